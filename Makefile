@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick tamper conformance clients check lint types imports format lock pages outside bench \
+.PHONY: help install demo test quick tamper faults conformance clients check lint types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -35,6 +35,9 @@ quick: $(STAMP) ## The tests that need no real processes, without coverage
 
 tamper: $(STAMP) ## N seeded changes to live databases (500), from SEED on (0), ON=file or postgres; says which nobody finds
 	@$(BIN)/python scripts/tamper.py $(or $(N),500) $(or $(SEED),0) $(or $(ON),file)
+
+faults: $(STAMP) ## The long forms of what fails on purpose: disks, memory, kills, clocks, files, races (docs/reliability.md)
+	@COUNTERPOINT_LONG=1 $(BIN)/python -m pytest -n auto --dist loadgroup -m faults $(ARGS)
 
 conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm fetches them
 	@.ci/programs conformance

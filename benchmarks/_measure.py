@@ -61,11 +61,20 @@ class Row:
         )
 
 
-def asked(about: str, rounds: int) -> argparse.Namespace:
-    """Answer the command line of a benchmark."""
+def asked(
+    about: str, rounds: int, *, is_compared: bool = False, has_parts: bool = False
+) -> argparse.Namespace:
+    """Answer the command line of a benchmark.
+
+    is_compared: whether it can be held against a revision. has_parts: whether some of it can be measured alone.
+    """
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--full", action="store_true", help="the large sizes too")
     parser.add_argument("--rounds", type=int, default=rounds)
+    if is_compared:
+        parser.add_argument("--against", metavar="REVISION", help="a note there and here, in turn")
+    if has_parts:
+        parser.add_argument("--only", metavar="WORDS", default="", help="what has these words")
     return parser.parse_args()
 
 

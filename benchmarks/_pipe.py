@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,7 +20,7 @@ _META = {
 ECHO = (sys.executable, str(Path(__file__).with_name("_floors.py")))
 
 
-_PROGRAM = (sys.executable, "-m", "counterpoint")
+_PROGRAM = ("-m", "counterpoint")
 
 
 def ours(database: Path) -> tuple[str, ...]:
@@ -28,24 +28,34 @@ def ours(database: Path) -> tuple[str, ...]:
     return (*relayed(database), "--in-process")
 
 
-def relayed(database: Path, agent: str = "bench") -> tuple[str, ...]:
-    """Answer what a client's configuration starts: a relay to the one server of a database."""
-    return (*_PROGRAM, "mcp", "--agent", agent, "--project", "bench", "--db", str(database))
+def relayed(database: Path, agent: str = "bench", python: str = sys.executable) -> tuple[str, ...]:
+    """Answer what a client's configuration starts: a relay to the one server of a database.
+
+    python: the interpreter of the environment whose program it is.
+    """
+    return (python, *_PROGRAM, "mcp", "--agent", agent, "--project", "bench", "--db", str(database))
 
 
-def end_server(database: Path) -> None:
+def end_server(database: Path, python: str = sys.executable) -> None:
     """End the server that relays have started, and wait until it is gone."""
-    ending = (*_PROGRAM, "down", "--json", "--db", str(database))
+    ending = (python, *_PROGRAM, "down", "--json", "--db", str(database))
     subprocess.run(ending, cwd=database.parent, stdout=subprocess.DEVNULL, check=False)
 
 
 class Pipe:
     """A running server; ends with its block."""
 
-    def __init__(self, argv: Sequence[str], place: Path) -> None:
-        """Start the server in a folder."""
+    def __init__(
+        self, argv: Sequence[str], place: Path, environ: Mapping[str, str] | None = None
+    ) -> None:
+        """Start the server in a folder, with the variables of this process or with these."""
         self.process = subprocess.Popen(
-            argv, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            argv,
+            cwd=place,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -61,7 +61,7 @@ def _asking(core: Callable[[], Core]) -> Callable[..., dict[str, Any]]:
     spoken = surface("agentic")
 
     def ask(tool: str, **arguments: Any) -> dict[str, Any]:
-        outcome = spoken.invoke(Call(core=core(), secret=b"benchmark"), tool, arguments)
+        outcome = spoken.invoke(Call(core=core(), secret=lambda: b"benchmark"), tool, arguments)
         assert not outcome.is_error, outcome.text
         return outcome.answer
 

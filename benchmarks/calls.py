@@ -1,11 +1,12 @@
 """One call over stdio, reading or writing, beside an echo of the SDK and a durable append.
 
 Through a relay, as clients connect every day, and to a server in one process, each with a database
-of its own.
+of its own. With --against a durable note through a relay, at another revision and here, in turn.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import count
@@ -13,13 +14,17 @@ from itertools import count
 from _floors import appending, open_bare
 from _measure import Row, Series, alternate, asked, folder, median, publish, row
 from _pipe import ECHO, Pipe, end_server, ours, relayed
+from _revision import apart, checked_out, in_turn, rows_of
 
 _WAYS = {"relay": relayed, "in process": ours}
 
 
 def main() -> None:
     """Measure, print, write."""
-    wanted = asked(__doc__ or "", rounds=400)
+    wanted = asked(__doc__ or "", rounds=400, is_compared=True)
+    if wanted.against:
+        publish("calls-against", _against(wanted.against, wanted.rounds))
+        return
     with folder() as place, ExitStack() as held:
         (place / "tree").mkdir()
         echo = held.enter_context(Pipe(ECHO, place / "tree"))
@@ -35,6 +40,20 @@ def main() -> None:
             cases |= {f"{name}, {way}": run for name, run in _cases(server).items()}
         found = alternate(cases, wanted.rounds, warmup=50)
     publish("calls", _rows(found))
+
+
+def _against(revision: str, rounds: int) -> list[Row]:
+    with checked_out(revision) as python, folder() as place, ExitStack() as held:
+        notes: list[Callable[[], object]] = []
+        for name, interpreter in (("before", python), ("now", sys.executable)):
+            tree, database = place / name / "tree", place / name / "ledger.db"
+            tree.mkdir(parents=True)
+            held.callback(end_server, database, interpreter)
+            argv = relayed(database, python=interpreter)
+            pipe = held.enter_context(Pipe(argv, tree, apart(place / name)))
+            notes.append(_cases(pipe)["note"])
+        before, now = notes
+        return rows_of("note", revision, in_turn(before, now, rounds, warmup=100))
 
 
 def _cases(server: Pipe) -> dict[str, Callable[[], object]]:

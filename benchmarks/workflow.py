@@ -40,7 +40,7 @@ def main() -> None:
         page = apsw.Connection(str(app.database), flags=apsw.SQLITE_OPEN_READONLY).execute
 
         def ask(**arguments: object) -> None:
-            call = Call(core=core(), secret=b"secret")
+            call = Call(core=core(), secret=lambda: b"secret")
             answer = dialect.invoke(call, "get_context", {"workflow_id": workflow, **arguments})
             if answer.is_error:
                 raise RuntimeError(answer.text)

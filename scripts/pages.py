@@ -23,6 +23,8 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.agentic.nouns import briefs
 from counterpoint.dialects.colibri import nouns as stages
 from counterpoint.dialects.nouns import TABLES
+from counterpoint.protocol.actions import Action, ActionTool
+from counterpoint.protocol.parameters import KEY
 from counterpoint.protocol.tools import Tool
 
 ROOT = Path(__file__).parents[1]
@@ -122,6 +124,8 @@ def _tool(tool: Tool[Any]) -> Iterator[str]:
     hints = [_HINTS[name][not said] for name, said in tool.annotations.items()]
     file = Path(tool.where[0]).resolve().relative_to(ROOT).as_posix()
     yield f"{_sentence(hints)} Stands in [`{file}`](../../{file})."
+    if isinstance(tool, ActionTool):
+        yield _actions(tool)
     required = set(schema.get("required", ()))
     rows = [
         [
@@ -133,6 +137,26 @@ def _tool(tool: Tool[Any]) -> Iterator[str]:
         for name, part in schema["properties"].items()
     ]
     yield _table(["parameter", "type", "default", "means"], rows) if rows else "No parameters."
+
+
+def _actions(tool: ActionTool[Any]) -> str:
+    """Answer the table of a tool's actions, with what each takes."""
+    rows = [
+        [
+            f"`{one.spoken}`",
+            "reads" if one.reads else "writes",
+            ", ".join(_taken(one)) or "–",
+            _cell(one.description),
+        ]
+        for one in tool.actions
+    ]
+    return _table(["action", "", "takes", "does"], rows)
+
+
+def _taken(one: Action[Any]) -> Iterator[str]:
+    for name in one.parameters.names:
+        if name != KEY:
+            yield f"**`{name}`**" if name in one.parameters.required else f"`{name}`"
 
 
 def _sentence(hints: list[str]) -> str:

@@ -19,7 +19,7 @@ import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 
-from counterpoint.app import App, Identity
+from counterpoint.app import App, Identity, open_app
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Principal
 from counterpoint.core.model.identity import Attested, Connection
@@ -27,8 +27,11 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
 from counterpoint.evidence.places import find_places
+from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.clock import Timestamp, stamp
+from counterpoint.protocol.actions import Action
 from counterpoint.protocol.server import create_server
+from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings
 
 SECRET = b"a secret of the tests"
@@ -151,6 +154,17 @@ class Window(AgentProgram):
         return json.dumps(told["refused"])
 
 
+def let_run(folder: Path, sandbox: str = "auto", **flags: str) -> None:
+    """Let agents have any command run in a repository, as a person does who trusts its configuration."""
+    if (folder / ".git").exists():
+        (folder / ".git/info").mkdir(exist_ok=True)
+        (folder / ".git/info/exclude").write_text("counterpoint.toml\n")
+    (folder / "counterpoint.toml").write_text(f"[checks]\nfree = true\nsandbox = '{sandbox}'\n")
+    app = open_app(folder, os.environ, **flags)
+    app.itself().projects.trust(read_checking(folder), os.environ["PATH"])
+    app.close()
+
+
 Opened = Callable[[], Window]
 """What opens one more window."""
 NATIVE, AGENTIC, COLIBRI = "", "--surface agentic", "--surface colibri"
@@ -180,6 +194,14 @@ def known_connection(id_: str, project: str = "demo", **more: Any) -> Connection
 def attested_as(name: str) -> Attested:
     """Answer what the kernel says of an agent's process in a story."""
     return Attested(principal=Principal(strength="connection", id=f"cn_{name}"))
+
+
+def asked_by(part: Tool[Any]) -> tuple[str, dict[str, str]]:
+    """Answer the tool, and the arguments that say which action, by which a part of a tool is called."""
+    if not isinstance(part, Action):
+        return part.name, {}
+    tool = part.name.removesuffix(f" {part.spoken}")
+    return tool, {"action": part.action, **({"command": part.command} if part.command else {})}
 
 
 class HandClock:
@@ -314,6 +336,7 @@ class Workshop:
             places=find_places(self.root),
             environ={"PATH": os.environ["PATH"], "HOME": str(self.root)},
             clock=self.clock,
+            is_open=True,
         )
         self._stack.callback(app.close)
         return app
@@ -325,6 +348,7 @@ class Workshop:
             places=find_places(tree),
             environ=self.app.environ,
             clock=self.clock,
+            is_open=True,
         )
         app.share(self.app)
         return app

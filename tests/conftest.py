@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
+import pkgutil
 import shutil
 import sys
 import tempfile
@@ -30,22 +32,66 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("tests")
 """No property is about time: a busy machine would break it."""
 
+UNMEASURED = {"architecture", "clients", "conformance"}
+"""Folders whose tests look from outside: what they run in this process others run too."""
+
 ERAS = ("2026-07-28", "legacy")
+DATABASES = ("sqlite", "postgresql")
 LEDGER = ".counterpoint"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let each test speak one era of the protocol, and those marked `both_eras` each of them.
+    """Let each test speak one era of the protocol and be on one database, and those so marked on each.
 
-    What a tool answers does not depend on the era, so trying every test in both doubles the time and
-    finds nothing more. The name of a test decides, so that half of all speak one and half the other.
-    A test that lists its eras itself speaks those.
+    What a tool answers does not depend on them, so trying every test in both doubles the time and
+    finds nothing more. The name of a test decides, so that half of all take one era and half the other:
+    the era where `era` is asked for, the database where `where` is: one in four is on a server, which takes twice as
+    long there, and COUNTERPOINT_LONG=1 tries all on both. A test that lists its eras itself speaks those.
     """
+    is_long = os.environ.get("COUNTERPOINT_LONG") == "1"
     own = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
-    if "era" in metafunc.fixturenames and "era" not in own:
-        both = metafunc.definition.get_closest_marker("both_eras") is not None
-        chosen = ERAS[crc32(metafunc.function.__name__.encode()) % 2]
-        metafunc.parametrize("era", ERAS if both else [chosen], indirect=True)
+    for name, choices, mark, is_both, share in (
+        ("era", ERAS, "both_eras", False, 2),
+        ("where", DATABASES, "both_databases", is_long, 4),
+    ):
+        if name not in metafunc.fixturenames or name in own:
+            continue
+        is_marked = metafunc.definition.get_closest_marker(mark) is not None
+        chosen = choices[crc32(metafunc.function.__name__.encode()) % share == share - 1]
+        wanted = choices if is_both or is_marked else [chosen]
+        metafunc.parametrize(name, wanted, indirect=True)
+
+
+def pytest_collection() -> None:
+    """Import all of the core while coverage is measured: what a test that is not measured imports first would count as unrun."""
+    for package in ("counterpoint.core", "counterpoint.kernel"):
+        where = importlib.import_module(package)
+        for found in pkgutil.walk_packages(where.__path__, f"{package}."):
+            importlib.import_module(found.name)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Measure no coverage where the same lines run often, or hardly any: in properties, in what looks at the house, and at other programs."""
+    is_property = hypothesis.is_hypothesis_test(getattr(item, "obj", None))
+    if is_property or not UNMEASURED.isdisjoint(item.path.parts):
+        item.add_marker(pytest.mark.no_cover)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all forms but the first of tests whose forms are alike; COUNTERPOINT_LONG=1 leaves out none."""
+    if os.environ.get("COUNTERPOINT_LONG") == "1":
+        return
+    met: set[tuple[Path, str]] = set()
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        test = item.path, str(getattr(item, "originalname", item.name))
+        is_again = item.get_closest_marker("alike") is not None and test in met
+        (left if is_again else kept).append(item)
+        met.add(test)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
 
 
 def _load(name: str, file: str = "") -> ModuleType:
@@ -87,6 +133,12 @@ def databases() -> Iterator[Any]:
         opened = _load("databases").Databases(Path(folder))
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def where(request: pytest.FixtureRequest) -> str:
+    """Answer on which database a test is."""
+    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -71,10 +71,23 @@ class Databases:
                 link.execute(sql.SQL("DELETE FROM counterpoint.{}").format(sql.Identifier(name)))
         self._spare.append(address)
 
+    def copied(self, address: str) -> str:
+        """Answer the address of a copy of a database that nobody is in."""
+        name = self._name()
+        self._run("CREATE DATABASE {} TEMPLATE {}", name, _name_in(address))
+        return self.server.get_uri(name)
+
+    def put(self, address: str, copy: str = "") -> None:
+        """Put a copy, or a database without tables, in the place of a database."""
+        self.drop(address)
+        if copy:
+            self._run("CREATE DATABASE {} TEMPLATE {}", _name_in(address), _name_in(copy))
+        else:
+            self._run("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'", _name_in(address))
+
     def drop(self, address: str) -> None:
         """Drop a database, whoever still is in it."""
-        name = str(psycopg.conninfo.conninfo_to_dict(address)["dbname"])
-        self._run("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+        self._run("DROP DATABASE IF EXISTS {} WITH (FORCE)", _name_in(address))
 
     def close(self) -> None:
         """Stop the server."""
@@ -88,3 +101,7 @@ class Databases:
         if self._admin.closed:
             self._admin = psycopg.connect(self.server.get_uri(), autocommit=True)
         self._admin.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+def _name_in(address: str) -> str:
+    return str(psycopg.conninfo.conninfo_to_dict(address)["dbname"])

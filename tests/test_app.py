@@ -10,6 +10,7 @@ import pytest
 
 from builders import git, open_repository
 from counterpoint.app import App, Identity, open_app
+from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.lifecycles import LIFECYCLES, lifecycle
 from counterpoint.dialects.agentic.verbs.precedence import Precedence
 from counterpoint.dialects.colibri.verbs.skills import Skills
@@ -285,3 +286,27 @@ def test_the_states_of_an_installed_dialect_are_known_before_it_is_spoken(
     monkeypatch.delitem(LIFECYCLES, "ferry")
     with pytest.raises(InvalidInput, match="no lifecycle 'raft'"):
         lifecycle("raft")
+
+
+def test_a_callers_variables_choose_no_program_for_a_command(app: App) -> None:
+    """A `pytest` of his own on his PATH, or a module on his PYTHONPATH, passes nothing: the server's are asked."""
+    folder = app.places.home
+    for name, status in (("real", 1), ("fake", 0)):
+        (folder / name).mkdir()
+        (folder / name / "pytest").write_text(f"#!/bin/sh\necho {name} $MINE\nexit {status}\n")
+        (folder / name / "pytest").chmod(0o700)
+    app.environ = {"PATH": str(folder / "real")}
+    caller = {"PATH": str(folder / "fake"), "COUNTERPOINT_PASS_ENV": "MINE", "MINE": "mine"}
+    other = open_app(folder, caller)
+    other.share(app)
+    ran = other.ports.evidence.run(folder, Command(argv=("pytest",)))
+    assert (ran.output, ran.exit_code) == ("real\n", 1)
+    app.close()
+
+
+@pytest.mark.parametrize("setting", ["agent", "profile"])
+def test_who_gives_himself_a_name_that_hides_does_not_connect(tmp_path: Path, setting: str) -> None:
+    """At the door, so that no entry has it: what others cannot see they cannot tell from another name."""
+    with pytest.raises(InvalidInput, match=r"ad.u\{200b\}a"):
+        open_app(tmp_path, {}, **{setting: "ad\u200ba"}).agent()
+    assert open_app(tmp_path, {"USER": "an\x1bn"})._at_the_command_line.name == "an\\u{1b}n"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A second verifier of exported bundles, small enough to be read before it is believed.
 
-    python3 verify.py BUNDLE [KEY]
+    python3 verify.py BUNDLE [--key KEY]
 
 It needs Python 3.9 or later and nothing else, and shares no code with the product. KEY is the
 verifier key of the project (NAME+ID+BASE64), obtained in another way than with the bundle; without
-it a bundle only shows that it agrees with itself. Exit code 0: it holds; 1: it does not.
+it a bundle only shows that it agrees with itself. Exit code 0: it holds; 1: it does not; 2: no bundle.
 
 A bundle holds if and only if
 
@@ -21,8 +21,9 @@ A bundle holds if and only if
     its session and its checkpoint, of origin NAME/SESSION; no later entry writes in that session;
     `version` is 2. Between entries and texts stand signatures of writers: `delegation`, `n`, `sig`, by `n`.
     The writer's key is named by the ledger's, and signs first and last place, number and root of all
-    entries between whose principal it is. The ledger's keys are `vkey` and those that its rows name;
-    what signs a seal is the one named last before it;
+    entries between whose principal it is, `program` where there is none. The ledger's key at a place is
+    the one that its rows named last, else `vkey`: it signs seals there, and it or a later one names what
+    signs up to there;
  4b format counterpoint-session, origin NAME/SESSION: each line is a thought of that session (ten
     keys) and follows its task's chain, in which others may stand between. `ledger` has a checkpoint
     of origin NAME and entries with paths to its root; the first entry writes this very seal;
@@ -37,17 +38,18 @@ import json
 import re
 import sys
 from bisect import bisect_left, bisect_right
+from pathlib import Path
 
 KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 DECIDED = (
-    "digest epoch holder key moved owner policy record row scopes storage subject submission token"
+    "digest epoch gone holder key moved owner policy record row scopes storage subject submission token tokens"
     " waived"
 )
 STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
-HEX, NAME = re.compile("[0-9a-f]{64}"), re.compile(r"[^\s+\x1c-\x1f]+")
+HEX, NAME, LARGEST = re.compile("[0-9a-f]{64}"), re.compile(r"[^\s+\x1c-\x1f]+"), 4_000_000_000
 NUMBER = re.compile("0|[1-9][0-9]{0,18}")
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 ACTION = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
@@ -57,6 +59,8 @@ HEADS = {
 }
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # field, order: Ed25519
 D = -121665 * pow(121666, -1, P) % P
+UTC = dt.timezone.utc  # noqa: UP017 - Python 3.9
+FORMS = (LookupError, TypeError, AttributeError, ValueError, RecursionError, StopIteration)
 
 
 class Broken(SystemExit):
@@ -97,7 +101,7 @@ def is_hash(value):
 def is_time(value):
     if not (isinstance(value, str) and TIME.fullmatch(value)):
         return False
-    return dt.datetime(*map(int, re.findall("[0-9]+", value)[:6]), tzinfo=dt.UTC) and True
+    return dt.datetime(*map(int, re.findall("[0-9]+", value)[:6]), tzinfo=UTC) and True
 
 
 def has(value, needed, allowed=""):
@@ -291,6 +295,38 @@ def fingerprint(public_key):
     return "SHA256:" + base64.b64encode(digest(raw(encoded))).decode().rstrip("=")
 
 
+MOVES = "claims gates items transitions"
+JUDGES = MOVES + " records submissions verdicts"
+ACTS = {  # what people sign, and the tables that each writes
+    **{one + ".approved": JUDGES for one in ("change", "item", "phase")},
+    **{one + ".rejected": JUDGES for one in ("change", "item", "phase")},
+    "blocker.resolved": "items records",
+    "claim.released": MOVES,
+    "configuration.trusted": "projects",
+    "epoch.opened": "epochs",
+    "item.edited": MOVES,
+    "key.enrolled": "keys",
+    "key.recovered": "epochs keys",
+    "key.revoked": "keys",
+    "policy.changed": "projects",
+    "text.redacted": "erasures",
+    "token.created": "tokens",
+    "token.revoked": "tokens",
+}
+
+
+def check_act(entry):
+    rows, facts = entry["r"], entry.get("f", {})
+    tables = {one["t"] for one in rows} - {"confirmations"}
+    need(tables <= {*ACTS[entry["a"]].split()}, "an act that writes what it does not")
+    verdicts = [(one["k"].get("id"), one.get("v") or {}) for one in rows if one["t"] == "verdicts"]
+    decision = {"approved": "approve", "rejected": "reject"}.get(entry["a"].split(".")[-1])
+    told = (entry.get("s"), decision, facts.get("verdict"), facts.get("subject", ""))
+    for name, row in verdicts:
+        said = (row.get("item"), row.get("decision"), name, row.get("subject", ""))
+        need(len(verdicts) == 1 and said == told, "another verdict than is told")
+
+
 def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonces, reasons by digest
     rows, facts, who = entry.get("r", ()), entry.get("f", {}), entry["w"].get("i", {})
     signs = [one for one in rows if one["t"] == "confirmations"]
@@ -302,6 +338,7 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
         need(not (signs or keys or judged), "something of a person that no person signed")
         return
     need(len(signs) == 1 and signs[0].get("v"), "a person without a confirmation")
+    check_act(entry)
     made, signer = signs[0]["v"], who["i"]
     told = json.loads(made["statement"], parse_float=whole, parse_int=whole)
     need(" ".join(sorted(told)) == STATEMENT and dump(told) == made["statement"], "no statement")
@@ -311,10 +348,7 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
     need(type(told["version"]) is int and told["version"] == 1, "a statement of another version")
     need(told["nonce"] not in ring["used"], "a confirmation that was used before")
     same = all(n in facts and dump(facts[n]) == dump(v) for n, v in told["decision"].items())
-    need(
-        same and {*told["decision"]} >= {*facts} & {*DECIDED.split()},
-        "a decision that nobody signed",
-    )
+    need(same and {*told["decision"]} >= {*facts} & {*DECIDED.split()}, "a decision nobody signed")
     place, leaf = told["head"]["n"], told["head"]["leaf"]
     need(0 <= place < len(leaves) and leaves[place].hex() == leaf, "another ledger was signed")
     first = not ring["keys"] or entry["a"] == "key.recovered"
@@ -326,6 +360,11 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
     ring["used"].add(told["nonce"])
     for reference in made.get("reason", {}).values():
         ring["reasons"][reference] = told["reason"]
+    check_keys(entry, keys, signer, ring)
+
+
+def check_keys(entry, keys, signer, ring):
+    rows, facts = entry["r"], entry.get("f", {})
     if entry["a"] not in ("key.enrolled", "key.recovered", "key.revoked"):
         need(not keys, "a key that the action does not tell of")
         return
@@ -351,18 +390,98 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
     ring["keys"][name] = row["public_key"]
 
 
-def check_asked(
-    entry, asked
-):  # asked: the last epoch, the last that let a key in, the policy, reviews
+def check_credential(entry, ring):  # of `tokens`: ids and digests that there are
+    rows, facts, who = entry.get("r", ()), entry.get("f", {}), entry["w"].get("i", {})
+    rows = [one for one in rows if one["t"] == "tokens"]
+    if not rows:
+        return
+    name = entry.get("s", "")
+    need(len(rows) == 1 and rows[0]["k"] == {"id": name}, "a credential that is not the subject")
+    if entry["a"] == "token.revoked":
+        ended = rows[0].get("c") == {"revoked_at": entry["t"]}
+        need(ended and name in ring["tokens"], "a credential that is changed")
+        return
+    row = {"maker": "", "name": "", "scopes": [], "sha256": "", **(rows[0].get("v") or {})}
+    need(entry["a"] == "token.created" and are_texts(row["sha256"]), "no new credential")
+    texts = [isinstance(row[one], str) for one in ("maker", "name")]
+    need(all(texts) and isinstance(row["scopes"], list), "a credential of another sort")
+    need(not {name, row["sha256"]} & ring["tokens"], "a credential that there is already")
+    ring["tokens"] |= {name, row["sha256"]}
+    person = who.get("k") == "person"
+    told = (row["name"], row["scopes"], row["sha256"])
+    signed = told == (facts.get("name"), facts.get("scopes"), facts.get("digest"))
+    need(signed or not person, "another credential than was signed")
+    named = row["maker"] in ring["keys"] and not (person and who["i"] == row["maker"])
+    need(not named, "a credential in a person's name")
+    free = person or ring["keys"].keys() <= ring["revoked"]
+    need(free or "maintain" not in row["scopes"], "a credential that nobody signed")
+
+
+def check_trust(entry, ring):  # once people have keys, one of them signs which commands are run
+    rows, who = entry.get("r", ()), entry["w"].get("i", {})
+    for row in (one.get("v") or one.get("c") or {} for one in rows if one["t"] == "projects"):
+        if row.keys() & {"search_path", "trusted"}:
+            said = entry["a"], row.get("trusted", "")
+            signed = said == ("configuration.trusted", entry.get("f", {}).get("digest"))
+            free = {*ring["keys"]} <= ring["revoked"]
+            need(signed if who.get("k") == "person" else free, "a configuration nobody signed")
+
+
+def check_epoch(entry, ring):  # once people have keys, one of them signs each that lets no key in
+    opened = [one for one in entry.get("r", ()) if one["t"] == "epochs"]
+    who = entry["w"].get("i", {})
+    person = who.get("k") == "person"
+    if not opened or ({*ring["keys"]} <= ring["revoked"] and not person):
+        return
+    need(person, "an epoch that no person signed")
+    if entry["a"] != "key.recovered":
+        shown = [(dump(one["k"].get("number")), one["v"].get("confirmed_by")) for one in opened]
+        told = [(dump(entry["f"]["epoch"]), who["i"])]
+        need(entry["a"] == "epoch.opened" and shown == told, "an epoch that was not signed with it")
+
+
+def check_gate(entry, row, asked, person, is_made):
+    columns = row.get("v") or row.get("c") or {}
+    gate, status = (row["k"].get("item"), row["k"].get("name")), columns.get("status")
+    was, mine = gate in asked["reviews"], person and entry.get("s") == gate[0]
+    if "v" in row:
+        asked["reviews"].pop(gate, None)
+        asked["reviews"] |= {gate: columns.get("holds")} if is_review(columns) else {}
+    if "v" in row or "status" in columns:
+        holds = asked["reviews"].get(gate) == "finish" and status not in ("met", "waived")
+        if holds:
+            asked["closed"].setdefault(gate[0], set()).add(gate[1])
+        else:
+            asked["closed"].get(gate[0], set()).discard(gate[1])
+    if not (person or asked["policy"] == "person"):
+        return
+    named = entry.get("f", {}).get("waived")
+    named = isinstance(named, list) and gate[1] in named
+    need(status != "waived" or (mine and named), "a gate that nobody signed was waived")
+    if status == "met" and (was or is_review(columns)):
+        approved = mine and entry["a"] in ("item.approved", "change.approved")
+        need(approved or (is_made and not was), "a review that nobody signed")
+    elif status != "waived":
+        need(not (person and status == "met"), "a gate that is no review")
+        need(not was or "v" not in row, "a review that is taken away")
+
+
+# asked: last epoch, last that let a key in, policy, reviews, by item those closed
+def check_asked(entry, asked):
     rows, facts = entry.get("r", ()), entry.get("f", {})
     person = entry["w"].get("i", {}).get("k") == "person"
     made = [one["k"] for one in rows if one["t"] == "items" and one.get("v")]
+    ended = [one for one in rows if one["t"] == "items"]
+    ended = [one for one in ended if (one.get("v") or one.get("c") or {}).get("category") == "done"]
+    known = asked["closed"].keys() | {one["k"].get("id") for one in ended if "c" in one}
+    ended = {one["k"].get("id") for one in ended} & known
     for row in rows:
         columns = row.get("v") or row.get("c") or {}
         if row["t"] == "epochs":
             number, before = row["k"].get("number"), asked["recovered"]
             need(is_number(number) and number > asked["epoch"], "an epoch not above the last")
             need(row.get("v"), "an epoch that is changed")
+            need(entry["a"] in ("epoch.opened", "key.recovered"), "an epoch that nobody tells of")
             told = type(facts.get("left")) is int and facts["left"] in (before, 0)
             need(told or before != asked["epoch"], "an epoch that leaves another than it says")
             asked["epoch"] = number
@@ -370,25 +489,17 @@ def check_asked(
         if row["t"] == "projects" and ("v" in row or "reviews" in columns):
             policy = columns.get("reviews", "")
             lower = asked["policy"] == "person" != policy
-            need(not lower or (person and facts.get("policy") == policy), "a policy nobody signed")
+            signed = person and facts.get("policy") == policy
+            need(signed or not (lower or person), "a policy nobody signed")
             asked["policy"] = policy
         if row["t"] == "gates":
-            gate, status = (row["k"].get("item"), row["k"].get("name")), columns.get("status")
-            was, mine = gate in asked["reviews"], person and entry.get("s") == gate[0]
-            if "v" in row:
-                asked["reviews"] -= {gate}
-                asked["reviews"] |= {gate} if columns.get("kind") == "review" else set()
-            if asked["policy"] != "person":
-                continue
-            named = facts.get("waived")
-            named = isinstance(named, list) and gate[1] in named
-            need(status != "waived" or (mine and named), "a gate that nobody signed was waived")
-            if status == "met" and (was or columns.get("kind") == "review"):
-                approved = mine and entry["a"] in ("item.approved", "change.approved")
-                new = not was and {"id": gate[0]} in made
-                need(approved or new, "a review that nobody signed")
-            elif was and status != "waived":
-                need("v" not in row, "a review that is taken away")
+            check_gate(entry, row, asked, person, {"id": row["k"].get("item")} in made)
+    asks = person or asked["policy"] == "person"
+    need(not (asks and any(map(asked["closed"].get, ended))), "an end past a review")
+
+
+def is_review(columns):
+    return columns.get("kind") == "review"
 
 
 def raw(text):
@@ -423,9 +534,7 @@ def checkpoint(note, key, origin):
 
 
 def follow(thought, chains, gaps):  # chains: task -> its thoughts so far, as (thought, hash)
-    need(
-        are_texts(*(thought[one] for one in ("agent", "id", "task"))), "an empty field of a thought"
-    )
+    need(are_texts(*(thought[one] for one in ("agent", "id", "task"))), "a thought's empty field")
     need(is_hash(thought["content"]) and is_hash(thought["previous"]), "a thought without a hash")
     need(is_number(thought["sequence"]) and type(thought["version"]) is int, "no number")
     need(
@@ -451,10 +560,7 @@ def check_seal(row, session, key):
 
 def check_form(entry):
     need(has(entry, "ahnptvw", "frs"), "a line is no entry")
-    need(
-        type(entry["v"]) is int and entry["v"] == 2 and is_number(entry["n"]),
-        "no entry of version 2",
-    )
+    need(type(entry["v"]) is int and entry["v"] == 2 and is_number(entry["n"]), "no entry")
     need(are_texts(entry["p"], entry["a"]) and ACTION.fullmatch(entry["a"]), "no project or action")
     need(is_time(entry["t"]) and is_hash(entry["h"]), "no time or hash")
     need("s" not in entry or are_texts(entry["s"]), "no subject")
@@ -479,13 +585,20 @@ def gone_by(entry):
     return {one for one in told if isinstance(one, str)} if isinstance(told, list) else set()
 
 
-def key_after(
-    entry, key
-):  # the first entry and each epoch may name the key that signs from there on
-    for row in entry.get("r", ()):
-        names = row["t"] == "epochs" or (row["t"] == "projects" and entry["n"] == 0)
-        public = (row.get("v") or {}).get("public_key") if names else None
-        key = named_key(key[0], bytes.fromhex(public)) if is_hash(public) else key
+def key_after(entry, key, first):  # the row of the project, once, and each epoch name the key
+    rows, is_first = entry.get("r", ()), entry["a"] == "signer.named"
+    form = [(row["t"], "v" in row, [*(row.get("c") or {})]) for row in rows if is_first]
+    is_alone = form == [("projects", False, ["public_key"])] and "i" not in entry["w"]
+    need(is_alone or not is_first, "the entry of the first key has another form")
+    for row in rows:
+        columns, table = row.get("v") or row.get("c") or {}, row["t"]
+        public = columns.get("public_key")
+        if table == "projects" and "public_key" in columns:
+            may = is_hash(public) if is_first else entry["n"] == 0
+            need(may and not first, "a first key is named as it must not be")
+        if is_hash(public) and (table == "projects" or (table == "epochs" and row.get("v"))):
+            key = named_key(key[0], bytes.fromhex(public))
+            first.append(entry["n"] if is_first else 0)
     return key
 
 
@@ -493,25 +606,29 @@ def named_key(name, public):
     return (name, digest(name.encode(), b"\n\1", public)[:4], public)
 
 
-def remark(writers, signed):
-    left = sorted({place for places, _, _ in writers.values() for place in places} - signed)
+def remark(acts, writers, signed, first):
+    people = f" {acts} acts are signed by those who did them." if acts else ""
+    left = {place for places, _, _ in writers.values() for place in places}
+    left = sorted(left - signed - {0, *first})  # nobody can append the first, nor another first key
     where = ", ".join(map(str, left[:20])) + ", …" * (len(left) > 20)
-    return f" Not signed by their writers: {len(left)} entries ({where})." if left else ""
+    told = f" Not signed by their writers: {len(left)} entries ({where})." if left else ""
+    return people + told
 
 
-def check_writer(
-    line, before, keys, writers, signed
-):  # writers: by each, its places and leaf hashes, and how many are signed
+# writers: by each, its places and leaf hashes, and how many are signed
+def check_writer(line, before, keys, writers, signed):
     one = load(line)
     need(has(one, ["delegation", "n", "sig"]) and is_number(one["n"]), "no signature of a writer")
     need(one["n"] > before, "a signature out of order")
-    named, (name, _, _) = signed_lines(one["delegation"], *keys)
+    last = one["sig"].split("\n")[4]
+    need(NUMBER.fullmatch(last), "no place")
+    since = max((at for at, _ in keys if at <= int(last)), default=0)  # a key that was left is none
+    named, (name, _, _) = signed_lines(one["delegation"], *(key for at, key in keys if at >= since))
     need(len(named) == 4 and named[:2] == ["counterpoint/delegation/v1", name], "no delegation")
     key = named_key(f"{name}/{named[2]}", raw(named[3]))
     told, _ = signed_lines(one["sig"], key)
     begin = ["counterpoint/writer/v1", name, named[2], str(one["n"])]
     need(len(told) == 7 and told[:4] == begin, "a signature of something else")
-    need(NUMBER.fullmatch(told[4]), "no place")
     all_places, all_leaves, done = writers.get(named[2], ([], [], 0))
     start, end = bisect_left(all_places, one["n"]), bisect_right(all_places, int(told[4]))
     places, leaves = all_places[start:end], all_leaves[start:end]
@@ -524,9 +641,8 @@ def check_writer(
     return one["n"]
 
 
-def check_rows(
-    entry, chains, leaves, sealed, known, key
-):  # a whole row leaves out what the entry tells
+# a whole row leaves out what the entry tells
+def check_rows(entry, chains, leaves, sealed, known, key):
     told = {"created_at": entry["t"], "agent": entry["w"]["n"], "session": entry["w"].get("s", "")}
     images = entry.get("r", ())
     rows = [(row["t"], row["k"], {**told, **(row.get("v") or {})}) for row in images]
@@ -582,9 +698,9 @@ def check_ledger(head, lines, key):
     size, expected = checkpoint(head["checkpoint"], key, key[0])
     before, time, leaves, wanted, gone = "0" * 64, "", [], set(), set()
     chains, trees, sealed, known, writers = {}, {}, set(), set(), {}
-    present, keys = key, {key: None}
-    ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}}
-    asked = {"epoch": 1, "recovered": 0, "policy": "", "reviews": set()}
+    present, keys, first = key, [], []  # the keys that sign from a place on, by it
+    ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}, "tokens": set()}
+    asked = {"epoch": 1, "recovered": 0, "policy": "", "reviews": {}, "closed": {}}
     for place, line in enumerate(lines[:size]):
         entry = load(line)
         check_form(entry)
@@ -593,13 +709,16 @@ def check_ledger(head, lines, key):
         named = {one.decode() for one in TEXT.findall(line)}
         wanted |= named
         gone = gone - named | gone_by(entry)
-        present = key_after(entry, present)
-        keys[present] = None
+        present = key_after(entry, present, first)
+        keys += [(place, present)] if not keys or keys[-1][1] != present else []
         check_rows(entry, chains, trees, sealed, known, present)
         check_asked(entry, asked)
+        check_credential(entry, ring)
+        check_trust(entry, ring)
+        check_epoch(entry, ring)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
-        who = entry["w"].get("i", {"k": "person"})
+        who = entry["w"].get("i", {"i": "program", "k": ""})  # nobody: the program itself
         if who["k"] != "person":
             places, written, _ = writers.setdefault(who["i"], ([], [], 0))
             places.append(place)
@@ -608,9 +727,7 @@ def check_ledger(head, lines, key):
     need((len(leaves), root(leaves)) == (size, expected), "another size or root than was signed")
     lines_of = head["checkpoint"].split("\n\n")[0].split("\n")
     told = [int(one[6:]) for one in lines_of if re.fullmatch("epoch [1-9][0-9]{0,8}", one)]
-    need(
-        asked["recovered"] <= (told or [1])[0], "a key was recovered in an epoch that is not signed"
-    )
+    need(asked["recovered"] <= (told or [1])[0], "a key was recovered in an unsigned epoch")
     rest, before, signed = lines[size:], -1, set()
     while rest and rest[0].startswith(b'{"delegation":'):
         before = check_writer(rest.pop(0), before, keys, writers, signed)
@@ -620,7 +737,7 @@ def check_ledger(head, lines, key):
             salt, reason = bytes.fromhex(kept["salt"]), kept["text"].encode()
             committed = digest(b"\2", salt, reason).hex()
             need(len(salt) == 16 and ring["reasons"][text["text"]] == committed, "another reason")
-    return remark(writers, signed)
+    return remark(len(ring["used"]), writers, signed, first[:1])
 
 
 def check_session(head, lines, key):
@@ -666,20 +783,28 @@ def verify(data, trusted=""):
             "no Ed25519 key",
         )
         return sorts[head["format"]](head, lines, (name, bytes.fromhex(key_id), raw(public)[1:]))
-    except (
-        LookupError,
-        TypeError,
-        AttributeError,
-        ValueError,
-        RecursionError,
-        StopIteration,
-    ) as fault:
+    except FORMS as fault:
         raise Broken(f"Broken: something has another form than it must: {fault!r}.") from None
 
 
+def leave(why):
+    sys.exit(print(why, file=sys.stderr) or 2)
+
+
 if __name__ == "__main__":
-    need(len(sys.argv) in (2, 3), "usage: verify.py BUNDLE [KEY]")
-    with open(sys.argv[1], "rb") as bundle:
-        told = verify(bundle.read(), *sys.argv[2:]) or ""
-    whose = "" if sys.argv[2:] else " in itself; give the KEY to know whose it is"
+    words, usage = sys.argv[1:], "usage: verify.py BUNDLE [--key KEY]"
+    if {"-h", "--help"} & {*words}:
+        sys.exit(print(usage))
+    words = [words[0], words[2]] if len(words) == 3 and words[1] == "--key" else words
+    if len(words) not in (1, 2) or not all(words) or any(one[0] == "-" for one in words):
+        leave(usage)
+    try:
+        is_plain = (file := Path(words[0])).stat().st_size <= LARGEST and file.is_file()
+        data = file.read_bytes() if is_plain else b""
+    except OSError as fault:
+        leave(f"{words[0]}: {fault.strerror}")
+    if not re.match(rb'{[^\n]*"format":"counterpoint-(bundle|session)"', data):
+        leave(f"{words[0]} is no bundle (a plain file of at most {LARGEST:,} bytes)")
+    told = verify(data, *words[1:]) or ""
+    whose = "" if words[1:] else " in itself; give the KEY to know whose it is"
     print(f"Sound{whose}.{told}")

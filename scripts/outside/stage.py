@@ -140,6 +140,11 @@ class Stage:
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / path).write_text(text, "utf-8")
 
+    def let_run(self) -> None:
+        """Let agents have any command run, as a person says it; a checkout that asks nobody refuses the word, and runs them."""
+        (self.folder / ".git/info/exclude").write_text("counterpoint.toml\n", "utf-8")
+        self._run([*self.command, "trust", "--free"])
+
     def agent(self, name: str, *words: str) -> Agent:
         """Return an agent whose server was started with words."""
         made = Agent(self, name, *words)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
-from counterpoint.core.model.access import Actor, ActorKind, Principal
-from counterpoint.core.model.identity import Attested, Confirmation, Peer
+from counterpoint.core.model.access import Actor, Principal
+from counterpoint.core.model.identity import Attested, Confirmation, Identity, Peer
+from counterpoint.core.model.trust.heads import WitnessedHead
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.evidence import Evidence
@@ -23,53 +22,51 @@ from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Store
 from counterpoint.core.ports.witnesses import Witness
 from counterpoint.core.rules import wording
-from counterpoint.core.rules.identity import agent_of, doubt_of, name_of
+from counterpoint.core.rules.identity import agent_behind
 from counterpoint.dialects import nouns
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.environment import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.host import ProcessHost
-from counterpoint.evidence.local import LocalEvidence
-from counterpoint.evidence.places import Places, find_places, open_folder
-from counterpoint.evidence.processes import Met, peer
-from counterpoint.evidence.trust.opening import cursor_secret, open_signer
+from counterpoint.evidence.opening import open_evidence
+from counterpoint.evidence.places import Places, check_state, find_places, open_folder, slug
+from counterpoint.evidence.processes import ConnectedAgents, peer
+from counterpoint.evidence.running.configuration import read_checking
+from counterpoint.evidence.trust.connected import connected_agents
+from counterpoint.evidence.trust.known import Past, open_past
+from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_places
+from counterpoint.evidence.witnesses.repository import known_heads
 from counterpoint.kernel.clock import Clock, SystemClock
-from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    InvalidInput,
+    NotFound,
+)
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.places import DATABASE, find_database, find_prefix
+from counterpoint.kernel.visible import checked_name, label
 from counterpoint.settings import Settings, is_address, load_settings, masked
+from counterpoint.storage import drivers
 from counterpoint.storage.breaker import Breaker, GuardedStore
-from counterpoint.storage.readonly import ReadOnlyStore
+from counterpoint.storage.readonly import writable
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, open_sqlite
-
-if TYPE_CHECKING:
-    from counterpoint.dialects.agentic.rules.precedence import ToolOrder
 
 NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that a credential is passed by."""
-HOSTED: Final = ("grace_seconds", "git_witness", "witness_push", "witnesses")
+HOSTED: Final = (
+    "grace_seconds",
+    "git_witness",
+    "witness_push",
+    "witnesses",
+    "pass_env",
+    "global_memory",
+)
 """Settings of a connection that are those of the server it came to."""
 _NOBODY: Final = Attested(principal=None)
 _NAME_LENGTH = 16
 _PASSING = "memory"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """Who a connection speaks for: bound once, when it starts."""
-
-    kind: ActorKind
-    name: str
-    profile: str = ""
-    session: str = ""
-    client: str = ""
-    item: str = ""
-    attested: Attested | None = None
-    confirmation: Confirmation | None = None
-    capability: str = ""
-    seat: str = ""
 
 
 @dataclass(kw_only=True)
@@ -78,7 +75,11 @@ class App:
 
     breaker: counts the faults of the database; only guarded callers ask it.
     trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
-    met: the agents that were seen to connect. authored: what this process has appended, for each project.
+    connected: the agents that were seen to connect. authored: what this process has appended, for each project.
+    serving: the variables that git and commands get theirs of: those of the server; None: the same as `environ`.
+    hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
+    is_open: whether any command may be run, whatever the project says: for a program that embeds this one.
+    begins_anew: whether a person has said that what was in this place is gone.
     """
 
     settings: Settings
@@ -88,8 +89,12 @@ class App:
     breaker: Breaker = field(default_factory=Breaker, repr=False)
     trees: OpenTrees = field(default_factory=OpenTrees, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
-    met: Met = field(default_factory=Met, repr=False)
+    connected: ConnectedAgents = field(default_factory=ConnectedAgents, repr=False)
     authored: dict[str, Authored] = field(default_factory=dict[str, Authored], repr=False)
+    serving: Mapping[str, str] | None = field(default=None, repr=False)
+    hiding: Mapping[str, str] | None = field(default=None, repr=False)
+    is_open: bool = False
+    begins_anew: bool = False
 
     @property
     def database(self) -> Path:
@@ -146,7 +151,7 @@ class App:
                 return found
         is_mine = self.exists and not self.is_remote
         known = [project.project for project in self.store.projects()] if is_mine else []
-        return known[0] if len(known) == 1 else _slug(self.places.home.name)
+        return known[0] if len(known) == 1 else slug(self.places.home.name)
 
     @property
     def item(self) -> str:
@@ -169,12 +174,35 @@ class App:
         """The database, made on first use; NotFound if nothing may be made."""
         if self.settings.is_read_only:
             self.require()
+        elif self.past is not None:
+            check_state(self.database, self.serving or self.environ)
+        if self.past and not self.begins_anew and (gone := self.past.gone()):
+            raise gone
         if self.is_remote or self.settings.db in {"", MEMORY}:
             open_folder(self.places.folder)
         if self.is_remote:
             fresh = partial(fresh_file, nouns=NOUNS)
-            return postgres().open_postgres(self.settings.db, NOUNS, fresh_file=fresh)
-        return open_sqlite(MEMORY if self.settings.db == MEMORY else self.database, NOUNS)
+            opened = drivers.postgres().open_postgres
+            return opened(self.settings.db, NOUNS, fresh_file=fresh, clock=self.time)
+        if self.past is None:
+            return open_sqlite(MEMORY, NOUNS)
+        return open_sqlite(self.database, NOUNS, rescued=self.past.rescued)
+
+    @cached_property
+    def past(self) -> Past | None:
+        """What is known of ledgers in this place; None for a database on a server, or one that passes away."""
+        if self.is_remote or self.settings.db == MEMORY:
+            return None
+        is_default, home = not self.settings.db, self.places.home
+        heads = partial(known_heads, home, self.environ, self.clock) if is_default else list
+        # A program that signs is never asked on the way to a first call.
+        own = partial(own_places, self.place, self.clock)
+        return open_past(self.database, own, heads)
+
+    @cached_property
+    def time(self) -> Clock:
+        """What tells the time of the ledger: of a database on a server that one's, the same for every machine."""
+        return drivers.postgres().database_clock(self.clock) if self.is_remote else self.clock
 
     @cached_property
     def host(self) -> ProcessHost:
@@ -185,24 +213,31 @@ class App:
     def ports(self) -> Ports:
         """Every port, joined; the project is opened on first use, NotFound if nothing may be written."""
         is_read_only = self.settings.is_read_only
+        store = writable(self.store, self.project, is_read_only=is_read_only)
         ports = Ports(
-            store=ReadOnlyStore(self.store) if is_read_only else self.store,
+            store=store,
             evidence=self._evidence,
             signer=self.signer,
             library=TemplateDirectory(folder=self.folder / "templates"),
             anchors=FileAnchors(folder=self.checkpoints),
             scratch=open_scratch,
-            clock=self.clock,
+            clock=self.time,
             mint=RandomMint(),
             project=self.project,
-            may_sign=not is_read_only,
-            secrets=secret_values(self.places.tree, self.environ),
+            may_sign=store is self.store,
+            secrets=secret_values(self.places.tree, self.hiding or self.environ),
             lease_seconds=self.settings.lease_seconds,
             grace_seconds=self.settings.grace_seconds,
+            reads_global=self.settings.global_memory == "on",
             host=self.host,
             witnesses=lambda: self._witnesses,
+            trailers=self._trailers,
             authored=self.authored.setdefault(self.project, Authored()),
+            checking=None
+            if self.is_open or self.evidence
+            else partial(read_checking, self.places.home),
             extras=lambda: self._extras,
+            connected=lambda: connected_agents(self.database, self.place, self.clock.now()),
         )
         if self.settings.tool_dependencies:
             # Whatever is called first is refused for what is wrong with the file.
@@ -211,7 +246,12 @@ class App:
             self._require_project()
             return ports
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
-        Core(ports, system).projects.open(self.places.home.name)
+        projects = Core(ports, system).projects
+        if self.past is not None and not self.begins_anew:
+            if gone := self.past.gone(self.project, projects.find):
+                raise gone
+            self.past.remember(projects.open(self.places.home.name))
+        projects.open(self.places.home.name)
         return ports
 
     def _require_project(self) -> None:
@@ -225,10 +265,8 @@ class App:
     def _evidence(self) -> Evidence:
         if self.evidence is not None:
             return self.evidence
-        passed = tuple(name for name in self.settings.pass_env.split(",") if name)
-        return LocalEvidence(
-            clock=self.clock, passed=passed, environ=self.environ, trees=self.trees
-        )
+        joined = partial(open_evidence, self.clock, self.trees, self.database)
+        return joined(self.places.home, (self.environ, self.serving), self.settings.pass_env)
 
     @cached_property
     def _witnesses(self) -> tuple[Witness, ...]:
@@ -240,7 +278,7 @@ class App:
         said = self.settings
         return open_witnesses(
             self.places.home,
-            self.environ,
+            self.serving or self.environ,
             self.clock,
             by_git=said.git_witness,
             remote=said.witness_push,
@@ -248,39 +286,21 @@ class App:
             kept=self.checkpoints,
         )
 
+    def _trailers(self, ledger: str) -> tuple[WitnessedHead, ...]:
+        """Return the heads of a ledger that commits have; none where the repository is no witness."""
+        if self.settings.db == MEMORY or self.settings.git_witness == "off":
+            return ()
+        from counterpoint.evidence.witnesses.trailers import read_trailers
+
+        return read_trailers(self.places.tree, self.serving or self.environ, ledger)
+
     @cached_property
     def _extras(self) -> Mapping[type[Any], Any]:
         """What the verbs of one dialect ask for, by its class; loaded when the first of them asks."""
-        from counterpoint.dialects.agentic.rules.precedence import ToolOrder
-        from counterpoint.dialects.colibri.skill_files import SkillDirectory
-        from counterpoint.dialects.symphony.contract_files import ContractDirectory
+        from counterpoint.dialects.extras import open_extras
 
-        folders = tuple(name.strip() for name in self.settings.skills.split(",") if name.strip())
-        tree, evidence = self.places.tree, self._evidence
-        return {
-            SkillDirectory: SkillDirectory(tree, evidence, self.clock, folders),
-            ContractDirectory: ContractDirectory(home=self.places.home, evidence=evidence),
-            ToolOrder: self._tool_order,
-        }
-
-    @property
-    def _tool_order(self) -> ToolOrder:
-        """Which tools need something else first; InvalidInput, MalformedDocument."""
-        from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
-
-        if not self.settings.tool_dependencies:
-            return ToolOrder()
-        from counterpoint.dialects import registry
-
-        file = self.places.tree / Path(self.settings.tool_dependencies).expanduser()
-        tools = {tool.name for name in registry.known() for tool in registry.surface(name).tools}
-        try:
-            return ToolOrder(table=read_table(file.read_text(encoding="utf-8"), tools))
-        except (OSError, UnicodeDecodeError) as fault:
-            raise InvalidInput(
-                f"the order of the tools cannot be read from {file}",
-                hint="Give --tool-dependencies a file that is there, or leave it out.",
-            ) from fault
+        places = (self.places.tree, self.places.home, self.folder)
+        return open_extras(self.settings, places, self._evidence, self.clock)
 
     @property
     def exists(self) -> bool:
@@ -288,13 +308,18 @@ class App:
         if self.settings.db == MEMORY:
             return "store" in self.__dict__
         if self.is_remote:
-            return "store" in self.__dict__ or postgres().is_made(self.settings.db)
-        return self.database.exists()
+            return "store" in self.__dict__ or drivers.postgres().is_made(self.settings.db)
+        # An empty file is none: who only looks would make one of it.
+        return self.database.exists() and bool(self.database.stat().st_size)
+
+    def lost(self) -> CounterpointError | None:
+        """Return why the database neither is read nor written any more; None while all is well, or it is not open."""
+        return self.store.lost() if "store" in self.__dict__ else None
 
     def require(self) -> App:
-        """Return this app if it has a database; NotFound with the next step if not."""
+        """Return this app if it has a database; NotFound with the next step if not, LedgerGone if it had one."""
         if not self.exists:
-            raise NotFound(
+            raise (self.past and self.past.gone()) or NotFound(
                 f"there is no ledger in {self.place if self.is_remote else self.folder}",
                 hint="Run `counterpoint init` here, or go to the folder of a project that has one.",
             )
@@ -310,11 +335,14 @@ class App:
             host.require()
         is_first = guarded and "store" not in host.__dict__
         self.store = self.breaker.opening(lambda: host.store) if is_first else host.store
+        self.time = host.time
         self.signer = host.signer
         self.trees = host.trees
-        self.met = host.met
+        self.connected = host.connected
         self.authored = host.authored
         self.host = host.host
+        # Whoever calls must not choose by a PATH of his own which program passes a check, or is git.
+        self.serving = host.environ
         # How long others wait is not for those to say who want to have it, nor who is a witness.
         self.settings = replace(
             self.settings, **{name: getattr(host.settings, name) for name in HOSTED}
@@ -323,11 +351,11 @@ class App:
     def meet(self, found: Peer, credential: str) -> None:
         """Remember the agent behind a connection: what it starts is that agent, also if it writes nothing.
 
-        Not one that brings a credential: it may host others that bring theirs.
+        One that brings a credential may host others that bring theirs; at the command line it is an agent all the same.
         """
-        agent = agent_of(found.lineage)
-        if agent is not None and doubt_of(found) is None and not credential:
-            self.met.add(name_of(agent, found), agent)
+        agent = agent_behind(found, self.clock.now())
+        if agent is not None:
+            self.connected.add(agent, hosts=bool(credential))
 
     @cached_property
     def _guarded(self) -> Ports:
@@ -375,6 +403,7 @@ class App:
             confirmation=identity.confirmation,
             capability=identity.capability,
             seat=identity.seat,
+            is_shared=identity.is_shared,
             scopes=attested.scopes,
             vouched_by=attested.vouched_by,
             origin=attested.origin,
@@ -419,14 +448,18 @@ class App:
 
     @property
     def _at_the_command_line(self) -> Identity:
-        name = self.settings.agent or self.environ.get("USER") or "person"
+        name = self.settings.agent or label(self.environ.get("USER", "")) or "person"
         return Identity(kind="human", name=name)
 
     def agent(self) -> Identity:
         """Return the identity of an agent's connection, with a fresh session unless one is set.
 
-        An agent without a name is known by its role: who works and who judges are two.
+        An agent without a name is known by its role: who works and who judges are two. InvalidInput for a name
+        or role that would steer whoever reads it, or hide in it.
         """
+        for what, said in (("agent", self.settings.agent), ("profile", self.settings.profile)):
+            if said:
+                checked_name(said, f"--{what}")
         session = self.settings.session or RandomMint().mint("ses")
         return Identity(
             kind="agent",
@@ -444,18 +477,6 @@ class App:
             self.host.close()
         if "signer" in self.__dict__:
             self.signer.close()
-
-
-def postgres() -> ModuleType:
-    """Return the store on PostgreSQL, which few need; Unavailable if its driver is missing."""
-    try:
-        from counterpoint.storage.postgres import store
-    except ImportError as missing:
-        raise Unavailable(
-            "a database on a PostgreSQL server needs the driver psycopg, which is not installed",
-            hint="Run `pip install 'counterpoint[postgres]'`.",
-        ) from missing
-    return store
 
 
 def open_app(start: Path, environ: Mapping[str, str], **flags: str | None) -> App:
@@ -476,7 +497,3 @@ def _bring_table(name: str) -> None:
     from counterpoint.dialects import registry
 
     registry.bring_table(name)
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:64] or "project"

@@ -37,6 +37,7 @@ class Settings:
     `1`: offer the tools for proofs too.
     tool_dependencies: a file that says which tools need something else first; empty: none does.
     skills: folders of skills beside those of the project, by commas.
+    specs_dir: the folder of foundry's specs, in the project; empty: `specs` at the git root.
     pass_env: names of variables that commands may see besides the usual ones, by commas.
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
     grace_seconds: how long others wait for what somebody left whose connection has ended; at most a day.
@@ -45,6 +46,8 @@ class Settings:
     git_witness: whether heads are kept in the repository too, `on` or `off`. witness_push: the git remote
     that they are pushed to; empty: none. witnesses: those elsewhere that cosign heads, `VKEY URL` by commas. Of a
     server that is shared, those count that it was started with.
+    global_memory: whether roles are given what they remembered as global in other projects of the database, `on` or
+    `off`; of a server that is shared, as it was started.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.
     """
@@ -65,11 +68,13 @@ class Settings:
     proofs: str = ""
     tool_dependencies: str = ""
     skills: str = ""
+    specs_dir: str = ""
     pass_env: str = ""
     signer: str = "file"
     git_witness: str = "on"
     witness_push: str = ""
     witnesses: str = ""
+    global_memory: str = "off"
     lease_seconds: int = 1800
     grace_seconds: int = 60
     idle_minutes: int = 10
@@ -89,8 +94,8 @@ OTHER_NAMES = {
     "worktree": "worktree_path",
 }
 """What settings are called too, as flags and as variables; the name of its own goes first."""
-MODE = "COLIBRI_MODE"
-"""The variable that also sets the mode: what servers of that dialect are started with elsewhere."""
+ELSEWHERE = {"mode": "COLIBRI_MODE", "specs_dir": "FOUNDRY_MCP_SPECS_DIR"}
+"""Variables that set something too: what servers of these dialects are started with elsewhere."""
 _NUMBERS = {
     "lease_seconds": LEASE_SECONDS,
     "grace_seconds": GRACE_SECONDS,
@@ -121,9 +126,9 @@ def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
 def _named(environ: Mapping[str, str], name: str) -> str | None:
     own = environ.get(PREFIX + name.upper())
     other = OTHER_NAMES.get(name)
-    if name == "mode":
+    if name in ELSEWHERE:
         # An empty variable is how many launchers say that it is not set.
-        return own or environ.get(MODE) or None
+        return own or environ.get(ELSEWHERE[name]) or None
     return environ.get(PREFIX + other.upper()) if own is None and other else own
 
 

@@ -10,6 +10,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.xdist_group("house")
+"""All files are read once."""
+
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "counterpoint"
 TESTS = ROOT / "tests"
@@ -34,13 +39,17 @@ SHARED = frozenset(
     {
         "kernel/client_session.py",
         "kernel/listing_cache.py",
+        "kernel/ownership.py",
         "kernel/places.py",
+        "kernel/releases.py",
         "kernel/tool_scopes.py",
     }
 )
 """What the relay has of the ground floor: as much the standard library only as itself."""
 
-FLOORLESS_TESTS = frozenset({"architecture", "clients", "conformance", "docs", "e2e", "fakes"})
+FLOORLESS_TESTS = frozenset(
+    {"architecture", "clients", "conformance", "docs", "e2e", "fakes", "golden"}
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -55,9 +64,15 @@ def modules(top: Path) -> dict[str, ast.Module]:
     }
 
 
-def functions(tree: ast.AST) -> Iterator[Function]:
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """Answer everything in a tree; there are many, so they are walked once."""
+    return list(ast.walk(tree))
+
+
+def functions(tree: ast.Module) -> Iterator[Function]:
     """Answer every function and method of a tree, nested ones included."""
-    return (node for node in ast.walk(tree) if isinstance(node, Function))
+    return (node for node in nodes(tree) if isinstance(node, Function))
 
 
 def body_lines(function: Function) -> int:
@@ -220,6 +235,20 @@ def test_the_relay_needs_the_standard_library_only() -> None:
         "counterpoint.cli.server.serving",
         *(f"counterpoint.{path.removesuffix('.py').replace('/', '.')}" for path in SHARED),
     }
+
+
+def test_what_runs_a_command_needs_the_standard_library_and_itself_only() -> None:
+    """It starts without what is installed, and holds nothing of the server that a command could reach."""
+    imported = {
+        node.module or ""
+        for path, tree in modules(SRC).items()
+        if path.startswith("runner/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+    }
+    others = {name for name in imported if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert others
+    assert all(name.startswith("counterpoint.runner") for name in others)
 
 
 def test_nothing_in_the_product_is_left_for_later() -> None:

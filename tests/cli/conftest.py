@@ -16,26 +16,11 @@ from typing import Any
 
 import pytest
 
-from builders import attested_as, git
-from counterpoint.app import App, Identity, open_app
+from builders import git
+from counterpoint.app import App, open_app
 from counterpoint.cli.main import run
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.filters import Check, Note
-
-PLAN = """# Harbour
-The whole of it.
-## Build
-- [ ] Lay the keel {#keel}
-  - areas: src
-  - verify: true
-- [ ] Raise the mast
-  - after: keel
-- [ ] Paint the hull
-  - areas: paint
-## Launch
-- review: yes
-- [ ] Open the lock
-"""
+from fakes.harbour import agent_of, fill, where_it_is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +44,6 @@ PATIENCE = 20.0
 """Seconds that a test waits for a process before it fails."""
 
 
-def agent_of(app: App, name: str = "ada") -> Core:
-    """Answer the core for an agent in a session of its own."""
-    session = app.agent().session
-    identity = Identity(kind="agent", name=name, session=session, attested=attested_as(name))
-    return app.core(identity)
-
-
 @pytest.fixture(scope="session")
 def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository `harbour` with a plan in its ledger, one task held, one blocked; never changed."""
@@ -75,16 +53,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "hull.txt").write_text("oak\n")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "first")
-    app = open_app(folder, {})
-    core = agent_of(app)
-    made = core.plans.create(core.plans.read(PLAN))
-    keel = core.claims.start(made.ready[0])
-    core.gates.verify(Check(item=keel.item.id), keel.claim.token)
-    core.journal.append(
-        Note(kind="decision", body="Oak\nbecause \x1b[31mit lasts", item=keel.item.id)
-    )
-    core.journal.append(Note(kind="blocker", body="No paint", item=made.ready[1]))
-    app.close()
+    fill(open_app(folder, {}))
     return folder
 
 
@@ -119,7 +88,7 @@ def ledger(harbour: Path, place: Path) -> Path:
 @pytest.fixture
 def app(ledger: Path) -> Iterator[App]:
     """The app of the copy, to change and to look at what commands changed."""
-    opened = open_app(ledger, {})
+    opened = open_app(ledger, where_it_is())
     yield opened
     opened.close()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,18 +83,56 @@ def test_a_backup_brings_the_ledger_back(call, ledger, backup):
     grow(ledger)
     said = call("restore", str(backup), "--yes", "--json")
     assert said.code == 0
-    assert said.json["projects"] == [{"project": "harbour", "size": 6, "known": 7}]
+    assert said.json["projects"] == [{"project": "harbour", "size": 6, "known": 8}]
+    assert said.json["lost"] == [
+        {"project": "harbour", "what": "the last 2 entries are not in the backup"}
+    ]
+    assert "the last 2 entries are not in the backup" in said.err
     assert call("status", "--json").json["ledger"]["size"] == 6
-    assert "7 were signed" in said.json["not_signed"][0]
+    assert "8 were signed" in said.json["not_signed"][0]
     assert call("audit", "verify").code == 1
     assert call("audit", "epoch", "--reason", "The disk failed").code == 0
     assert call("audit", "verify").code == 0
     assert call("audit", "rebuild").code == 0
     replaced = call("log", "--json", "--db", said.json["replaced"], "--project", "harbour").json
-    assert len(replaced["entries"]) == 7
+    assert len(replaced["entries"]) == 8
     folder = ledger / ".counterpoint"
     assert len(list((folder / "checkpoints").glob("harbour.note.replaced-*"))) == 1
     assert list(folder.glob(".restore-*")) == []
+
+
+def test_another_ledger_is_put_in_the_place_of_this_one_by_its_own_flag_alone(
+    call, ledger, backup, tmp_path, monkeypatch
+):
+    """Not by a yes, and not where this one is lost; what would be gone is told, and the way back is one that goes."""
+    other = tmp_path / "quay"
+    other.mkdir()
+    (theirs := open_app(other, {})).person().journal.append(Note(kind="comment", body="Theirs"))
+    theirs.close()
+    monkeypatch.chdir(other)
+    strange = tmp_path / "strange.db"
+    assert call("backup", str(strange)).code == 0
+    monkeypatch.chdir(ledger)
+    assert call("status").code == 0
+    before = everything(ledger)
+    said = call("restore", "--yes", str(strange))
+    assert (said.code, said.out) == (1, "")
+    assert "of quay: the ledger of harbour" in said.err
+    assert "6 entries) is not in the backup at all" in said.err
+    assert "--other-ledger" in said.err
+    assert everything(ledger) == before
+    (folder := database(ledger).parent).joinpath("ledger.db").rename(tmp_path / "away.db")
+    assert call("restore", "--yes", str(strange)).code == 1
+    assert not database(ledger).exists()
+    (tmp_path / "away.db").rename(folder / "ledger.db")
+    said = call("restore", "--yes", "--other-ledger", str(strange))
+    assert said.code == 0
+    assert "Restored quay: 2 entries" in said.out
+    back = said.out.partition("The way back to it: `counterpoint ")[2].partition("`")[0].split()
+    assert back[:2] == ["restore", "--other-ledger"]
+    assert call(*back, "--yes").code == 0
+    assert call("status", "--json").json["project"]["id"] == "harbour"
+    assert call("audit", "verify").code == 0
 
 
 def test_a_restored_ledger_can_be_read_while_it_is_written(call, ledger, backup):
@@ -102,6 +142,46 @@ def test_a_restored_ledger_can_be_read_while_it_is_written(call, ledger, backup)
     app.person().journal.append(Note(kind="comment", body="On"))
     assert database(ledger).with_name("ledger.db-wal").exists()
     app.close()
+
+
+KILLED = """
+import os, sys
+from counterpoint.cli.main import run
+left = int(sys.argv[1])
+def watch(event, arguments):
+    global left
+    if event in ("os.rename", "os.link", "os.remove", "os.truncate"):
+        left -= 1
+        if left < 0:
+            os._exit(9)
+sys.addaudithook(watch)
+sys.exit(run(["restore", sys.argv[2], "--yes"]))
+"""
+"""Restores, and dies before one of the calls that change names of files."""
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+def test_whatever_moment_a_restore_is_killed_at_one_whole_ledger_is_there(call, ledger, backup):
+    """The old one with all that it had, or that of the backup: never none, and never a mixture."""
+    grow(ledger)
+    seen: list[int] = []
+    for moment in range(60):
+        code = subprocess.run(
+            [sys.executable, "-c", KILLED, str(moment), str(backup)],
+            timeout=60,
+            check=False,
+            capture_output=True,
+        ).returncode
+        size = call("status", "--json").json["ledger"]["size"]
+        assert size in {8, 6}
+        assert call("audit", "rebuild").code == 0
+        seen.append(size)
+        if code != 9:
+            break
+    assert seen[0] == 8
+    assert seen[-1] == 6
+    assert seen == sorted(seen, reverse=True)
 
 
 def test_a_ledger_that_is_lost_comes_back_without_a_question(call, ledger, backup):
@@ -130,7 +210,7 @@ def test_a_ledger_is_not_replaced_without_a_yes(call, ledger, backup):
     said = call("restore", str(backup))
     assert said.code == 2
     assert "--yes" in said.err
-    assert "1 entries" in said.err
+    assert "2 entries" in said.err
     assert everything(ledger) == before
 
 

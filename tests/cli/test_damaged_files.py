@@ -7,17 +7,21 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+
+from fakes.long_forms import IS_LONG
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900 if IS_LONG else 60)]
 
 PAGE = 4096
 QUIETLY = settings(
-    max_examples=25,
+    max_examples=500 if IS_LONG else 25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-INSIDE = ("wrong inside", "Traceback", "unexpected")
+INSIDE = ("wrong inside", "Traceback", "unexpected: ")
 
 
 def noise(seed: int, size: int) -> bytes:
@@ -55,6 +59,7 @@ def verified(call, ledger):
 
 
 @QUIETLY
+@example(start=32, seed=0, many=16)  # a number of the header that says how schemas are written
 @given(start=st.integers(0, 2**24), seed=st.integers(0, 99), many=st.sampled_from((1, 16, PAGE)))
 def test_bytes_of_any_page_are_a_fault_or_hold_nothing(verified, start, seed, many):
     """A bit, some bytes, or a whole page of the file, anywhere in it."""

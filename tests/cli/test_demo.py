@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from builders import AGENT_PROCESS
+from builders import AGENT_PROCESS, let_run
 from counterpoint.cli.demo.agents import Reviewer, Worker
 from counterpoint.cli.demo.command import perform
 from counterpoint.cli.demo.display import Board, Lines, opened_screen
@@ -296,6 +296,7 @@ def test_a_rejected_phase_is_mended_by_whoever_takes_the_repair(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Work, rejection, repair and approval, each agent with a server of its own."""
+    let_run(tree.folder)
     trees = {name: create_linked_tree(tree, tmp_path / name) for name in ("ada", "rae")}
     with connected("lead", tree.folder) as (lead, _):
         root = lead.call("plan", markdown=PIECE.replace("PYTHON", sys.executable))["root"]
@@ -390,6 +391,6 @@ def test_a_terminal_shows_agents_progress_and_ledger(capsys: pytest.CaptureFixtu
         screen.counted(3, 20)
         screen.wrote(entry("task.taken_over", taken_over_from="dee"))
     shown = capsys.readouterr().out
-    assert "quill-5 Split�[2Jtext" in shown
+    assert "quill-5 Split\\u{1b}[2Jtext" in shown
     assert "3 of 20 tasks" in shown
     assert "taken_over_from=dee" in shown

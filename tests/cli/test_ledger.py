@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from counterpoint.cli.trust import given
 from counterpoint.core.ledger.checkpoint import open_checkpoint
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from fakes.tampering import edited
+
+VERIFIER = Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"
 
 
 def tamper(folder: Path, *statements: str) -> None:
@@ -41,10 +47,10 @@ def test_a_sound_ledger_is_told_with_its_root(call, ledger):
     call("audit", "prove", "--checkpoint")
     said = call("audit", "verify")
     assert said.code == 0
-    assert said.out.startswith("Sound: 6 entries of harbour.\n")
+    assert said.out.startswith("Sound: 7 entries of harbour.\n")
     found = call("audit", "verify", "--json").json
     assert found["sound"] is True
-    assert found["size"] == found["anchored"] == 6
+    assert found["size"] == found["anchored"] == 7
     assert found["root"] in said.out
     assert found["key"] in said.out
 
@@ -87,25 +93,25 @@ def test_a_ledger_that_was_cut_off_is_found_by_its_checkpoint(call, ledger):
 def test_a_checkpoint_is_a_signed_note_and_nothing_else(call, ledger):
     """What stands on the output can go into a file as it is."""
     said = call("audit", "prove", "--checkpoint")
-    assert open_checkpoint(said.out).size == 6
+    assert open_checkpoint(said.out).size == 7
     assert call("audit", "prove", "--checkpoint", "--json").json["checkpoint"] == said.out
 
 
 def test_proofs_of_inclusion_and_consistency_are_given(call, ledger):
     """Both with root, path and a signed checkpoint."""
     found = call("audit", "prove", "2", "--json").json
-    assert (found["proof"], found["sequence"], found["size"]) == ("inclusion", 2, 6)
+    assert (found["proof"], found["sequence"], found["size"]) == ("inclusion", 2, 7)
     assert "first_size" not in found
     assert open_checkpoint(found["checkpoint"]).root.hex() == found["root"]
     found = call("audit", "prove", "--since", "3", "--json").json
-    assert (found["proof"], found["first_size"], found["size"]) == ("consistency", 3, 6)
+    assert (found["proof"], found["first_size"], found["size"]) == ("consistency", 3, 7)
     shown = call("audit", "prove", "2").out
     assert shown.startswith("Proof of inclusion\n")
     assert found["root"] in shown
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["2", "--checkpoint"], ["--since", "2", "--checkpoint"], ["6"], ["--since", "7"]]
+    "words", [[], ["2", "--checkpoint"], ["--since", "2", "--checkpoint"], ["7"], ["--since", "8"]]
 )
 def test_a_proof_of_nothing_or_of_two_things_is_wrong_usage(call, ledger, words):
     """Exactly one of the three, and inside the ledger."""
@@ -122,9 +128,9 @@ def test_an_exported_ledger_verifies_without_one(call, ledger, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COUNTERPOINT_DB", str(tmp_path / "none.db"))
     found = call("audit", "verify", "--bundle", str(bundle), "--key", key, "--json").json
-    assert (found["sound"], found["trusted"], found["size"]) == (True, True, 6)
+    assert (found["sound"], found["trusted"], found["size"]) == (True, True, 7)
     said = call("audit", "verify", "--bundle", str(bundle))
-    assert said.out.startswith("Sound: 6 entries of harbour in harbour.bundle.\n")
+    assert said.out.startswith("Sound: 7 entries of harbour in harbour.bundle.\n")
     assert "--key" in said.err
 
 
@@ -182,7 +188,7 @@ def test_a_verified_ledger_tells_of_its_thoughts_and_redactions(call, ledger, th
     said = call("verify", str(bundle))
     assert said.code == 0
     assert "  thoughts  2 in chains, 1 sessions sealed\n" in said.out
-    assert "  redacted  1 texts are gone on purpose\n" in said.out
+    assert "  redacted  1 text is gone on purpose\n" in said.out
     assert "--key" in said.err
 
 
@@ -220,6 +226,65 @@ def test_an_export_never_overwrites(call, ledger, tmp_path):
     assert call("audit", "export", str(target)).code == 1
     assert target.read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["mine"]
+
+
+def _pipe(folder: Path) -> str:
+    os.mkfifo(folder / "pipe")
+    return str(folder / "pipe")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify",), ("audit", "verify", "--bundle"), ("audit", "verify", "--checkpoint"),
+        ("restore", "--yes"), ("runs", "ingest"), ("key", "add", "--name", "x", "--public"),
+        ("audit", "redact", "--reason", "x", "--text"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_of_what_somebody_sent_only_a_plain_file_is_read(call, ledger, tmp_path, words):
+    """A device has no end, and from a pipe nothing may come."""
+    for place in ("/dev/zero", _pipe(tmp_path)):
+        said = call(*words, place)
+        assert said.code == 2
+        assert f"{place} is no plain file" in said.err
+
+
+def test_a_bundle_has_a_size_that_is_stated(call, ledger, tmp_path, monkeypatch):
+    """So has each of its lines; the small verifier takes no more either."""
+    bundle = tmp_path / "harbour.bundle"
+    call("audit", "export", str(bundle))
+    monkeypatch.setattr(given, "LONGEST_LINE", 100)
+    assert "a line has more than 100 bytes" in call("verify", str(bundle)).err
+    monkeypatch.setattr(given, "LARGEST_BUNDLE", 100)
+    said = call("verify", str(bundle))
+    assert (said.code, "and 100 is the most" in said.err) == (2, True)
+
+
+def test_the_small_verifier_reads_no_device(tmp_path):
+    """Nor what is too large."""
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(given.LARGEST_BUNDLE + 1)
+    for place in ("/dev/zero", _pipe(tmp_path), str(large)):
+        done = subprocess.run(
+            [sys.executable, str(VERIFIER), place], capture_output=True, check=False
+        )
+        assert done.returncode == 2
+        assert b"is no bundle (a plain file of at most 4,000,000,000 bytes)" in done.stderr
+
+
+def test_where_nothing_can_be_written_is_named(call, ledger, tmp_path):
+    """As with backups."""
+    place = str(tmp_path / "none" / "x")
+    for words in (("audit", "export"), ("key", "export")):
+        said = call(*words, place)
+        assert (said.code, said.err.splitlines()[0]) == (
+            3, f"counterpoint: {place} cannot be written: No such file or directory",
+        )  # fmt: skip
+    (tmp_path / "file").touch()
+    said = call("audit", "export", "--tiles", str(tmp_path / "file" / "x"))
+    assert "cannot be written: Not a directory" in said.err
 
 
 @pytest.mark.parametrize("words", [["--key", "x"], ["--bundle", __file__, "--project", "x"]])

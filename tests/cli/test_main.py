@@ -13,7 +13,10 @@ from typing import get_args
 
 import pytest
 
+from counterpoint import __version__
+from counterpoint.cli import context
 from counterpoint.cli.main import COMMANDS, EXIT_CODES, run
+from counterpoint.cli.present import agree, counted
 from counterpoint.kernel.errors import Kind
 
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
@@ -38,6 +41,13 @@ def test_every_command_is_found_and_helps(call, place):
         assert said.out.startswith(f"Usage: counterpoint {name} ")
 
 
+def test_a_mistyped_command_is_told_its_neighbour(call, place):
+    """Only where there is one that is near."""
+    said = call("statsu")
+    assert (said.code, "Did you mean `status`?" in said.err) == (2, True)
+    assert "Did you mean" not in call("zzzz").err
+
+
 @pytest.mark.e2e
 def test_saying_the_version_loads_nothing_slow(start):
     """Neither the SDK nor pydantic, rich, cryptography or the database is imported for it."""
@@ -50,8 +60,22 @@ def test_saying_the_version_loads_nothing_slow(start):
     assert done.stderr.strip() == b"[]"
 
 
+@pytest.mark.e2e
+def test_looking_at_the_state_loads_nothing_of_the_protocol(ledger):
+    """What checks the arguments of tools takes longer to load than the answer."""
+    script = (
+        "import sys; from counterpoint.cli.main import run; run(['status']);"
+        "print(sorted({'mcp', 'pydantic', 'anyio'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout
+    assert done.stderr.splitlines()[-1] == b"[]"
+
+
 def test_the_version_is_told_as_json_too(call, place):
-    """The keys are stable."""
+    """The keys are stable; the option that all programs have tells it as well."""
+    said = call("--version")
+    assert (said.code, said.out) == (0, f"counterpoint {__version__}\n")
     assert set(call("version", "--json").json) == {"version", "python", "system"}
 
 
@@ -72,6 +96,17 @@ def test_without_a_ledger_reading_says_what_to_do_and_makes_nothing(call, place,
     assert (said.code, said.out) == (3, "")
     assert "counterpoint init" in said.err
     assert list(place.iterdir()) == []
+
+
+def test_looking_makes_no_ledger_of_an_empty_file(call, place):
+    """It is no ledger, whoever made it."""
+    database = place / ".counterpoint" / "ledger.db"
+    database.parent.mkdir(0o700)
+    database.touch(0o600)
+    said = call("status")
+    assert (said.code, "counterpoint init" in said.err) == (3, True)
+    assert [*database.parent.iterdir()] == [database]
+    assert database.stat().st_size == 0
 
 
 def test_a_project_that_is_not_there_is_not_made_by_looking(call, app):
@@ -106,13 +141,69 @@ def test_a_file_that_is_no_database_ends_with_three(call, ledger):
     assert "Traceback" not in said.err
 
 
-@pytest.mark.parametrize(("flags", "shown"), [([], False), (["--debug"], True)])
-def test_what_nobody_foresaw_is_an_apology(call, place, monkeypatch, caplog, flags, shown):
-    """A folder that vanished below the caller's feet is no reason for a traceback."""
+def test_a_refusal_is_json_for_those_who_ask_for_json(call, ledger, monkeypatch):
+    """One object on the output, on one line, as a refused tool answers; words and exit codes stay as ever."""
+    cases = {
+        ("show", "harbour-99"): (1, "not_found"),
+        ("list", "--nonsense"): (2, "invalid_input"),
+        ("statsu",): (2, "invalid_input"),
+        ("status", "--project", "elsewhere"): (3, "unavailable"),
+    }
+    for words, (code, name) in cases.items():
+        said = call(*words, "--json")
+        assert (said.code, said.json["error"], said.out.count("\n")) == (code, name, 1), words
+        assert set(said.json) >= {"kind", "message", "hint", "retryable"}
+        assert said.err == call(*words).err
+        assert said.json["message"].split(".")[0] in said.err
+    monkeypatch.setattr(context, "open_app", _stumble)
+    said = call("status", "--json")
+    assert (said.code, said.json["error"]) == (3, "unexpected")
+
+
+def test_an_output_that_takes_nothing_is_named(call, ledger, monkeypatch, capsys):
+    """It was closed at the start, or its disk is full: exit code 3, and the words of the system."""
+    for words in (["status"], ["log"], ["log", "--json"]):
+        monkeypatch.setattr(sys, "stdout", None)
+        assert run(words) == 3
+        sys.stdout.close()
+        assert "output cannot be written: Bad file descriptor" in capsys.readouterr().err
+        if Path("/dev/full").exists():
+            with Path("/dev/full").open("w") as full:
+                monkeypatch.setattr(sys, "stdout", full)
+                assert run(words) == 3
+            assert "output cannot be written: No space left" in capsys.readouterr().err
+
+
+def test_closed_input_and_error_output_keep_no_answer_back(ledger, monkeypatch, capsys):
+    """Nobody is asked, and what stands beside the answer is lost."""
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert run(["list"]) == 0
+    assert "Lay the keel" in capsys.readouterr().out
+    assert run(["show", "harbour-99"]) == 1
+    sys.stdin.close()
+    sys.stderr.close()
+
+
+def test_from_a_folder_that_was_removed_one_is_sent_to_another(call, place, monkeypatch):
+    """A worktree that an agent has cleared away, below the feet of a shell."""
     gone = place / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
+    for words in (("status",), ("init", "--yes"), ("doctor",), ("audit", "verify")):
+        said = call(*words)
+        assert (said.code, "not there any more" in said.err) == (3, True), words
+
+
+def _stumble(*_given: object, **_flags: object) -> None:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(("flags", "shown"), [([], False), (["--debug"], True)])
+def test_what_nobody_foresaw_is_an_apology(call, place, monkeypatch, caplog, flags, shown):
+    """It is said in a line, with the way to more."""
+    monkeypatch.setattr(context, "open_app", _stumble)
     said = call(*flags, "status")
     assert said.code == 3
     assert "went wrong" in said.err
@@ -227,6 +318,16 @@ def test_a_table_on_a_terminal_has_a_rule_and_colours(ledger, on_terminal):
     assert "\x1b[36mactive" in out.getvalue()
 
 
+def test_a_terminal_too_narrow_for_a_table_gets_a_field_a_line(ledger, on_terminal, monkeypatch):
+    """No heading and no id is cut into letters; at 100 columns it is a table."""
+    for columns, is_table in (("30", False), ("100", True)):
+        out, _ = on_terminal()
+        monkeypatch.setenv("COLUMNS", columns)
+        assert run(["list"]) == 0
+        assert ("─" in out.getvalue()) is is_table
+        assert ("title: Lay the keel" in out.getvalue()) is not is_table
+
+
 @pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("NO_COLOR", "1")])
 def test_colours_can_be_refused(ledger, on_terminal, monkeypatch, name, value):
     """The same words come without them."""
@@ -242,3 +343,18 @@ def test_no_colour_leaves_for_a_file(call, ledger):
     """What is not a terminal gets plain text."""
     for words in READING[:4]:
         assert "\x1b" not in call(*words.split()).out
+
+
+def test_what_is_counted_is_said_in_its_number():
+    """One of something is told of as one, many as many."""
+    assert [counted(one, "entry") for one in (0, 1, 2000)] == [
+        "0 entries",
+        "1 entry",
+        "2,000 entries",
+    ]
+    assert [counted(one, "key") for one in (1, 2)] == ["1 key", "2 keys"]
+    said = [agree(many, "text", verb) for many in (1, 2) for verb in ("is", "was", "waits")]
+    assert said == [
+        *("1 text is", "1 text was", "1 text waits"),
+        *("2 texts are", "2 texts were", "2 texts wait"),
+    ]

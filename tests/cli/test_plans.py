@@ -26,7 +26,7 @@ def test_pruning_only_says_what_would_go(call, app, shelved):
     """Until it is told yes; a second time nothing is left."""
     said = call("plans", "prune", "--older-than", "0")
     assert said.code == 0
-    assert said.out.splitlines()[-1] == "Would prune 1 plans archived more than 0 days ago."
+    assert said.out.splitlines()[-1] == "Would prune 1 plan archived more than 0 days ago."
     assert "--yes" in said.err
     assert app.person().items.get(shelved).body == "words of old"
     told = json.loads(call("plans", "prune", "--older-than", "0", "--yes", "--json").out)

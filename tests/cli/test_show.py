@@ -8,9 +8,10 @@ import pytest
 
 from builders import attested_as
 from counterpoint.app import Identity
-from counterpoint.core.model.filters import Handover, Judgment, Report
+from counterpoint.core.model.filters import Handover, Judgment, Note, Report
 from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
+from counterpoint.kernel.visible import visible
 
 KEEL = """\
 harbour-4  Lay the keel
@@ -27,7 +28,7 @@ harbour-4  Lay the keel
   changed    TIME
 
 Gates
-  [x] check-1 (check) met
+  [x] check-1 (check) met: true
 
 Records
   harbour-r1  decision: Oak
@@ -48,6 +49,7 @@ def scrubbed(text: str) -> str:
 def test_an_item_is_shown_with_all_that_hangs_on_it(call, ledger):
     """Its fields, why it is not ready, gates, records, receipts."""
     assert scrubbed(call("show", "harbour-4").out) == KEEL
+    assert "[ ] review (review) not met yet\n" in call("show", "harbour-3").out
 
 
 def test_a_plan_is_shown_as_a_tree(call, ledger):
@@ -84,6 +86,15 @@ def test_outcomes_show_their_evidence_as_json(call, ledger, agent):
     assert found["summary"] == "Red now"
     assert found["evidence"]["files"][0]["path"] == "paint/red"
     assert "#1  done by ada: Red now" in call("show", "harbour-6").out
+    assert call("show", "harbour-6@1", "--json").json["outcome"]["summary"] == "Red now"
+
+
+def test_an_entry_is_shown_by_its_number(call, ledger):
+    """As agents ask for it; what is no number, and what the ledger has not, is refused."""
+    assert call("show", "#1", "--json").json["entry"]["sequence"] == 1
+    assert call("show", "#1").out.startswith("entry #1\n")
+    assert [call("show", name).code for name in ("#", "#x", f"#{'9' * 99}", "#999")] == [1, 1, 1, 1]
+    assert "numbered from 0 to" in call("show", "#999").err
 
 
 def test_what_was_handed_in_and_judged_is_shown(call, ledger, app, agent):
@@ -95,10 +106,12 @@ def test_what_was_handed_in_and_judged_is_shown(call, ledger, app, agent):
     eve = Identity(kind="agent", name="eve", session=session, attested=attested_as("eve"))
     judge = app.core(eve)
     subject = given.submission.sha256[:12]
-    judge.reviews.review("harbour-6", Judgment(approves=False, reason="Blue!", subject=subject))
+    no = Judgment(approves=False, reason="Blue!", fixes=("Paint it", "red"), subject=subject)
+    judge.reviews.review("harbour-6", no)
     shown = call("show", "harbour-6").out
     assert "\nSubmissions\n  harbour-s1  Red\n" in shown
-    assert "\nVerdicts\n  harbour-v1  reject by eve: Blue!\n" in shown
+    verdict = "  harbour-v1  reject by eve: Blue!\n    to mend: Paint it\n    to mend: red\n"
+    assert f"\nVerdicts\n{verdict}" in shown
     assert call("show", "harbour-v1", "--json").json["verdict"]["decision"] == "reject"
 
 
@@ -128,7 +141,18 @@ def test_a_session_and_its_handoff_are_shown(call, ledger, agent):
 def test_the_text_of_an_agent_keeps_its_lines_and_loses_its_powers(call, ledger):
     """Line ends stay; escape sequences are shown."""
     shown = call("show", "harbour-r1").out
-    assert re.search(r"body +Oak\n +because �\[31mit lasts\n", shown)
+    assert re.search(r"body +Oak\n +because \\u\{1b\}\[31mit lasts\n", shown)
+
+
+def test_what_would_steer_or_hide_reaches_no_terminal(call, ledger, agent):
+    """As text, in tables and logs, and in JSON, whose own escapes bring programs what was written."""
+    text = "Oak\u202e\u200b\U000e0069\x9b2J"
+    made = agent.journal.append(Note(kind="decision", title=text, body=text))
+    for words in (("show", made.id), ("log",), ("find", "Oak"), ("status",)):
+        for more in ((), ("--json",)):
+            said = call(*words, *more).out
+            assert visible(said) == said, words
+    assert call("show", made.id, "--json").json["record"]["body"] == text
 
 
 @pytest.mark.parametrize("id_", ["harbour-99", "harbour-r99", "ses_nobody", "what"])

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 import counterpoint.storage.postgres
+from counterpoint.cli.context import open_here
+from counterpoint.core.model.filters import Note
+from counterpoint.storage.move import move_project
 
 PASSING = "sesame"
 
@@ -35,7 +38,7 @@ def test_a_ledger_moves_to_a_server_and_back(call, ledger, address, tmp_path):
     said = call("storage", "move", address, str(back))
     assert said.code == 0
     assert root in said.out
-    assert "copy" in said.err
+    assert "stay with the signer of this account" in said.err
     assert call("audit", "verify", "--json", "--db", str(back)).json["root"] == root
     for words in (("doctor",), ("status",), ("storage", "move", address, address)):
         option = () if words[0] == "storage" else ("--db", address, "--project", "harbour")
@@ -44,11 +47,11 @@ def test_a_ledger_moves_to_a_server_and_back(call, ledger, address, tmp_path):
 
 
 def test_a_project_is_moved_once(call, ledger, address):
-    """The second time it is there already."""
+    """The second time it is somewhere else."""
     assert call("storage", "move", ".counterpoint/ledger.db", address).code == 0
     again = call("storage", "move", ".counterpoint/ledger.db", address)
-    assert again.code == 1
-    assert "harbour" in again.err
+    assert again.code == 3
+    assert "was moved to" in again.err
 
 
 @pytest.mark.parametrize(
@@ -114,3 +117,42 @@ def test_a_backup_of_a_server_is_a_file_that_verifies(call, ledger, address, tmp
     kept = tmp_path / "kept.db"
     assert call("backup", str(kept), "--db", address, "--project", "harbour").code == 0
     assert call("audit", "verify", "--db", str(kept), "--project", "harbour").code == 0
+
+
+def test_what_was_moved_says_where_to_and_takes_no_entry_any_more(call, ledger, agent):
+    """Nothing advises an epoch there, which would make two histories of one; where it is now work goes on."""
+    agent.signing.sign()
+    place = ledger / "moved.db"
+    assert call("storage", "move", ".counterpoint/ledger.db", str(place)).code == 0
+    there = ("--db", str(place), "--project", "harbour")
+    app = open_here(db=str(place), project="harbour")
+    app.person().journal.append(Note(kind="finding", body="written where it is now"))
+    app.close()
+    assert call("audit", "prove", "--checkpoint", *there).code == 0
+    size = call("status", "--json").json["ledger"]["size"]
+    for words in (
+        ("audit", "epoch", "--reason", "so"),
+        ("reject", "harbour-4", "--reason", "so"),
+        ("storage", "move", ".counterpoint/ledger.db", "third.db"),
+    ):
+        said = call(*words)
+        assert said.code != 0
+        assert str(place) in said.err
+        assert "audit epoch" not in said.err
+    for words in (("status",), ("audit", "verify"), ("doctor",)):
+        said = call(*words)
+        assert str(place) in said.out + said.err, words
+        assert "audit epoch" not in said.out + said.err
+    assert call("status", "--json").json["ledger"]["size"] == size
+    assert call("audit", "verify", *there).code == 0
+
+
+def test_a_move_that_was_cut_off_before_it_was_told_is_repeated(call, ledger):
+    """What is there already, whole, is not copied again; the copy that was left then says so."""
+    place = ledger / "moved.db"
+    there, here = open_here(db=str(place)), open_here(db=str(ledger / ".counterpoint/ledger.db"))
+    move_project(here.store, there.store, "harbour")
+    there.close()
+    here.close()
+    assert call("storage", "move", ".counterpoint/ledger.db", str(place)).code == 0
+    assert str(place) in call("audit", "verify").err

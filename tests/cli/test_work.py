@@ -9,6 +9,9 @@ import subprocess
 import pytest
 
 from counterpoint.cli.main import run
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Judgment, Report
+from fakes.harbour import agent_of
 
 LIST = """\
 id         kind   status  priority  title
@@ -69,7 +72,7 @@ def test_the_status_has_stable_keys(call, ledger):
     found = call("status", "--json").json
     assert set(found) == {
         *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now", "you"),
-        "recovered",
+        *("recovered", "awaiting", "checks"),
     }
     assert found["project"]["id"] == "harbour"
     assert found["counts"]["task"] == {"open": 3, "active": 1}
@@ -97,6 +100,12 @@ def test_a_list_has_what_its_filters_ask_for(call, ledger, words, ids):
     found = call("list", "--json", *words).json
     assert [item["id"] for item in found["items"]] == [f"harbour-{number}" for number in ids]
     assert all(set(item) == ITEM for item in found["items"])
+
+
+def test_a_list_of_a_kind_that_there_is_not_names_those_there_are(call, ledger):
+    """An empty list would say that there is no such work."""
+    said = call("list", "--kind", "nonsense")
+    assert (said.code, "'phase', 'task'" in said.err) == (2, True)
 
 
 def test_a_long_list_goes_on_at_its_cursor(call, ledger):
@@ -163,7 +172,9 @@ def test_work_is_seen_from_any_folder_and_worktree(call, ledger, monkeypatch):
 
 def test_a_title_cannot_steer_the_terminal(call, ledger, agent):
     """Escape sequences that an agent wrote are shown, not obeyed."""
-    agent.plans.create(agent.plans.read("# \x1b]0;owned\x07 \u202etxt.exe\n- [ ] x\n"))
+    task = Draft(kind="task", title="x")
+    title = "\x1b]0;owned\x07 \u202etxt.exe"
+    agent.plans.create(Draft(kind="plan", title=title, children=(task,)))
     for words in (["list"], ["status"], ["log"], ["find", "owned"]):
         shown = call(*words).out
         assert "owned" in shown
@@ -194,3 +205,21 @@ def test_a_look_writes_nothing(call, app):
     for words in ("status", "list", "next", "log", "find keel", "show harbour-1", "audit rebuild"):
         assert call(*words.split()).code == 0
     assert app.person().overview.state().ledger_size == 6
+
+
+def test_the_status_tells_what_waits_to_be_handed_in_judged_and_mended(call, app, ledger):
+    """Each with what helps; what was sent back with what to mend first, by whom and why."""
+    worker, judge = agent_of(app), app.person()
+    made = worker.plans.create(worker.plans.read("# P\n## One\n- review: yes\n- [ ] A\n"))
+    phase, task = (one.id for one in made.items[1:])
+    token = worker.claims.start(task).claim.token
+    worker.tasks.finish(task, token, Report(outcome="done", summary="so"))
+    assert "an agent that submits it" in call("status").out
+    worker.reviews.submit(phase, "", "see")
+    assert f"{phase}  a review" in call("status").out
+    judge.reviews.review(phase, Judgment(approves=False, reason="thin", fixes=("more",)))
+    assert "its repair, fix: more; rejected by" in call("status").out
+    (told,) = [
+        one for one in call("status", "--json").json["awaiting"] if one["item"]["id"] == phase
+    ]
+    assert (told["step"], told["rejection"]["fixes"]) == ("mend", ["more"])

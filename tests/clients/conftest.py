@@ -89,18 +89,26 @@ class Agent:
         """Its user's home, in which nothing was before."""
         return Path(self.environ["HOME"])
 
-    def start(self, url: str) -> subprocess.Popen[str]:
-        """Start a conversation with the model at an address, which is its only way out."""
+    def start(self, url: str, *, goes_on: bool = False) -> subprocess.Popen[str]:
+        """Start a conversation with the model at an address, which is its only way out, or go on with the last one."""
         self.environ["HTTPS_PROXY"] = self.environ["HTTP_PROXY"] = url
         if self.name == "codex":
             settings = self.home / ".codex" / "config.toml"
             settings.parent.mkdir(exist_ok=True)
             settings.write_text(CODEX.format(url=url, tree=self.tree))
-            words = ["exec", "--json", "go on"]
+            words = ["exec", *(["resume", "--last"] if goes_on else []), "--json", "go on"]
         else:
             self.environ["ANTHROPIC_BASE_URL"] = url
             allowed = json.dumps({"enableAllProjectMcpServers": True})
-            words = ["-p", "go on", "--settings", allowed, "--allowedTools", "mcp__counterpoint"]
+            words = [
+                *(["--continue"] if goes_on else []),
+                "-p",
+                "go on",
+                "--settings",
+                allowed,
+                "--allowedTools",
+                "mcp__counterpoint",
+            ]
             words += ["--output-format", "stream-json", "--verbose"]
         process = subprocess.Popen(
             [self.program, *words],
@@ -115,9 +123,9 @@ class Agent:
         self.started.append(process)
         return process
 
-    def converse(self, url: str) -> str:
+    def converse(self, url: str, *, goes_on: bool = False) -> str:
         """Let it come to the end of a conversation; answer what it printed."""
-        process = self.start(url)
+        process = self.start(url, goes_on=goes_on)
         told, complaints = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, told[-3000:] + complaints[-2000:]
         return told

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from builders import let_run
 
 pytestmark = [
     pytest.mark.e2e,
@@ -66,14 +70,6 @@ def serving(home: Path) -> list[int]:
         if f"HOME={home}".encode() in settings and b"mcp" in words:
             found.append(int(folder.name))
     return found
-
-
-def is_running(pid: int) -> bool:
-    """Tell whether a process is there and not only waits to be buried."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_an_agent_sees_our_tools_in_its_first_question(agent: Any, scripted: ModuleType) -> None:
@@ -148,9 +144,56 @@ def test_a_refusal_reaches_the_model_with_what_to_do_next(
     refusal = model.heard[2].answer
     assert (refusal["error"], refusal["hint"]) == (
         "invalid_input",
-        "Pass the token that `start` answered; `brief` shows it again.",
+        "Pass the token that `start` answered; `brief` shows it where calls have a session.",
     )
     assert ask(agent, "show", TASK)["item"]["status"] == "active"
+
+
+def test_an_agent_that_is_killed_and_goes_on_has_its_work_at_once(
+    agent: Any, scripted: ModuleType, ask: Ask, until: Until
+) -> None:
+    """Claude Code with `--continue`, Codex with `resume`: another process, in the session of before, with its claim.
+
+    Nobody waits for the time of grace: that is a minute, and the number of the claim is still the first.
+    """
+    was_killed = threading.Event()
+
+    def script(heard: list[Any]) -> Any:
+        match len(heard):
+            case 0:
+                return scripted.Use(tool="plan", arguments={"markdown": PLAN})
+            case 1:
+                return scripted.Use(tool="next", arguments={"claim": True})
+            case _:
+                was_killed.wait(30)
+                return "I thought for long."
+
+    with scripted.Model(script) as model:
+        process = agent.start(model.url)
+        until(lambda: len(model.heard) > 1, "nothing was claimed")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+        was_killed.set()
+    assert model.faults == []
+
+    def again(heard: list[Any]) -> Any:
+        # What came before it was killed is told to the model again.
+        said = [one.answer for one in heard if "{" in one.text]
+        if "evidence" in said[-1]:
+            return "It is done."
+        if "continue" not in said[-1]:
+            return scripted.Use(tool="brief")
+        (begun,) = said[-1]["continue"]
+        held = {"item": begun["id"], "token": begun["token"]}
+        return scripted.Use(tool="finish", arguments=finish(held))
+
+    with scripted.Model(again) as model:
+        told = agent.converse(model.url, goes_on=True)
+    assert (model.faults, "It is done." in told) == ([], True)
+    entries = [one for one in ask(agent, "log")["entries"] if one["actor"]["kind"] == "agent"]
+    assert [one["action"] for one in entries] == ["plan.created", "task.started", "task.finished"]
+    assert len({one["actor"]["session"] for one in entries}) == 1
+    assert len({one["actor"]["principal"]["id"] for one in entries}) == 2
 
 
 def test_an_agent_that_is_interrupted_leaves_nothing_half_done(
@@ -160,6 +203,7 @@ def test_an_agent_that_is_interrupted_leaves_nothing_half_done(
 
     The check ends too, for nobody waits for it, and leaves no receipt.
     """
+    let_run(agent.tree)
     mark = tmp_path / "running"
     command = [sys.executable, "-c", LONG, str(mark)]
 
@@ -178,14 +222,21 @@ def test_an_agent_that_is_interrupted_leaves_nothing_half_done(
 
     with scripted.Model(script) as model:
         process = agent.start(model.url)
-        running = until(lambda: mark.exists() and mark.read_text(), "the check never ran")
+        until(lambda: mark.exists() and mark.read_text(), "the check never ran")
+        assert _runs(mark)
         assert serving(agent.home)
         os.kill(process.pid, signal.SIGINT)
         process.wait(timeout=30)
         until(lambda: not serving(agent.home), "our process outlived the agent")
-        until(lambda: not is_running(int(running)), "the check outlived the agent")
+        until(lambda: not _runs(mark), "the check outlived the agent")
     assert model.faults == []
     assert ask(agent, "audit", "verify")["sound"]
     left = ask(agent, "show", TASK)
     assert (left["item"]["status"], left["claim"]["state"]) == ("active", "live")
     assert left["receipts"] == []
+
+
+def _runs(mark: Path) -> bool:
+    """Tell whether a process has a path among its arguments: in a sandbox its own number means nothing here."""
+    found = subprocess.run(["pgrep", "-f", "--", str(mark)], capture_output=True, check=False)
+    return found.returncode == 0

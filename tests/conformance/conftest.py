@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +40,24 @@ def absent(why: str) -> str:
     if os.environ.get("NODE_PROGRAMS") == "required":
         pytest.fail(why)
     pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def ask(node: str) -> Callable[[Path, Mapping[str, Any]], list[str]]:
+    """Give what asks a program for node, in JSON on its standard streams."""
+
+    def asked(program: Path, told: Mapping[str, Any]) -> list[str]:
+        done = subprocess.run(
+            [node, str(program)],
+            input=json.dumps(told),
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    return asked
 
 
 @contextmanager

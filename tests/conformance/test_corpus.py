@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import runpy
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -96,7 +95,7 @@ def key(story: Studio) -> VerifierKey:
 
 
 @pytest.fixture
-def judge(node: str, programs: Path, key: VerifierKey) -> Judge:
+def judge(ask: Callable[..., list[str]], programs: Path, key: VerifierKey) -> Judge:
     """Give what asks the other verifier."""
     public = Ed25519PublicKey.from_public_bytes(key.public_key)
     der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
@@ -108,18 +107,7 @@ def judge(node: str, programs: Path, key: VerifierKey) -> Judge:
         "vkey": key.to_text(),
     }
 
-    def ask(cases: list[Case]) -> list[str]:
-        done = subprocess.run(
-            [node, str(JUDGE)],
-            input=json.dumps(told | {"cases": cases}),
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=True,
-        )
-        return json.loads(done.stdout)
-
-    return ask
+    return lambda cases: ask(JUDGE, told | {"cases": cases})
 
 
 def of_ledgers(lines: Lines, key: VerifierKey) -> Iterator[Forged]:

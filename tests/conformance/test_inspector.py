@@ -57,8 +57,8 @@ def spoken(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 
 @pytest.fixture
-def up(repository: Path, tmp_path: Path) -> Iterator[str]:
-    """Give the address of `counterpoint up` in the repository."""
+def up(repository: Path, tmp_path: Path) -> Iterator[tuple[str, ...]]:
+    """Give the words that lead to `counterpoint up` in the repository, with its token."""
     environ = settings(tmp_path)
     main = [sys.executable, "-m", "counterpoint"]
     subprocess.run([*main, "init", "--yes"], cwd=repository, env=environ, check=True, timeout=60)
@@ -72,9 +72,9 @@ def up(repository: Path, tmp_path: Path) -> Iterator[str]:
     assert serving.stderr is not None
     with serving:
         try:
-            lines = iter(serving.stderr.readline, "")
-            found = (re.search(r"http://127\.0\.0\.1:\d+", line) for line in lines)
-            yield next(one.group() for one in found if one) + "/mcp"
+            told = json.loads(serving.stderr.readline())
+            token = Path(told["token_file"]).read_text().strip()
+            yield told["addresses"][0], "--header", f"Authorization: Bearer {token}"
         finally:
             serving.terminate()
             serving.wait(timeout=20)
@@ -130,11 +130,11 @@ def test_the_inspector_reads_resources_and_prompts(inspect: Inspect) -> None:
 
 
 def test_the_inspector_lists_and_calls_over_http(
-    inspect: Inspect, spoken: tuple[str, str], up: str
+    inspect: Inspect, spoken: tuple[str, str], up: tuple[str, ...]
 ) -> None:
     """The same over HTTP from `counterpoint up`: a list, a call, and a refusal."""
-    listed = inspect(up, *spoken, "--method", "tools/list")
+    listed = inspect(*up, *spoken, "--method", "tools/list")
     assert (listed.returncode, len(json.loads(listed.stdout)["tools"])) == (0, TOOLS)
-    planned = inspect(up, *spoken, *call("plan", "markdown=# Demo\n- [ ] one thing"))
+    planned = inspect(*up, *spoken, *call("plan", "markdown=# Demo\n- [ ] one thing"))
     assert planned.returncode == 0, planned.stderr
-    assert inspect(up, *spoken, *call("show", "id=demo-999")).returncode == IS_ERROR
+    assert inspect(*up, *spoken, *call("show", "id=demo-999")).returncode == IS_ERROR

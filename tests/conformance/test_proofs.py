@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,9 @@ def key(signer: Ed25519PrivateKey) -> VerifierKey:
 
 
 @pytest.fixture
-def judge(node: str, programs: Path, signer: Ed25519PrivateKey, key: VerifierKey) -> Judge:
+def judge(
+    ask: Callable[..., list[str]], programs: Path, signer: Ed25519PrivateKey, key: VerifierKey
+) -> Judge:
     """Give what asks the other verifier."""
     pem = signer.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     log = {
@@ -54,18 +55,7 @@ def judge(node: str, programs: Path, signer: Ed25519PrivateKey, key: VerifierKey
         "name": key.name,
     }
 
-    def ask(proofs: list[Proof]) -> list[str]:
-        done = subprocess.run(
-            [node, str(JUDGE)],
-            input=json.dumps(log | {"proofs": proofs}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        return json.loads(done.stdout)
-
-    return ask
+    return lambda proofs: ask(JUDGE, log | {"proofs": proofs})
 
 
 @pytest.fixture(scope="session")

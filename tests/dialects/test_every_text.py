@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,102 +14,8 @@ from counterpoint.core.model.filters import Edit
 from counterpoint.dialects.symphony.nouns.phases import MARKER
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.settings import Settings
-
-LONGEST = 30_000
-SHORTER = (12_000, 5_000, 2_000, 1_000, 400, 150, 60)
-FILL = 'so "it" is; '
-
-
-@dataclass
-class Said:
-    """A text that is given to a tool: as long as the tool takes it, with marks that are looked for."""
-
-    label: str
-    most: int = LONGEST
-
-    @property
-    def marks(self) -> list[str]:
-        """The words that must be found; the middle one is said more often than a page can cut."""
-        return [f"zq{self.label}{place}" for place in ("first", "amid", "last")]
-
-    @property
-    def text(self) -> str:
-        """The text itself."""
-        first, amid, last = self.marks
-        middle = f" {amid} {amid} {amid} "
-        room = max(0, self.most - len(first) - len(middle) - len(last) - 2)
-        fill = (FILL * (room // (2 * len(FILL)) + 1))[: room // 2].strip()
-        return f"{first} {fill}{middle}{fill} {last}"
-
-
-@dataclass
-class Writer:
-    """Calls the tools of a dialect with texts as long as they take, and remembers what was said."""
-
-    agent: Agent
-    said: dict[str, Said] = field(default_factory=dict[str, Said])
-    names: set[str] = field(default_factory=set[str])
-
-    def does(self, tool: str, by: Agent | None = None, **asked: Any) -> dict[str, Any]:
-        """Call a tool; a text that is too long is said shorter, until all are taken."""
-        agent, texts = by or self.agent, list(_texts(asked))
-        for most in (*SHORTER, None):
-            reply = agent.call(tool, _filled(asked))
-            answer = (
-                reply.answer.get("data", {"error": ""}) if "ok" in reply.answer else reply.answer
-            )
-            refused = reply.is_error or not reply.answer.get("ok", True) or "error" in answer
-            if not refused:
-                self.said |= {one.label: one for one in texts}
-                self.names |= set(_names(reply.answer))
-                return answer
-            assert most is not None, (tool, reply.text[:2_000])
-            limits = _limits(reply.text)
-            named = {one.label.split("X")[-1] for one in texts}
-            others = [limit for name, limit in limits.items() if name not in named]
-            for one in texts:
-                told = limits.get(one.label.split("X")[-1], min([*others, one.most]))
-                one.most = min(one.most, told, LONGEST if limits else most or 0)
-        raise AssertionError(tool)
-
-
-def _limits(refusal: str) -> dict[str, int]:
-    """Answer the limits that a refusal tells, by the last word of each parameter's path."""
-    found = re.findall(r"(\w+)(?:\[\d+\])?: is \d+ characters long; the limit is (\d+)", refusal)
-    return {name: int(most) for name, most in found}
-
-
-def _texts(value: Any) -> Iterator[Said]:
-    if isinstance(value, Said):
-        yield value
-    for one in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        yield from _texts(one)
-
-
-def _filled(value: Any) -> Any:
-    if isinstance(value, Said):
-        return value.text
-    if isinstance(value, dict):
-        return {name: _filled(one) for name, one in value.items()}
-    return [_filled(one) for one in value] if isinstance(value, list) else value
-
-
-def _names(value: Any) -> Iterator[str]:
-    """Answer what may be the name of something: short texts without white space."""
-    if isinstance(value, str) and re.fullmatch(r"[\w./#-]{1,64}", value):
-        yield value
-    for one in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        yield from _names(one)
-
-
-def t(label: str) -> Any:
-    """Answer a text for a parameter: `toolXparameter`."""
-    return Said(label)
-
+from fakes.saying import Writer, inner, t
+from fakes.saying_foundry import foundry
 
 Script = Callable[[Workshop, Writer], None]
 
@@ -133,7 +38,7 @@ def native(_workshop: Workshop, w: Writer) -> None:
             "items": [
                 below,
                 {"kind": "task", "title": "U", "verify": [["false"]]},
-                {"kind": "task", "title": "V", "review": True},
+                {"kind": "task", "title": "V", "approval": True},
                 {"kind": "task", "title": "W", "review": True},
             ],
         },
@@ -413,6 +318,7 @@ READS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         *(("thought_record_list", {"task_id": f"{NAME}{end}"}) for end in ("", "/")),
     ),
     "symphony": (("get_issue", {"issue_id": NAME}),),
+    "foundry": (("spec", {"action": "get", "spec_id": NAME}),),
 }
 """What reads what a name means."""
 SCRIPTS: dict[str, tuple[Script, tuple[tuple[str, dict[str, Any]], ...]]] = {
@@ -430,6 +336,7 @@ SCRIPTS: dict[str, tuple[Script, tuple[tuple[str, dict[str, Any]], ...]]] = {
         symphony,
         (("search_learnings", {"query": "so it is"}), ("get_issue", {"issue_id": "project"})),
     ),
+    "foundry": (foundry, ()),
 }
 
 
@@ -440,7 +347,7 @@ def heard(agent: Agent, tool: str, asked: dict[str, Any]) -> str:
     while waiting:
         cursor = waiting.pop(0)
         reply = agent.call(tool, {**asked, **({"cursor": cursor} if cursor else {})})
-        answer = reply.answer.get("data", {"error": ""}) if "ok" in reply.answer else reply.answer
+        answer = inner(reply.answer)
         if reply.is_error or not isinstance(answer, dict):
             break
         for name, one in answer.items():
@@ -448,6 +355,7 @@ def heard(agent: Agent, tool: str, asked: dict[str, Any]) -> str:
         found = [
             answer.get("next_cursor"),
             answer.get("cursor"),
+            reply.answer.get("meta", {}).get("pagination", {}).get("cursor"),
             *(answer.get("more") or {}).values(),
         ]
         for one in found:

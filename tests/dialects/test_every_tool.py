@@ -11,7 +11,7 @@ import orjson
 import pytest
 from mcp import Client
 
-from builders import Workshop
+from builders import Workshop, asked_by
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import names, surface
 from counterpoint.kernel import errors
@@ -22,11 +22,13 @@ from counterpoint.settings import Settings
 BUDGETS = {
     "agentic": 20_000,
     "colibri": 9_000,
+    "foundry": 29_398,
     "native": 12_000,
     "symphony": 18_500,
     "workflow": 9_700,
 }
 CALLS: dict[str, tuple[str, dict[str, str]]] = {
+    "foundry": ("health", {"action": "liveness"}),
     "agentic": ("plan_list", {}),
     "colibri": ("task_list", {}),
     "native": ("brief", {}),
@@ -40,6 +42,16 @@ TOOLS = [
     for name in names()
     for tool in surface(name, Settings(proofs="1" if name == "colibri" else "")).tools
 ]
+
+
+PARTS = [
+    pytest.param(name, part, id=f"{name}-{part.name}")
+    for name in names()
+    for tool in surface(name, Settings(proofs="1" if name == "colibri" else "")).tools
+    for part in tool.parts
+    if part is not tool
+]
+"""Every action of the tools that are made of several."""
 
 
 def every_error() -> Iterator[type[CounterpointError]]:
@@ -103,6 +115,18 @@ def test_a_tool_is_described_by_one_sentence(name: str, tool: Tool[Call]) -> Non
     assert re.fullmatch(r"[A-Z].{15,180}\.", tool.description)
 
 
+@pytest.mark.parametrize(("name", "part"), PARTS)
+def test_an_action_is_a_tool_of_its_own(name: str, part: Tool[Call]) -> None:
+    """Said in one short sentence; its parameters are described, and it has a key if it writes."""
+    assert re.fullmatch(r"[A-Z].{5,90}\.", part.description)
+    schema = part.parameters.schema
+    undescribed = [key for key, one in schema["properties"].items() if not one.get("description")]
+    assert undescribed == []
+    assert part.parameters.takes_key is not part.reads
+    tool, which = asked_by(part)
+    assert surface(name).tool(tool).meant(which) == part
+
+
 @pytest.mark.parametrize(("name", "tool"), TOOLS)
 def test_a_tool_carries_all_four_hints(name: str, tool: Tool[Call]) -> None:
     """A missing hint would be taken for the worst."""
@@ -145,9 +169,13 @@ def parts_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize(("name", "tool"), TOOLS)
 def test_a_tool_that_writes_takes_an_idempotency_key(name: str, tool: Tool[Call]) -> None:
-    """Its schema says so; a tool that only reads has none."""
+    """What is listed says so, and what makes a call wrong does not depend on it; one that only reads has none."""
     assert tool.parameters.takes_key is not tool.reads
-    assert ("idempotency_key" in tool.parameters.schema["properties"]) is not tool.reads
+    listed = tool.listed()
+    assert listed["annotations"]["readOnlyHint"] is tool.reads
+    schema = listed["inputSchema"]
+    assert ("idempotency_key" in schema["properties"]) is not tool.reads
+    assert "idempotency_key" not in schema.get("required", ())
 
 
 @pytest.mark.parametrize("name", names())

@@ -37,9 +37,9 @@ ERRORS = [
 
 @cache
 def tools_of(name: str) -> frozenset[str]:
-    """Return every tool of a dialect, those that a setting adds included."""
+    """Return every tool of a dialect and every action, those that a setting adds included."""
     full = surface(name, Settings(proofs="1"))
-    return frozenset(tool.name for tool in full.tools)
+    return frozenset(one.name for tool in full.tools for one in (tool, *tool.parts))
 
 
 @cache

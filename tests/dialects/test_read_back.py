@@ -105,7 +105,7 @@ def submit(agent: Agent) -> tuple[Reading, list[Any]]:
 
 
 def review(agent: Agent) -> tuple[Reading, list[Any]]:
-    root = agent.does("plan", tree={"kind": "task", "title": "T", "review": True})["root"]
+    root = agent.does("plan", tree={"kind": "task", "title": "T", "approval": True})["root"]
     made = agent.does("review", id=root, verdict="reject", reason=REPORT, fixes=[LINE] * 20)
     return Reading(tool="show", arguments={"id": made["verdict"]}), [REPORT, [LINE] * 20]
 
@@ -226,6 +226,13 @@ def session_log(agent: Agent) -> tuple[Reading, list[Any]]:
     return place(made["entry"]["id"]), [LONG, VALUE]
 
 
+def session_handoff(agent: Agent) -> tuple[Reading, list[Any]]:
+    session = agent.does("session_start", agent_type="opus")["session"]["session_id"]
+    said = {"summary": LONG, "next_steps": [LINE] * 9, "context_for_next": VALUE}
+    told = agent.does("session_handoff", session_id=session, **said)
+    return place(told["handoff_context"]["whole"]), [*said.values()]
+
+
 def state_set(agent: Agent) -> tuple[Reading, list[Any]]:
     login(agent)
     agent.does("state_set", plan_slug="login", key="k", value=LONG)
@@ -250,7 +257,7 @@ CASES: dict[str, tuple[Case, ...]] = {
     ),
     "agentic": (
         *(plan_create, phase_of_plan, task_of_plan),
-        *(phase_add_checkpoint, session_log, state_set),
+        *(phase_add_checkpoint, session_log, session_handoff, state_set),
     ),
     "colibri": (thought_record,),
 }

@@ -64,3 +64,25 @@ def test_the_page_of_a_surface_tells_every_parameter(pages):
         part = text.partition(f"\n## {tool.name}\n")[2].partition("\n## ")[0]
         names = tool.listed()["inputSchema"]["properties"]
         assert [name for name in names if f"| `{name}` |" not in part] == []
+
+
+def test_the_first_page_leads_to_every_other():
+    """Each page for users is linked there, those of one dialect and of one tool by what stands above them."""
+    first = (ROOT / "README.md").read_text()
+    pages = [*(ROOT / "docs").glob("*.md")]
+    assert [page.name for page in pages if f"](docs/{page.name})" not in first] == []
+
+
+def test_no_table_is_cut_in_two():
+    """Rows behind a blank line have no head, and are shown as they are typed."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        lines = page.read_text().splitlines()
+        rows = zip(["", *lines], lines, [*lines[1:], ""], strict=False)
+        cut = [
+            row
+            for before, row, after in rows
+            if row.startswith("| ")
+            and not before.startswith("|")
+            and not after.replace(" ", "").startswith("|-")
+        ]
+        assert cut == [], page.name

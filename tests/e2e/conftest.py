@@ -8,11 +8,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from zlib import crc32
 
 import pytest
 
@@ -21,23 +20,10 @@ from counterpoint.app import App, open_app
 from counterpoint.core.model.work import Item
 from counterpoint.storage.sqlite.queue import WriterQueue
 from fakes.recount import recount
+from fakes.windows import Agent, work
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
-
-
-DATABASES = ("sqlite", "postgresql")
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let each test that asks `where` be on one database, and with COUNTERPOINT_LONG=1 on each.
-
-    The name of a test decides, so that half of all are on one and half on the other.
-    """
-    if "where" in metafunc.fixturenames:
-        both = os.environ.get("COUNTERPOINT_LONG") == "1"
-        chosen = DATABASES[crc32(metafunc.function.__name__.encode()) % 2]
-        metafunc.parametrize("where", DATABASES if both else [chosen], indirect=True)
 
 
 def _load(path: Path) -> ModuleType:
@@ -131,18 +117,36 @@ def window(where: str, repository: Path) -> Iterator[Opened]:
     """Give what opens one more window in the repository."""
     del where
     with ExitStack() as held:
-
-        def opened() -> Window:
-            made = Window(repository)
-            held.callback(made.close)
-            return made
-
-        yield opened
+        yield lambda: held.enter_context(closing(Window(repository)))
 
 
 @pytest.fixture
-def app(folder: Path) -> Iterator[App]:
-    """Give the product, opened in the folder by this process."""
+def hire(where: str, repository: Path) -> Iterator[Callable[[], Agent]]:
+    """Give what starts an agent's process in the repository, on the database of the test."""
+    del where
+    with ExitStack() as held:
+        yield lambda: held.enter_context(closing(Agent(repository)))
+
+
+@pytest.fixture
+def worker(hire: Callable[[], Agent]) -> Agent:
+    """Give an agent that has done the only task of a phase that is to be reviewed."""
+    agent = hire()
+    work(agent)
+    return agent
+
+
+@pytest.fixture
+def phase(app: App) -> str:
+    """Answer the id of the phase, once it is planned."""
+    return f"{app.person().items.project().prefix}-2"
+
+
+@pytest.fixture
+def app(request: pytest.FixtureRequest, folder: Path) -> Iterator[App]:
+    """Give the product, opened in the folder by this process, on the database of the test."""
+    if "where" in request.fixturenames:
+        request.getfixturevalue("where")
     chosen = ("COUNTERPOINT_DB", "COUNTERPOINT_PROJECT")
     opened = open_app(folder, {name: os.environ[name] for name in chosen if name in os.environ})
     yield opened

@@ -22,6 +22,23 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 PLAN = "# Orchard\n## Planting\n- review: yes\n- [ ] Walnut\n- [ ] Pear\n"
 PATIENCE = 60.0
+THOUGHT = {"type": "plan", "agent_id": CLIENT, "content": "I think"}
+OF_PLANS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("session_log", {"message": "I was here"}),
+    ("session_artifact", {"path": "a.py", "action": "created"}),
+    ("session_handoff", {"summary": "given away"}),
+    ("session_end", {"status": "completed"}),
+    ("session_continue", {}),
+)
+"""What agentic tools do with a session that a call names."""
+OF_PROOFS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("thought_record", THOUGHT),
+    ("merkle_finalize", {}),
+    ("audit_session_abandon", {"reason": "mine"}),
+)
+"""The same of colibri."""
+BY_TOKEN = {"session_continue", "audit_session_abandon"}
+"""What over HTTP whoever brings the same token may do by a session's name, as a client that was started again."""
 
 
 class Window:
@@ -170,13 +187,7 @@ def test_two_windows_of_one_client_write_in_no_session_of_each_other(
     first, second = open_window("--surface", "agentic"), open_window("--surface", "agentic")
     mine = first.does("session_start", agent_type="opus")["session"]["session_id"]
     told = {"session_id": mine}
-    for tool, more in (
-        ("session_log", {"message": "I was here"}),
-        ("session_artifact", {"path": "a.py", "action": "created"}),
-        ("session_handoff", {"summary": "given away"}),
-        ("session_end", {"status": "completed"}),
-        ("session_continue", {}),
-    ):
+    for tool, more in OF_PLANS:
         assert "is that of claude-code" in second.is_refused(tool, **told, **more)
     assert first.does("session_log", message="still mine", **told)["logged"] == "still mine"
     first.does("session_handoff", summary="yours")
@@ -193,13 +204,10 @@ def test_nobody_thinks_seals_or_frees_in_the_session_of_another(
     first, second = open_window(*words), open_window(*words)
     task = first.does("task_create", title="T")["data"]["id"]
     session = first.does("audit_session_start", intent="look", task_id=task)["data"]["session_id"]
-    thought = {"type": "plan", "task_id": task, "agent_id": CLIENT, "content": "I think"}
-    for tool, more in (
-        ("thought_record", thought),
-        ("merkle_finalize", {}),
-        ("audit_session_abandon", {"reason": "mine"}),
-    ):
-        assert "is that of claude-code" in second.hears(tool, session_id=session, **more)
+    thought = THOUGHT | {"task_id": task}
+    for tool, more in OF_PROOFS:
+        about = thought if tool == "thought_record" else more
+        assert "is that of claude-code" in second.hears(tool, session_id=session, **about)
     first.does("thought_record", session_id=session, **thought)
     assert first.does("merkle_finalize", session_id=session)["data"]["session_id"] == session
 
@@ -245,16 +253,17 @@ def test_a_client_that_is_started_again_goes_on_and_judges_nothing_that_it_did(
     again.does("finish", **claim, outcome="done", summary="It stands too")
     refusal = again.is_refused("review", id="demo-2", verdict="approve", reason="fine")
     assert "worked on demo-2" in refusal
-    (file,) = (state / "counterpoint" / "sessions").iterdir()
-    assert file.stat().st_mode & 0o777 == 0o600
-    secret = file.read_text()
+    files = [*(state / "counterpoint" / "sessions").iterdir()]
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    kept = [file.read_text() for file in files]
     (entry,) = [
         entry
         for entry in again.runs("log", "--json", "--limit", "100")["entries"]
         if "succeeds" in entry["facts"]
     ]
     assert entry["actor"]["principal"]["id"] != entry["facts"]["succeeds"]
-    assert secret not in json.dumps(again.runs("log", "--json", "--limit", "100"))
+    log = json.dumps(again.runs("log", "--json", "--limit", "100"))
+    assert not [text for text in kept if text.partition(" ")[0] in log]
 
 
 def test_an_idempotency_key_belongs_to_who_used_it(
@@ -315,19 +324,23 @@ def test_others_take_over_from_who_is_gone_after_the_time_of_grace(
     if is_waiting:
         assert "held by" in second.is_refused("start", id="demo-3")
         return
+    told = second.hears("start", id="demo-3")
     for _ in range(100):
         # The server learns of the end a moment after the kernel.
-        told = second.hears("start", id="demo-3")
         if "refused" not in told:
             break
+        told = second.hears("start", id="demo-3")
     assert json.loads(told)["answer"]["claim"]["token"] == 2
     assert "worked on" in second.is_refused("review", id="demo-2", verdict="approve", reason="fine")
 
 
 @pytest.fixture
-def server(where: str, repository: Path, state: Path) -> Iterator[Server]:
-    """Give a server over HTTP."""
+def server(
+    where: str, repository: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Server]:
+    """Give a server over HTTP, with every tool of colibri."""
     del where, state
+    monkeypatch.setenv("COUNTERPOINT_PROOFS", "1")
     made = open_app(repository, os.environ)
     assert made.ports
     made.close()
@@ -336,6 +349,7 @@ def server(where: str, repository: Path, state: Path) -> Iterator[Server]:
     started.close()
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("tokens", ["none", "one", "two"])
 def test_headers_with_anothers_name_and_session_do_nothing(
     server: Server, counterpoint: Callable[..., Any], repository: Path, tokens: str
@@ -373,10 +387,61 @@ def test_headers_with_anothers_name_and_session_do_nothing(
     assert victim.does("brief")["you"]["session"] == session
 
 
+def test_a_session_that_a_call_names_over_http_is_that_of_its_connection_alone(
+    server: Server, counterpoint: Callable[..., Any], repository: Path
+) -> None:
+    """Nobody else writes in it, hands it on or ends his claims, with the same token as little as with another."""
+    shared, other = (
+        counterpoint("token", "create", name, cwd=repository).stdout.strip()
+        for name in ("shared", "other")
+    )
+
+    def callers(surface: str) -> tuple[Caller, list[Caller]]:
+        opened = [Caller(server, token, surface) for token in (shared, shared, other)]
+        return opened[0], opened[1:]
+
+    def tried(tools: tuple[tuple[str, dict[str, str]], ...], place: int) -> list[Any]:
+        return [(tool, more) for tool, more in tools if place or tool not in BY_TOKEN]
+
+    planning, thieves = callers("agentic")
+    opened = planning.does("session_start", agent_type="opus")["session"]
+    told = {"session_id": opened["session_id"]}
+    for place, thief in enumerate(thieves):
+        for tool, more in tried(OF_PLANS, place):
+            assert "is that of" in thief.is_refused(tool, **told, **more), tool
+    assert planning.does("session_log", message="still mine", **told)["logged"] == "still mine"
+
+    proving, thieves = callers("colibri")
+    task = proving.does("task_create", title="T")["data"]["id"]
+    about = {"intent": "look", "task_id": task}
+    session = proving.does("audit_session_start", **about)["data"]["session_id"]
+    for place, thief in enumerate(thieves):
+        for tool, more in tried(OF_PROOFS, place):
+            words = more | ({"task_id": task} if tool == "thought_record" else {})
+            assert "is that of" in thief.hears(tool, session_id=session, **words), tool
+    proving.does("thought_record", session_id=session, task_id=task, **THOUGHT)
+
+    holder, thieves = callers("")
+    root = holder.does("plan", markdown="# Orchard\n## Planting\n- [ ] Walnut\n")["root"]
+    items = [root, *(f"demo-{int(root.split('-')[1]) + place}" for place in (1, 2))]
+    token = holder.does("start", id=items[2])["claim"]["token"]
+    for thief in thieves:
+        for item in items:
+            for status in ("cancelled", "skipped"):
+                words = {"id": item, "status": status, "reason": "mine"}
+                refusal = thief.is_refused("edit", **words)
+                assert "held by" in refusal, refusal
+    done = {"id": items[2], "token": token, "outcome": "done", "summary": "It stands"}
+    assert holder.does("finish", **done)["item"]["status"] == "done"
+
+
 def test_what_follows_an_ended_session_is_known_to_its_own_connection_alone(
     server: Server,
 ) -> None:
-    """Its id comes from chance, not from the one before; the same connection goes on in it."""
+    """Its id comes from chance, not from the one before; the same connection goes on in it.
+
+    Of a connection that the server did not make the client hears that it is to shake hands anew.
+    """
     caller, other = Caller(server), Caller(server)
     caller.does("plan", markdown=PLAN)
     began = caller.does("brief")["you"]["session"]
@@ -389,10 +454,6 @@ def test_what_follows_an_ended_session_is_known_to_its_own_connection_alone(
     unknown = other.call("brief", {"counterpoint_session": "ses_" + "7" * 26})
     assert refused["isError"]
     assert unknown["isError"]
-
-
-def test_a_session_that_the_server_did_not_make_is_none(server: Server) -> None:
-    """The client is told to shake hands anew."""
-    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-    _, answer = server.send(listing, mcp_session_id="guess")
+    listing: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    _, answer = server.send(listing, mcp_session_id="guess", authorization=f"Bearer {server.token}")
     assert answer["error"] == "unknown_session"

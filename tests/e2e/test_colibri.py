@@ -47,6 +47,7 @@ def move(agent: Any, task: str, *states: str) -> None:
         data(agent.call("task_update", id=task, patch={"status": state}))
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("words", [COLIBRI, PROOFS], ids=["relay", "in process"])
 def test_the_proof_grade_sequence_holds_end_to_end(
     folder: Path, connect: Callable[..., Any], counterpoint: Any, words: tuple[str, ...]
@@ -98,6 +99,7 @@ def assert_verified(bundle: Path, key: str, counterpoint: Any, folder: Path) -> 
     assert other.returncode == 0, other.stdout + other.stderr
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("how", [COLIBRI, PROOFS], ids=["relay", "in process"])
 def test_clients_at_once_write_one_unbroken_chain(
     folder: Path, connect: Callable[..., Any], assert_whole: Any, how: tuple[str, ...]

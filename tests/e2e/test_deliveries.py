@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from builders import AGENT_PROCESS, commit, git
+from builders import AGENT_PROCESS, commit, git, let_run
 from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
@@ -101,6 +101,7 @@ def test_an_issue_from_research_to_an_approved_change(
     wire: ModuleType,
 ) -> None:
     """Researcher, planner, worker and judge, each a process of its own; the step is the command."""
+    let_run(repository)
     person = app.person()
     gate = GateCommand(command="git diff --check main", label="Spaces", required=True)
     person.use(Policies).edit(PolicyEdit(gates=(gate,), sensitive_paths=("*.env",)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from builders import AGENT_PROCESS
+from builders import AGENT_PROCESS, let_run
 from counterpoint.app import open_app
 from counterpoint.core.model.filters import Note
 
@@ -79,6 +79,7 @@ def test_words_are_in_no_file_after_they_were_taken_away_beside_a_connected_agen
     agent = wire.Client(folder, (*AGENT_PROCESS, *wire.SERVER))
     request.addfinalizer(agent.close)
     agent.greet()
+    let_run(folder)
     spoken(agent)
     assert files_with(folder, [WORDS.encode()])
     bundle = tmp_path / "before.bundle"

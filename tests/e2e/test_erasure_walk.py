@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from builders import AGENT_PROCESS
+from builders import AGENT_PROCESS, let_run
 from counterpoint.app import open_app
 from counterpoint.dialects.registry import surface
 from counterpoint.settings import Settings
@@ -68,6 +68,7 @@ def told(
         done = command(*words, cwd=folder)
         assert done.returncode == 0, done.stderr
 
+    let_run(folder, **dict(zip((word[2:] for word in more[::2]), more[1::2], strict=True)))
     scribe = Scribe(surface=name, schemas=writes_of(name), marks=Marks(), refusal=wire.Refused)
     ERRANDS[name](Office(scribe=scribe, join=join, person=person, folder=folder))
     assert scribe.missing() == REFERENCES[name]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from builders import AGENTIC, COLIBRI, NATIVE, SYMPHONY, WORKFLOW, Opened, commit, git
+from builders import AGENTIC, COLIBRI, NATIVE, SYMPHONY, WORKFLOW, Opened, commit, git, let_run
 from counterpoint.app import App
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.journal import Verdict
@@ -39,7 +39,7 @@ def test_who_took_the_checks_off_does_not_do_the_work(window: Opened, checked: s
     """Whoever does it after him may not take them off himself; nor may a third let them go."""
     worker, other = window(), window()
     worker.does(NATIVE, "edit", id=checked, verify=[])
-    assert "does not do that work" in worker.is_refused(NATIVE, "start", id=checked)
+    assert "may not do the work" in worker.is_refused(NATIVE, "start", id=checked)
     assert worker.does(NATIVE, "next", claim=True)["ready"] == []
     other.does(NATIVE, "edit", id=checked, verify=FAILS)
     token = other.does(NATIVE, "start", id=checked)["claim"]["token"]
@@ -213,7 +213,7 @@ def test_a_worker_takes_no_gate_off_the_project(window: Opened, app: App) -> Non
     planner.does(SYMPHONY, "configure_project", sensitive_paths=[])
     bound = f"{SYMPHONY} --issue-id {made['identifier']}"
     refusal = planner.is_refused(bound, "add_finding", category="bug", summary="x")
-    assert "does not do that work" in refusal
+    assert "may not do the work" in refusal
     worker.does(bound, "add_finding", category="bug", summary="It leaks")
     for who in (worker, planner):
         refusal = who.is_refused(SYMPHONY, "configure_project", gates=[])
@@ -225,6 +225,7 @@ def test_gates_over_what_is_not_committed_are_not_verified(
     window: Opened, counterpoint: Callable[..., Any], repository: Path, app: App
 ) -> None:
     """Another file in the tree makes the check pass, and the branch has none of it."""
+    let_run(repository)
     worker = window()
     gates = [{"command": "test -f passes", "label": "Tests", "required": True}]
     worker.does(SYMPHONY, "configure_project", gates=gates)
@@ -269,6 +270,7 @@ def test_an_approval_is_of_what_its_author_can_have_read(
 
 def test_old_results_of_checks_do_not_count(window: Opened, repository: Path, app: App) -> None:
     """Areas and sentences are not the worker's to take away, and no word passes by what finish looks at."""
+    let_run(repository)
     planner, worker = window(), window()
     passes = [sys.executable, "-c", "pass"]
     words = {"areas": ["src"], "accept": ["it grows"], "verify": [passes]}

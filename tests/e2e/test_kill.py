@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import json
 import os
-import random
 import select
 import subprocess
 import sys
@@ -21,14 +20,14 @@ from counterpoint.core.model.journal import Outcome, Record, Reply, StateEntry
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
 from counterpoint.kernel import canonical
+from fakes.long_forms import draw
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(300)]
 
 WRITERS = ("ada", "bob", "cyd", "dan")
-CHECKED_EVERY = 50
+CHECKED_EVERY = 20
 FRESH_EVERY = 10
 PATIENCE = 60.0
-SEED = 20
 
 
 class Nursery:
@@ -79,6 +78,12 @@ class Nursery:
                 return
             self._hear(os.read(self._output.fileno(), 1 << 16))
 
+    def listen_for_answer(self, seconds: float) -> None:
+        """Hear what comes in until anything was answered, for so long at most."""
+        end = time.monotonic() + seconds
+        while not self.answered and time.monotonic() < end:
+            self.listen(0.1)
+
     def close(self) -> None:
         """End the nursery and whoever lives."""
         self._input.close()
@@ -123,20 +128,22 @@ def nursery() -> Iterator[Nursery]:
 
 
 @pytest.mark.timeout(900)
-def test_nothing_answered_is_lost_by_100_kills_under_load(
-    nursery, acts, folder, tmp_path, siege, assert_whole, is_long
+def test_nothing_answered_is_lost_by_kills_under_load(
+    nursery, acts, folder, tmp_path, siege, assert_whole, is_long, record_property
 ):
     """Four writers at work, one killed in each round: every answered write is there, once."""
-    chance = random.Random(SEED)  # noqa: S311 -- the same moments in every run
+    chance = draw("kills under load")
     db = tmp_path / "siege.db"
     for name in WRITERS:
         nursery.start(name, folder, db)
-    for round_ in range(1, (1000 if is_long else 100) + 1):
+    # Each look verifies all there is, which grows with the rounds.
+    looked_at = CHECKED_EVERY * (10 if is_long else 1)
+    for round_ in range(1, (1000 if is_long else 40) + 1):
         nursery.listen(chance.uniform(0, 0.25))
         name = chance.choice(WRITERS)
         assert nursery.end(name) == -9
         nursery.start(name, folder, db)
-        if round_ % CHECKED_EVERY == 0:
+        if round_ % looked_at == 0:
             assert_answered_once(siege, nursery)
             assert_whole(siege)
     for name in WRITERS:
@@ -146,21 +153,24 @@ def test_nothing_answered_is_lost_by_100_kills_under_load(
     assert nursery.asked.keys() == nursery.answered.keys()
     assert_answered_once(siege, nursery)
     assert_whole(siege)
-    assert nursery.repeated > 20
-    assert len(nursery.answered) > 100, "too little was asked for this to show anything"
+    record_property("acknowledged", len(nursery.answered))
+    assert nursery.repeated > 5
+    assert len(nursery.answered) > 40, "too little was asked for this to show anything"
 
 
 def test_a_kill_while_a_database_is_made_leaves_one_that_opens(
     nursery, acts, folder, tmp_path, assert_whole, is_long
 ):
     """Writers open a database that is not there yet, and all are killed at once."""
-    chance = random.Random(SEED)  # noqa: S311 -- the same moments in every run
+    chance = draw("kills at the making")
     found: collections.Counter[str] = collections.Counter()
     for round_ in range(100 if is_long else 10):
         db = tmp_path / f"fresh{round_}" / "siege.db"
         nursery.forget()
         for name in WRITERS[:3]:
             nursery.start(name, folder, db)
+        # However slow the machine is, one of each ten was killed at work.
+        nursery.listen_for_answer(PATIENCE if round_ % 10 == 9 else 0)
         nursery.listen(chance.uniform(0, 0.3))
         for name in WRITERS[:3]:
             assert nursery.end(name) == -9
@@ -234,10 +244,10 @@ def hear(client: Any, wire: Any, waiting: dict[int, str], most: int = 1000) -> d
 
 
 def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
-    connect, wire, folder, assert_whole, is_long
+    connect, wire, folder, assert_whole, is_long, record_property
 ):
     """Three servers of one database at work, one killed in each round with its answers on the way."""
-    chance = random.Random(SEED)  # noqa: S311 -- the same moments in every run
+    chance = draw("kills of servers")
     names = ("ada", "bob", "cyd")
     clients = {name: connect(folder, "--in-process", "--agent", name) for name in names}
     for client in clients.values():
@@ -257,6 +267,7 @@ def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
             unheard += key not in answered
             again = clients[victim].call(tool, idempotency_key=key, **arguments)
             assert answered.setdefault(key, again) == again
+    record_property("acknowledged", len(answered))
     assert 0 < unheard < len(answered) / 3
     app = open_app(folder, {})
     with app.store.reading(app.project) as view:

@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import itertools
-import random
+import os
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from counterpoint import __version__
+from counterpoint.app import NOUNS, Identity, open_app
+from counterpoint.cli.doctor import clock_of
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record, StateEntry
-from counterpoint.kernel.errors import CircuitOpen, CounterpointError, StoreUnreachable
+from counterpoint.kernel.clock import elapsed_ms
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    CircuitOpen,
+    CounterpointError,
+    NotReady,
+    StoreBusy,
+    StoreUnreachable,
+)
 from counterpoint.storage.breaker import REST, Breaker
+from fakes.long_forms import IS_LONG, draw
+from fakes.servers import connected
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(300)]
 
 SERVER = (sys.executable, "-m", "counterpoint", "mcp", "--in-process")
-ROUNDS = 3
+ROUNDS = 40 if IS_LONG else 3
 PATIENCE = 60
+YEAR = 365 * 86400
+PROGRAM = Path(__file__).parent / "programs" / "frozen.py"
 
 
 @pytest.fixture
@@ -72,7 +92,7 @@ def test_two_servers_on_one_database_see_each_others_work(agent, wire, siege, as
 
 def test_what_was_answered_survives_the_death_of_its_writer(agent, wire, siege, assert_whole):
     """Killed at any moment, a server takes nothing with it and holds nobody up."""
-    chance = random.Random(14)  # noqa: S311 -- moments of death need no cryptographic source
+    chance = draw("deaths on a server")
     answered: set[str] = set()
 
     def write(client: Any, turn: int) -> None:
@@ -139,6 +159,65 @@ def test_a_server_that_stops_and_starts_is_found_again(databases, acts, folder, 
         assert_whole(app)
         app.close()
         other.close()
+
+
+def test_a_writer_that_is_frozen_in_its_transaction_keeps_nobody_out_and_writes_nothing_twice(
+    siege, folder, address, assert_whole
+):
+    """A stopped process: others have their turn while they are patient; woken, it is told that nothing of it landed, and repeats it."""
+    other = siege.core(Identity(kind="agent", name="ada", session="ses_ada"))
+    words = [sys.executable, str(PROGRAM), str(folder), address]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as frozen:
+        os.waitpid(frozen.pid, os.WUNTRACED)
+        other.journal.append(Note(kind="finding", body="not kept out"))
+        with siege.store.reading(siege.project) as view:
+            assert [record.body for record in view.select(Record)] == ["not kept out"]
+        frozen.send_signal(signal.SIGCONT)
+        said, _ = frozen.communicate(timeout=PATIENCE)
+    assert said.split("\n")[:3] == ['"StoreBusy True"', '"done"', '"done"']
+    with siege.store.reading(siege.project) as view:
+        kept = sorted(record.body for record in view.select(Record))
+    assert kept == ["frozen 1", "frozen 2", "not kept out"]
+    assert_whole(siege)
+
+
+def test_leases_and_entries_have_the_databases_time_and_doctor_tells_how_a_machine_differs(
+    acts, folder, address, assert_whole
+):
+    """A machine that is a year ahead takes nobody's task, and writes no entry of the future."""
+    open_here = partial(open_app, folder, {}, db=address, project="siege")
+    here, ahead = open_here(), open_here()
+    ahead.clock = acts.ShiftedClock(YEAR)
+    ada, bob = here.core(acts.identity("ada")), ahead.core(acts.identity("bob"))
+    item = ada.plans.create(Draft(kind="task", title="one")).root.id
+    ada.claims.start(item)
+    with pytest.raises((AlreadyClaimed, NotReady)):
+        bob.claims.start(item)
+    written = bob.journal.append(Note(kind="finding", body="now"))
+    assert abs(elapsed_ms(written.created_at, here.clock.now())) < PATIENCE * 1000
+    state = bob.overview.state()
+    assert state.ahead is None
+    assert [live.claim.is_live(state.now) for live in state.live] == [True]
+    found = clock_of(ahead)
+    assert (found.verdict, found.found) == (
+        "warn",
+        "this machine's is 365 d ahead of the database's",
+    )
+    assert clock_of(here).verdict == "ok"
+    assert_whole(here)
+    for one in (here, ahead):
+        one.close()
+
+
+def test_tables_are_not_changed_while_an_older_program_has_them_open(address):
+    """It is named, with its version; once it has ended they are."""
+    older = connected(address, nouns=NOUNS[:-1])
+    with pytest.raises(StoreBusy, match=f"counterpoint {__version__} .{os.getpid()} on"):
+        connected(address)
+    # Who has it open in the same version is no obstacle.
+    connected(address, nouns=NOUNS[:-1]).close()
+    older.close()
+    connected(address).close()
 
 
 def _hear(app: Any, heard: list[Any]) -> None:

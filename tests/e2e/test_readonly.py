@@ -25,6 +25,7 @@ WRITES: dict[str, tuple[str, dict[str, Any]]] = {
     "workflow": ("start_workflow", {"name": "so", "task_description": "so", "profile": "SIMPLE"}),
     "agentic": ("plan_create", {"title": "so", "phases": []}),
     "colibri": ("task_create", {"title": "so"}),
+    "foundry": ("plan", {"action": "create", "name": "so"}),
     "symphony": ("create_issue", {"title": "so"}),
 }
 
@@ -63,8 +64,8 @@ def test_a_connection_that_only_reads_leaves_every_byte(
     kept: Path, connect: Callable[..., Any], wire: Any, name: str
 ) -> None:
     """Its list is of what reads, each of these can be called, and what writes is refused."""
-    client = connect(kept, "--surface", name)
     before = image(kept)
+    client = connect(kept, "--surface", name)
     listed = client.ask("tools/list")["tools"]
     if name != "colibri":
         assert all(tool["annotations"]["readOnlyHint"] for tool in listed)
@@ -76,23 +77,49 @@ def test_a_connection_that_only_reads_leaves_every_byte(
     assert not registry.surface(name).tool(tool).reads
     result = client.ask("tools/call", {"name": tool, "arguments": arguments})
     assert '"ok": true' not in json.dumps(result).replace('":t', '": t')
+    assert image(kept) == before
+    assert client.close() == 0
+    assert image(kept) == before
+
+
+@pytest.mark.alike
+@pytest.mark.parametrize("last", ["", "one"], ids=["nothing kept", "a session kept"])
+def test_a_session_of_the_client_is_not_written_down_for_who_only_reads(
+    kept: Path, connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    """Not which one it was, nor its secret, whether or not one that wrote has left them there."""
+    if last:
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", last)
+        wrote = connect(kept, "--mode", "FULL")
+        wrote.call("note", kind="comment", text="so")
+        assert wrote.close() == 0
+    before = image(kept)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "two")
+    client = connect(kept)
+    client.call("brief")
+    assert image(kept) == before
     assert client.close() == 0
     assert image(kept) == before
 
 
 @pytest.fixture
-def up(kept: Path) -> Iterator[str]:
-    """Give the address of a server that was started in this mode."""
+def up(kept: Path) -> Iterator[tuple[str, str]]:
+    """Give the address of a server that was started in this mode, and a token for it."""
     words = [sys.executable, "-m", "counterpoint", "up", "--port", "0"]
     process = subprocess.Popen(words, cwd=kept, stderr=subprocess.PIPE)
     assert process.stderr is not None
-    yield json.loads(process.stderr.readline())["addresses"][0]
+    told = json.loads(process.stderr.readline())
+    yield told["addresses"][0], Path(told["token_file"]).read_text().strip()
     process.terminate()
     process.communicate(timeout=60)
 
 
 def test_a_server_that_only_reads_leaves_every_byte(
-    kept: Path, up: str, connect: Callable[..., Any], wire: Any, monkeypatch: pytest.MonkeyPatch
+    kept: Path,
+    up: tuple[str, str],
+    connect: Callable[..., Any],
+    wire: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Neither for callers over HTTP, nor for a relay that was started to write."""
     before = image(kept)
@@ -101,7 +128,8 @@ def test_a_server_that_only_reads_leaves_every_byte(
             params = {"name": tool, "arguments": arguments}
             asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
             head = {"content-type": "application/json", "accept": "application/json"}
-            request = urllib.request.Request(f"{up}/{name}", json.dumps(asked).encode(), head)  # noqa: S310 -- our own server
+            head["authorization"] = f"Bearer {up[1]}"
+            request = urllib.request.Request(f"{up[0]}/{name}", json.dumps(asked).encode(), head)  # noqa: S310 -- our own server
             with urllib.request.urlopen(request, timeout=60) as answered:  # noqa: S310 -- our own server
                 answer = json.loads(answered.read())
             if tool == "brief" and name == "native":

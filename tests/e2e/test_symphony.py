@@ -41,6 +41,10 @@ def test_a_worker_and_a_judge_each_with_their_own_tools(
     worker.call("add_finding", category="test_result", summary="All pass")
     told = worker.call("get_issue")
     assert (told["status"], told["findings"][0]["run"]) == ("in_progress", "run-7")
+    for begins in (told, worker.call("get_issue_status")):
+        assert next(iter(begins)) == "continue"
+        (begun,) = begins["continue"]["issues"]
+        assert (begun["identifier"], begun["left"]["text"]) == (made["identifier"], "All pass")
     worker.call("update_issue_status", status="review", reason="It floats")
     scope = repository / "tools.json"
     scope.write_text('["get_issue_status", "update_issue_status"]')
@@ -48,6 +52,7 @@ def test_a_worker_and_a_judge_each_with_their_own_tools(
     judge = wire.Client(repository, (*AGENT_PROCESS, *COMMAND, *narrowed))
     judge.greet("judge")
     assert names_of(judge) == ["get_issue_status", "update_issue_status"]
+    assert "continue" not in judge.call("get_issue_status")
     assert judge.call("update_issue_status", status="todo", reason="Mend it")["status"] == "todo"
     with pytest.raises(wire.Refused, match="PERMISSION_DENIED"):
         judge.call("add_finding", category="bug", summary="x")

@@ -113,6 +113,7 @@ def place(request: pytest.FixtureRequest, repository: Path) -> Iterator[Place]:
         yield Place(repository, address, held)
 
 
+@pytest.mark.alike
 def test_an_entry_forged_in_another_windows_name_is_told_by_every_verifier(
     place: Place, tmp_path: Path
 ) -> None:
@@ -152,6 +153,7 @@ def test_an_entry_forged_in_another_windows_name_is_told_by_every_verifier(
     assert again.stdout == f"Sound. Not signed by their writers: 1 entries ({forged}).\n"
 
 
+@pytest.mark.alike
 def test_a_server_that_is_killed_loses_nothing_and_leaves_entries_unsigned(place: Place) -> None:
     """What it answered is there; the next server signs what it writes itself, and nothing else."""
     agent = place.agent()
@@ -162,6 +164,8 @@ def test_a_server_that_is_killed_loses_nothing_and_leaves_entries_unsigned(place
     found = place.runs("audit", "verify")
     assert found["sound"], found["faults"]
     assert set(found["unsigned_places"]) <= set(lost)
-    assert found["signed"] + found["unsigned"] == len(lost) + len(after)
-    acts = [one for one in place.app.itself().audit.log() if one.actor.kind == "agent"]
+    entries = list(place.app.itself().audit.log())
+    # The first entry and that of the first key, which need no signature, are counted where they have one.
+    assert len(entries) - (found["signed"] + found["unsigned"]) in {0, 1, 2}
+    acts = [one for one in entries if one.actor.kind == "agent"]
     assert [one.sequence for one in reversed(acts)] == lost + after

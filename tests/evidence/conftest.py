@@ -48,7 +48,9 @@ def repo(seeded: Path, git_environ: dict[str, str], tmp_path: Path) -> Repo:
     """A fresh repository with one commit."""
     root = tmp_path / "repo"
     shutil.copytree(seeded, root, symlinks=True)
-    return Repo(root=root, environ=git_environ)
+    own = tmp_path / "own.gitconfig"
+    own.touch()
+    return Repo(root=root, environ={**git_environ, "GIT_CONFIG_GLOBAL": str(own)})
 
 
 @pytest.fixture

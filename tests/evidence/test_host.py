@@ -7,12 +7,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from counterpoint.core.rules.identity import agent_behind
 from counterpoint.evidence import host as host_module
 from counterpoint.evidence.host import Presence, ProcessHost
+from counterpoint.evidence.processes import lineage, peer
 from counterpoint.kernel.clock import SystemClock, Timestamp, later
 from counterpoint.kernel.errors import StoreReadOnly
 from counterpoint.kernel.ids import RandomMint
@@ -138,3 +141,28 @@ def test_of_many_that_come_with_one_secret_at_once_one_is_seated(here: ProcessHo
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(come, range(8))) == 1
+
+
+def test_whose_process_has_ended_is_gone_also_to_a_server_that_never_saw_it(
+    tmp_path: Path,
+) -> None:
+    """As after a crash of the one before; only of this boot, namespace and user, and from when it is first asked."""
+    times = iter((5.0, 9.0))
+    made = ProcessHost(tmp_path / "running", SystemClock(), RandomMint(), lambda: next(times))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        found = agent_behind(peer(process.pid), NOW)
+        assert found is not None
+        living = replace(found, pid=process.pid, started=lineage(process.pid)[0].started)
+        assert made.absence("ses_a", [living]) is None
+        process.kill()
+    for other in (
+        replace(living, boot="another"),
+        replace(living, namespace="another"),
+        replace(living, uid=living.uid + 1),
+        replace(living, pid=0),
+    ):
+        assert made.absence("ses_a", [other]) is None
+        assert made.absence("ses_a", [living, other]) is None
+    assert made.absence("ses_a") is None
+    assert made.absence("ses_a", [living]) == 4.0
+    made.close()

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from builders import known_connection
 from counterpoint.core.model.identity import Process
 from counterpoint.evidence import processes
-from counterpoint.evidence.processes import Met, boot, lineage, look, namespace, peer
+from counterpoint.evidence.processes import ConnectedAgents, boot, lineage, look, namespace, peer
 
 WAITING = "import sys; print(flush=True); sys.stdin.read()"
 ORPHAN = f"""
@@ -242,10 +243,15 @@ def test_of_agents_that_connected_only_those_that_live_are_kept(
     monkeypatch.setattr(processes, "FEW", 3)
     living = look(child.pid)
     assert living is not None
-    met = Met()
-    met.add("cn_living", living)
+    connected = ConnectedAgents()
+    agent = known_connection("cn_living", "", pid=living.pid, started=living.started)
+    connected.add(agent)
+    connected.add(replace(agent, id="cn_host"), hosts=True)
     for number in range(20):
-        met.add(f"cn_{number}", replace(living, started=number))
-        assert "cn_living" in met
-        assert f"cn_{number}" in {*met} or len(met) == 1
-        assert len(met) <= 3
+        connected.add(replace(agent, id=f"cn_{number}", started=number))
+        assert "cn_living" in connected
+        assert f"cn_{number}" in {*connected} or len(connected) == 1
+        assert len(connected) <= 3
+    # Of who brings a credential, what it starts may be others.
+    assert "cn_host" not in connected
+    assert {"cn_living", "cn_host"} <= {one.id for one in connected.agents()}

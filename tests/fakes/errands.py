@@ -43,7 +43,7 @@ def native(office: Office) -> None:
     words = office.scribe.words("plan", ".markdown", 6)
     sheet = (
         f"# {words[0]}\n{words[1]}\n- [ ] {words[2]}\n  {words[3]}\n"
-        f"  - accept: {words[4]}\n  - verify: `true {words[5]}`\n"
+        f"  - accept: {words[4]}\n  - verify: true {words[5]}\n"
     )
     does("plan", **alone | {"markdown": sheet})
     told = office.scribe.words("plan", ".tree{}", 4)

@@ -12,6 +12,7 @@ from counterpoint.core.model.evidence import (
     ChangeKind,
     Command,
     Comparison,
+    Ending,
     Execution,
     FileChange,
     Snapshot,
@@ -28,6 +29,7 @@ class ScriptedTree:
 
     files: what lies in the tree now. commits: each commit's files, oldest first.
     exits: exit code by the first word of a command; 0 if it is not named.
+    endings: the quota that a command was ended for, by its first word.
     during: is called while a command runs. method: `git`, or `hash` for a tree without commits.
     """
 
@@ -36,6 +38,7 @@ class ScriptedTree:
     files: dict[str, str] = field(default_factory=dict)
     commits: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     exits: dict[str, int] = field(default_factory=dict)
+    endings: dict[str, Ending] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
     during: Callable[[], None] | None = None
@@ -43,6 +46,7 @@ class ScriptedTree:
     ran: list[tuple[str, ...]] = field(default_factory=list)
     branches: dict[str, Branch] = field(default_factory=dict)
     places: dict[str, dict[str, str]] = field(default_factory=dict)
+    kept_out: list[str] = field(default_factory=list)
 
     def write(self, path: str, text: str) -> None:
         """Put a file into the tree."""
@@ -108,7 +112,8 @@ class ScriptedTree:
             output=output,
             output_bytes=len(output.encode()),
             output_sha256=text_digest(output),
-            timed_out=self.exits.get(program) == -9,
+            timed_out=self.exits.get(program) == -9 and program not in self.endings,
+            ended_for=self.endings.get(program, ""),
             started_at=self.clock.now(),
             ended_at=self.clock.now(),
         )
@@ -152,6 +157,10 @@ class ScriptedTree:
             files.pop(name, None)
         else:
             files[name] = content.decode()
+
+    def keep_out(self, root: Path, path: str) -> None:
+        """Remember that a file is no part of the work."""
+        self.kept_out.append(self.contain(root, path))
 
     def at(self, root: Path) -> dict[str, str]:
         """Answer the files of a tree."""

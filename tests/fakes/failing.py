@@ -66,6 +66,10 @@ class FailingStore:
         self._fail("begin")
         self.inner.purge()
 
+    def lost(self) -> CounterpointError | None:
+        """Answer what the store answers."""
+        return self.inner.lost()
+
     def close(self) -> None:
         """Let go."""
         self.inner.close()

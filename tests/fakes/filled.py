@@ -10,6 +10,7 @@ from counterpoint.app import NOUNS
 from counterpoint.core.model.access import TokenRequest
 from counterpoint.core.model.filters import Check, Handover, Judgment, Note, Report
 from counterpoint.core.model.rows import columns
+from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
@@ -48,6 +49,9 @@ def fill(studio):
     for number in range(16):
         bob.memory.put("project", "many", number)
     ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
+    # Before anybody has a key, since after that it takes a signature.
+    with recording(studio.context(studio.system), "epoch.opened") as change:
+        change.put(_plain(Epoch))
     Person(studio=studio).enrol()
     ada.sessions.hand_over(Handover(action="end", summary="bye"))
     plain_rows(studio)
@@ -60,9 +64,13 @@ def plain_rows(studio):
         empty = [noun for noun in TABLES if not view.exists(noun)]
     with recording(studio.context(studio.system), "rows.written") as change:
         for noun in empty:
-            row = {one.name: _PLAIN[one.sort] for one in columns(noun)} | {"project": "demo"}
-            # Nobody has signed this entry, so that no row of it may say so.
-            change.put(noun(**row | {name: "" for name in ("confirmed_by",) if name in row}))
+            change.put(_plain(noun))
+
+
+def _plain(noun):
+    row = {one.name: _PLAIN[one.sort] for one in columns(noun)} | {"project": "demo"}
+    # Nobody has signed such an entry, so that no row of it may say so.
+    return noun(**row | {name: "" for name in ("confirmed_by",) if name in row})
 
 
 _PLAIN = {"text": "x", "int": 2, "list": ("x",), "prose": "", "proses": (), "hash": ""}

@@ -333,6 +333,28 @@ late(
 )
 simple("record: twice in its entry", _record_twice)
 
+# ── the entry that names the first key ───────────────────────────────────────────────────────────
+
+
+def naming(name: str, **other: Value) -> None:
+    """Name another form of the entry by which the program names the first key."""
+
+    def change(bundle: Bundle) -> None:
+        (named,) = (one for one in bundle.lines if one["a"] == "signer.named")
+        named |= copy.deepcopy(other)
+
+    simple(f"first key: {name}", change)
+
+
+_FIRST = {"t": "projects", "k": {}, "c": {"public_key": "ab" * 32}}
+naming("in somebody's name", w={"k": "agent", "n": "a", "i": {"k": "connection", "i": "cn_a_b"}})
+naming("by another act", a="project.changed")
+naming("none", r=[])
+naming("with more", r=[{**_FIRST, "c": {"public_key": "ab" * 32, "title": {"$text": "0" * 64}}}])
+naming("with another row", r=[_FIRST, {"t": "sessions", "k": {"id": "x"}, "c": {"status": "x"}}])
+naming("in a whole row", r=[{"t": "projects", "k": {}, "v": {"public_key": "ab" * 32}}])
+naming("that is none", r=[{**_FIRST, "c": {"public_key": "none"}}])
+
 # ── what was asked of reviews, and epochs ────────────────────────────────────────────────────────
 
 
@@ -365,7 +387,13 @@ asked(
 )
 asked("less", {"t": "projects", "k": {}, "c": {"reviews": "attested"}}, f={"policy": "attested"})
 asked("nothing at all", {"t": "projects", "k": {}, "v": {}})
-asked("an epoch", {"t": "epochs", "k": {"number": 2}, "v": {"public_key": "ab" * 32}}, sound=True)
-asked("the first epoch", {"t": "epochs", "k": {"number": 1}, "v": {"public_key": "ab" * 32}})
-asked("an epoch changed", {"t": "epochs", "k": {"number": 2}, "c": {"left_size": 1}})
-asked("an epoch of a text", {"t": "epochs", "k": {"number": "2"}, "v": {"public_key": "ab" * 32}})
+_KEY = {"public_key": "ab" * 32}
+asked("the first key named again", {"t": "projects", "k": {}, "c": _KEY})
+asked("the first key taken back", {"t": "projects", "k": {}, "c": {"public_key": ""}})
+asked("an epoch", {"t": "epochs", "k": {"number": 2}, "v": _KEY}, sound=True, a="epoch.opened")
+asked("an epoch of another act", {"t": "epochs", "k": {"number": 2}, "v": _KEY})
+asked("the first epoch", {"t": "epochs", "k": {"number": 1}, "v": _KEY}, a="epoch.opened")
+asked(
+    "an epoch changed", {"t": "epochs", "k": {"number": 2}, "c": {"left_size": 1}}, a="epoch.opened"
+)
+asked("an epoch of a text", {"t": "epochs", "k": {"number": "2"}, "v": _KEY}, a="epoch.opened")

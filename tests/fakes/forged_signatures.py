@@ -14,7 +14,9 @@ from counterpoint.core.ledger.writers.signature import (
     seal_range,
     writer_key,
 )
+from counterpoint.core.model.access import PROGRAM
 from fakes.forgeries import Bundle, signature_line, signed
+from fakes.registry import Registry
 from fakes.studio import FixedKey
 from fakes.tampering import dump
 
@@ -41,7 +43,8 @@ class Signed:
 
     def places(self, writer: str) -> list[int]:
         """Answer where the entries of a writer are."""
-        return [one["n"] for one in self.bundle.lines if one["w"].get("i", {}).get("i") == writer]
+        lines = self.bundle.lines
+        return [one["n"] for one in lines if one["w"].get("i", {"i": PROGRAM})["i"] == writer]
 
     def leaves(self, places: list[int]) -> list[bytes]:
         """Answer the leaf hashes of entries."""
@@ -88,21 +91,10 @@ class Signed:
 
 
 Forgery = Callable[[Signed], object]
-FORGERIES: dict[str, Forgery] = {}
-SOUND: set[str] = set()
+FORGERIES: Registry[Forgery] = Registry()
+SOUND = FORGERIES.sound
 """Those after which nothing is wrong, though something may not be signed."""
-
-
-def kind(name: str, *, sound: bool = False) -> Callable[[Forgery], Forgery]:
-    """Name a forgery."""
-
-    def keep(made: Forgery) -> Forgery:
-        FORGERIES[name] = made
-        if sound:
-            SOUND.add(name)
-        return made
-
-    return keep
+kind = FORGERIES.named
 
 
 def _edit(name: str, change: Callable[[Signed, Any], object], *, sound: bool = False) -> None:
@@ -227,7 +219,7 @@ def short(it: Signed) -> None:
 @kind("of somebody who wrote nothing")
 def nobody(it: Signed) -> None:
     """A writer without an entry signs some."""
-    it.bundle.texts.insert(0, it.over("cn_nobody", [0]))
+    _add(it, it.over("cn_nobody", [3]))
 
 
 @kind("twice")
@@ -280,6 +272,26 @@ def appended(it: Signed) -> None:
     it.bundle.lines[-1].pop("r", None)
 
 
+@kind("an entry in nobody's name at the end", sound=True)
+def of_nobody(it: Signed) -> None:
+    """It is told as not signed as well: the program signs what it wrote for nobody who is attested."""
+    appended(it)
+    it.bundle.lines[-1]["w"] = {"k": "agent", "n": "eve"}
+
+
+@kind("an entry in nobody's name between those of the program")
+def between(it: Signed) -> None:
+    """It is none of those that the program signed."""
+    it.bundle.lines[it.places(EVE)[0]]["w"].pop("i")
+    it.line(EVE).update(it.over(EVE, it.places(EVE)))
+
+
+@kind("the program's entries put down to a writer")
+def attributed(it: Signed) -> None:
+    """What nobody was attested for becomes somebody's, who did not sign it."""
+    it.bundle.lines[it.places(PROGRAM)[-1]]["w"]["i"] = {"i": ADA, "k": "connection"}
+
+
 @kind("an entry in the writer's name between its own")
 def slipped(it: Signed) -> None:
     """Somebody else's entry is put down to the writer, with all hashed anew."""
@@ -298,6 +310,43 @@ def taken(it: Signed) -> None:
 def changed(it: Signed) -> None:
     """The facts are others, with all hashed anew."""
     it.bundle.lines[it.places(ADA)[1]]["f"] = {"said": "something else"}
+
+
+def _named_next(it: Signed) -> list[int]:
+    """Let an epoch name another key, and the writer write once more; answer where its entries are then."""
+    epoch = {"t": "epochs", "k": {"number": 2}, "v": {"public_key": STRANGER.public_key.hex()}}
+    it.bundle.more = "epoch 2\n"
+    last, ada = it.bundle.lines[-1], it.bundle.lines[it.places(ADA)[0]]
+    plain = {"p": last["p"], "t": last["t"], "v": 2}
+    for told in (
+        {"a": "epoch.opened", "r": [epoch], "w": {"k": "human", "n": "pat"}},
+        {"a": ada["a"], "w": ada["w"]},
+    ):
+        last = it.bundle.lines[-1]
+        it.bundle.lines.append(
+            plain | told | {"n": last["n"] + 1, "h": leaf_hash(dump(last)).hex()}
+        )
+    return it.places(ADA)
+
+
+def _delegated(name: str, start: int, end: int | None, by: FixedKey, *, sound: bool) -> None:
+    """Name a forgery in which a key of the ledger, before or after the epoch, names the writer's."""
+
+    def change(it: Signed) -> None:
+        places = _named_next(it)[start:end]
+        line = it.over(ADA, places) | {"delegation": it.delegation(ADA, it.of(ADA), by=by)}
+        it.bundle.texts.remove(it.line(ADA))
+        _add(it, line)
+
+    kind(f"epoch: {name}", sound=sound)(change)
+
+
+_delegated("the key before it, up to it", 0, -1, FixedKey(), sound=True)
+_delegated("the key before it, over what comes after", 0, None, FixedKey(), sound=False)
+_delegated("the key before it, only what comes after", -1, None, FixedKey(), sound=False)
+_delegated("the next key, up to it", 0, -1, STRANGER, sound=True)
+_delegated("the next key, on both sides", 0, None, STRANGER, sound=True)
+_delegated("the next key, after it", -1, None, STRANGER, sound=True)
 
 
 @kind("cosigned", sound=True)

@@ -12,6 +12,7 @@ import orjson
 
 from counterpoint.core.ledger.merkle import leaf_hash, root_of
 from counterpoint.core.ledger.note import VerifierKey, to_base64
+from fakes.registry import Registry
 from fakes.studio import FixedKey
 from fakes.tampering import Lines, dump
 
@@ -93,21 +94,10 @@ def signature_line(text: str, key: VerifierKey, signer: FixedKey) -> str:
 
 
 Forgery = Callable[[Bundle, VerifierKey, FixedKey], None]
-FORGERIES: dict[str, Forgery] = {}
-SOUND: set[str] = set()
+FORGERIES: Registry[Forgery] = Registry()
+SOUND = FORGERIES.sound
 """Those that look odd and are sound by the format."""
-
-
-def forgery(name: str, *, sound: bool = False) -> Callable[[Forgery], Forgery]:
-    """Name a forgery."""
-
-    def keep(made: Forgery) -> Forgery:
-        FORGERIES[name] = made
-        if sound:
-            SOUND.add(name)
-        return made
-
-    return keep
+forgery = FORGERIES.named
 
 
 def simple(name: str, change: Callable[[Bundle], object], *, sound: bool = False) -> None:

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from counterpoint.app import NOUNS
 from counterpoint.core.ledger.entry import GENESIS, load_fields
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
 from counterpoint.core.operations.auditing.replay import Fold
 from counterpoint.core.ports.store import Append
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.storage.sqlite.store import open_sqlite
+from fakes.stored import Stored
 
 _PREVIOUS = re.compile(rb'"h":"[0-9a-f]{64}"')
 
 
-def rewrite(database: Path, old: bytes, new: bytes) -> None:
+def rewrite(stored: Stored, old: bytes, new: bytes) -> None:
     """Put another history in the place of a ledger: chain, tree, head, tables and texts are right again."""
-    source = open_sqlite(database, NOUNS)
+    source = stored.open()
     (project,) = [one.project for one in source.projects()]
     with source.reading(project) as view:
         entries, texts = list(view.entries()), dict(view.texts())
     source.close()
-    for part in database.parent.glob(f"{database.name}*"):
-        part.unlink()
-    target = open_sqlite(database, NOUNS)
+    stored.put()
+    target = stored.open()
     previous, frontier = GENESIS, Frontier()
     with target.writing(project) as writing:
         writing.keep(texts)

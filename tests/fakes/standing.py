@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -82,6 +82,7 @@ WINDOWS: Final[dict[str, Window]] = {
     "host": Window(process="cn_host", began=40),
     "fay": Window(process="cn_fay", name="other", began=16, left_at=15),
     "gus": Window(name="gus"),
+    "hal": Window(credential="agt_hal"),  # whose process nothing attests
     "pat": Window(process="cn_pat", name="pat", began=1, is_person=True),
     # These three say to be pat: ada's own shell, what some agent left behind, and what a server has started.
     "shell": Window(process="cn_ada", name="pat", began=10, is_person=True),
@@ -106,7 +107,7 @@ class Hall(OnlyHost):
         """Answer whether a connection is open."""
         return seat not in self.ended
 
-    def absence(self, seat: str) -> float | None:
+    def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
         """Answer how long one has been gone."""
         return self.ended.get(seat)
 
@@ -282,16 +283,20 @@ class Reference(RuleBasedStateMachine):
         is_process = bool(one.process) and not one.credential
         return self.owner[session] == who or (is_process and found.principal == one.id)
 
+    def was_his(self, who: str, session: str) -> bool:
+        """Whether a session is his own, or that of a connection with his credential that has ended."""
+        (found,) = self.all(Session, id=session)
+        one = self.windows[who]
+        is_same = found.principal == one.id and not one.id.startswith("?")
+        return self.owner[session] == who or (is_same and found.seat in self.hall.ended)
+
     def may_have(self, who: str, session: str, until: Timestamp, *, is_named: bool) -> bool:
         """Whether somebody may have what is in a session, or by its name all of that session."""
         (found,) = self.all(Session, id=session)
         away = self.hall.ended.get(found.seat)
-        one = self.windows[who]
-        is_same = found.principal == one.id and not one.id.startswith("?")
         return (
             who in ENTITLED
-            or self.owner[session] == who
-            or (is_same and away is not None)
+            or self.was_his(who, session)
             or (is_named and found.status == "paused")
             or (away is not None and away >= GRACE)
             or self.now() >= until
@@ -365,6 +370,8 @@ class Reference(RuleBasedStateMachine):
         if any(other.startswith("?") != one.id.startswith("?") for other in worked):
             return True
         known = [other for other in self.ever if other.process in worked and not other.is_person]
+        if one.credential and not one.process and known:
+            return True
         return any(
             bool(a.left_at) and b.began <= a.left_at
             for other in known
@@ -386,7 +393,7 @@ class Reference(RuleBasedStateMachine):
         for here in self.line(item):
             self.worked[here].add(one.id)
             if one.credential:
-                self.hosted[here].add(one.process)
+                self.hosted[here].update({one.process} - {""})
 
     def loosens(self, who: str, item: str) -> None:
         if who != PERSON:

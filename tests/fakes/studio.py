@@ -246,7 +246,7 @@ class Studio:
             assert {i.id: i.blockers for i in items} == {i.id: recount(view, i) for i in items}
             blocked = {item.id for item in items if item.blockers}
             assert {i.id: i.held for i in items} == {i.id: int(i.parent in blocked) for i in items}
-        assert self.system.audit.rebuild().differences == ()
+        # Verifying replays the ledger too, and what differs there is among its faults.
         found = self.system.audit.verify().faults
         assert found == (), [one.message for one in found]
 

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from counterpoint.kernel.client_session import OLD, client_session, open_secret
+from counterpoint.kernel.client_session import (
+    OLD,
+    client_session,
+    forget_secret,
+    open_secret,
+    starter,
+)
 
 WORDS = ("CLAUDE_CODE_SESSION_ID 7", "/somewhere/ledger.db", "native")
 PROGRAM = """
 import sys
-from counterpoint.kernel.client_session import open_secret
+from counterpoint.kernel.client_session import (
+    OLD,
+    client_session,
+    forget_secret,
+    open_secret,
+    starter,
+)
 print(open_secret(sys.argv[2:], {"XDG_STATE_HOME": sys.argv[1]}), flush=True)
 sys.stdin.read()
 """
@@ -53,7 +65,7 @@ class Window:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Iterator[Path]:
+def files(tmp_path: Path) -> Path:
     """Give the folder of the secrets."""
     return tmp_path / "counterpoint" / "sessions"
 
@@ -81,6 +93,23 @@ def test_two_that_live_share_no_secret(tmp_path: Path) -> None:
     others = [Window(tmp_path, *WORDS[:place], "other", *WORDS[place + 1 :]) for place in range(3)]
     assert len({first.secret, beside.secret, *(one.secret for one in others)}) == 5
     for window in (first, beside, *others):
+        window.end()
+
+
+def test_one_that_was_killed_is_taken_up_beside_another_of_its_process(tmp_path: Path) -> None:
+    """Both were started by the same one, which is all that is known of them; each has its own secret."""
+    words = ("process 7 8 boot", *WORDS[1:])
+    first, beside = Window(tmp_path, *words), Window(tmp_path, *words)
+    beside.end()
+    again, third = Window(tmp_path, *words), Window(tmp_path, *words)
+    assert again.secret == beside.secret
+    assert len({first.secret, again.secret, third.secret}) == 3
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    again.end()
+    forget_secret(again.secret, words, environ)
+    fresh = Window(tmp_path, *words)
+    assert fresh.secret not in {first.secret, again.secret, third.secret}
+    for window in (first, third, fresh):
         window.end()
 
 
@@ -186,3 +215,102 @@ def _holds_a_process() -> bool:
             if "pidfd" in str(place.readlink()):
                 return True
     return False
+
+
+def stat_line(name: str, parent: int) -> bytes:
+    """Answer what the kernel says of a process that began at the 77th tick."""
+    return f"1 ({name}) S {parent} {'0 ' * 17}77 0".encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ({5: ("codex", 1)}, "process 5 77 a-boot"),
+        ({5: ("uv", 4), 4: ("a) b", 1)}, "process 4 77 a-boot"),
+        ({5: ("systemd", 1)}, ""),
+        ({5: ("uv", 1), 1: ("sh", 0)}, ""),
+        ({5: ("uv", 5)}, ""),
+        ({}, ""),
+    ],
+)
+def test_whose_client_says_nothing_is_known_by_the_process_that_started_it(
+    monkeypatch: pytest.MonkeyPatch, line: dict[int, tuple[str, int]], expected: str
+) -> None:
+    """What only stands between is passed over; what starts all orphans, or cannot be seen, is nobody's."""
+
+    def opened(path: str, *_words: object, **_more: object) -> io.BytesIO | io.StringIO:
+        if path.endswith("boot_id"):
+            return io.StringIO("a-boot\n")
+        pid = int(path.split("/")[2])
+        if pid not in line:
+            raise FileNotFoundError(path)
+        return io.BytesIO(stat_line(*line[pid]))
+
+    monkeypatch.setattr("os.getppid", lambda: 5)
+    monkeypatch.setattr("builtins.open", opened)
+    assert starter() == expected
+
+
+def test_who_ends_in_order_leaves_no_secret_and_takes_none_from_others(
+    tmp_path: Path, files: Path
+) -> None:
+    """What is kept is removed by whoever has it, and by nobody else."""
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    words = ("process 5 77 a-boot", "x")
+    secret = open_secret(words, environ)
+    forget_secret("another", words, environ)
+    assert len([*files.iterdir()]) == 1
+    forget_secret(secret, words, environ)
+    assert [*files.iterdir()] == []
+    forget_secret(secret, words, environ)
+
+
+def goes_on(_client: int) -> str:
+    """Answer that a client was started to go on."""
+    return "--continue"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--resume", "7", "-p"), "CLAUDE_CODE_SESSION_ID 7"),
+        (("-r", "7"), "CLAUDE_CODE_SESSION_ID 7"),
+        (("--continue", "-p", "go on"), "CLAUDE_CODE_SESSION_ID before"),
+        (("-c",), "CLAUDE_CODE_SESSION_ID before"),
+        (("-p", "go on"), "CLAUDE_CODE_SESSION_ID mine"),
+        (("--resume", "-p"), "CLAUDE_CODE_SESSION_ID mine"),
+        (("--continue", "--fork-session"), "CLAUDE_CODE_SESSION_ID mine"),
+    ],
+)
+def test_a_client_that_goes_on_is_known_by_its_words_and_not_by_what_it_says_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], expected: str
+) -> None:
+    """Claude Code starts us before it has found the session that it was asked to go on with."""
+    environ = {"XDG_STATE_HOME": str(tmp_path), "CLAUDE_CODE_SESSION_ID": "before"}
+    client_session("", environ, ("ledger.db", "native"))
+    environ["CLAUDE_CODE_SESSION_ID"] = "mine"
+    program = tmp_path / "claude"
+    program.write_text("input('here\\n')")
+    ran = (sys.executable, str(program), *words)
+    with subprocess.Popen(ran, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == b"here\n"
+        monkeypatch.setattr("os.getppid", lambda: client.pid)
+        found = client_session("", environ, ("ledger.db", "native"))
+        client.kill()
+    assert found == expected
+    # The last one there is what it was then; elsewhere, and with other flags, there was none.
+    monkeypatch.setattr("counterpoint.kernel.client_session._asked", goes_on)
+    environ["CLAUDE_CODE_SESSION_ID"] = "next"
+    assert client_session("", environ, ("ledger.db", "native")) == expected
+    assert client_session("", environ, ("ledger.db", "agentic")) == "CLAUDE_CODE_SESSION_ID next"
+    assert client_session("", environ) == "CLAUDE_CODE_SESSION_ID next"
+
+
+def test_a_client_whose_words_cannot_be_read_says_itself_who_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where there is no /proc."""
+    monkeypatch.setattr("os.getppid", lambda: 2**30)
+    environ = {"XDG_STATE_HOME": str(tmp_path), "CLAUDE_CODE_SESSION_ID": "7"}
+    assert client_session("", environ, ("ledger.db",)) == "CLAUDE_CODE_SESSION_ID 7"

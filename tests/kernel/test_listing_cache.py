@@ -12,6 +12,7 @@ import pytest
 
 from counterpoint.cli.main import run
 from counterpoint.cli.server.listings import listing_of
+from counterpoint.dialects import registry
 from counterpoint.kernel import listing_cache
 from counterpoint.kernel.listing_cache import cache_folder, find_listing, protocol_packages
 
@@ -52,6 +53,7 @@ def test_a_list_that_came_along_is_read_with_the_packages_that_it_was_made_with(
     came.parent.mkdir()
     monkeypatch.setattr(listing_cache, "_TOP", str(tmp_path))
     monkeypatch.setattr(listing_cache, "SOURCES", ())
+    monkeypatch.setattr(registry, "known", lambda: ("none",))
     came.write_text(json.dumps({"packages": protocol_packages()}))
     assert find_listing("none", environ) == {"packages": protocol_packages()}
     assert spawned == []
@@ -61,12 +63,17 @@ def test_a_list_that_came_along_is_read_with_the_packages_that_it_was_made_with(
     assert len(spawned) == 1
 
 
-def test_a_name_that_no_surface_has_is_asked_for_once(tmp_path, spawned):
+def test_a_dialect_of_others_is_asked_for_once_and_nothing_is_kept_of_a_name_that_none_has(
+    tmp_path, spawned, monkeypatch
+):
     """Dialects of others are the command line's; the relay looks for no entry points."""
-    environ = {"HOME": str(tmp_path)}
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
+    assert find_listing("nonsense", environ) is None
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(registry, "known", lambda: (*registry.names(), "checklist"))
     assert find_listing("checklist", environ) is None
     assert find_listing("checklist", environ) is None
-    assert len(spawned) == 1
+    assert len(spawned) == 2
 
 
 @pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"XDG_CACHE_HOME": "below/here"}])
@@ -104,13 +111,14 @@ def test_another_source_has_lists_of_its_own(tmp_path, monkeypatch):
     assert cache_folder(environ) != before
 
 
-def test_lists_of_sources_long_gone_are_taken_away(tmp_path):
+def test_lists_of_sources_long_gone_are_taken_away(tmp_path, monkeypatch):
     """Those of a program that may still run stay."""
     cache = tmp_path / "counterpoint"
     for name, age in (("listings-1-old", 10**7), ("listings-1-fresh", 10)):
         (cache / name).mkdir(parents=True)
         then = (cache / name).stat().st_mtime - age
         os.utime(cache / name, (then, then))
+    monkeypatch.setattr(registry, "known", lambda: ("none",))
     assert run(["listings", str(cache / "listings-2" / "none.json")]) == 0
     assert sorted(path.name for path in cache.iterdir()) == ["listings-1-fresh", "listings-2"]
     assert (cache / "listings-2" / "none.json").read_text() == "null"

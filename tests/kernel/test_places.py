@@ -11,10 +11,18 @@ import pytest
 from builders import git
 from counterpoint.app import open_app
 from counterpoint.evidence.places import find_places
-from counterpoint.kernel.errors import Unavailable
-from counterpoint.kernel.places import ForeignFolder, find_database, find_prefix, state_folder
+from counterpoint.kernel.errors import InvalidInput, Unavailable
+from counterpoint.kernel.places import (
+    ForeignFolder,
+    find_database,
+    find_prefix,
+    open_private,
+    own_folder,
+    state_folder,
+)
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.relay.server import Refused, open_server
+from counterpoint.relay.start import main as relay
 
 Situation = tuple[Path, Path, Path]
 """Where one stands, the working tree that is, and the home of its ledger."""
@@ -85,7 +93,28 @@ def in_a_bare_worktree(folder: Path) -> Situation:
     main = repository(folder / "main")
     git(folder, "clone", "-q", "--bare", str(main), str(folder / "bare"))
     git(folder / "bare", "worktree", "add", "-q", str(folder / "linked"))
-    return folder / "linked", folder / "linked", folder / "linked"
+    return folder / "linked", folder / "linked", folder / "bare"
+
+
+def in_a_bare_repository(folder: Path) -> Situation:
+    """Stand in a repository that has no tree of its own."""
+    in_a_bare_worktree(folder)
+    return folder / "bare" / "objects", folder / "bare", folder / "bare"
+
+
+def beside_a_bare_repository(folder: Path) -> Situation:
+    """Stand in a worktree beside a bare repository, in a folder whose `.git` leads to it."""
+    main = repository(folder / "main")
+    git(folder, "clone", "-q", "--bare", str(main), str(folder / "work" / ".bare"))
+    (folder / "work" / ".git").write_text("gitdir: ./.bare\n")
+    git(folder / "work", "worktree", "add", "-q", str(folder / "work" / "linked"))
+    return folder / "work" / "linked", folder / "work" / "linked", folder / "work"
+
+
+def above_its_worktrees(folder: Path) -> Situation:
+    """Stand in the folder that has the bare repository and the worktrees."""
+    _, _, home = beside_a_bare_repository(folder)
+    return home, home, home
 
 
 @pytest.mark.parametrize(
@@ -99,6 +128,9 @@ def in_a_bare_worktree(folder: Path) -> Situation:
         behind_a_link,
         in_a_torn_tree,
         in_a_bare_worktree,
+        in_a_bare_repository,
+        beside_a_bare_repository,
+        above_its_worktrees,
     ],
 )
 def test_relay_and_product_find_one_database(
@@ -141,6 +173,37 @@ def test_a_folder_that_cannot_be_written_has_its_meeting_point_elsewhere(
     folder = "counterpoint" if given else f"counterpoint-{os.getuid()}"
     assert Path(found).parent == own / folder
     assert Path(found).parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_for_sockets_is_found_where_none_is_given(tmp_path, monkeypatch):
+    """The one that is named may not be there, and the one for temporary files may take nothing."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "never-made"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert own_folder() == f"{tmp_path}/counterpoint-{os.getuid()}"
+    monkeypatch.chdir(tmp_path)
+    assert own_folder() == f"{tmp_path}/state/counterpoint/run"
+    assert Path(open_private(own_folder())).is_dir()
+    with pytest.raises(ForeignFolder, match="cannot be made"):
+        open_private("/dev/null/counterpoint")
+
+
+def test_a_path_that_is_no_text_is_refused_in_words(tmp_path, monkeypatch):
+    """The relay leaves it to the command line, which has them."""
+    place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    place.mkdir()
+    monkeypatch.chdir(place)
+    with pytest.raises(InvalidInput, match="not UTF-8"):
+        open_app(Path.cwd(), {})
+    assert relay([], {}) is None
+
+
+def test_a_project_that_was_moved_is_not_begun_again_in_its_old_place(tmp_path):
+    """An agent that calls on is told, and no folder is made."""
+    gone = tmp_path / "gone" / ".counterpoint" / "ledger.db"
+    with pytest.raises(Refused, match="not there any more"):
+        open_server(str(gone), b"")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_somebody_elses_folder_is_no_meeting_point(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -173,4 +173,25 @@ def story(small: ModuleType) -> Any:
     made = small.Story()
     made.grow(("a:created", "x"), ("b:created", "y"))
     made.grow()
+    return made
+
+
+@pytest.fixture
+def gate() -> Iterator[Any]:
+    """Give a gate that is open in the end."""
+    made = two_ways.Gate()
+    yield made
+    made.opened.set()
+
+
+@pytest.fixture
+def connect(small: ModuleType, gate: Any) -> Callable[..., Any]:
+    """Give what makes connections to the small surface, whose tools have a gate too."""
+
+    def made(era: str = "2025-11-25", *, is_direct: bool = True, more: Any = ()) -> Any:
+        surface = small.build(tools=(*small.TOOLS, gate.tool, *more))
+        return two_ways.Connection(
+            surface, lambda caller: small.Call(caller=caller), era, is_direct=is_direct
+        )
+
     return made

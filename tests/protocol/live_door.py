@@ -105,6 +105,8 @@ class Live:
     _present: threading.Condition = field(default_factory=threading.Condition)
     stop: Callable[[], None] = lambda: None
     connections: Callable[[], int] = lambda: 0
+    listener: Any = None
+    door: Any = None
 
     @property
     def url(self) -> str:
@@ -173,9 +175,14 @@ def rpc(method: str, number: Any = 1, **params: Any) -> dict[str, Any]:
 
 @contextmanager
 def running(small, issuer=None, tell=None, **pages):
-    """Serve the small surface during the block; the first of its two may tell events."""
+    """Serve the small surface during the block; the first of its two may tell events.
+
+    It goes by the port 80 too: requests that tests write themselves name none.
+    """
     live = Live()
     live.gate.set()
+    sockets = listen("127.0.0.1", 0)
+    live.port = sockets[0].getsockname()[1]
 
     def call_for(grant, caller):
         live.calls.append((grant, caller))
@@ -190,7 +197,7 @@ def running(small, issuer=None, tell=None, **pages):
         surfaces=("small", "other"), build=lambda name: small.build(tell=tell if name == "small" else None), call_for=call_for,
         find=live.find, anyone=lambda: live.anyone, troubles=live.ready,
         gauges=lambda: {"counterpoint_ledger_entries": ("Entries.", 7)}, log=live.log,
-        hosts=Hosts(names=LOOPBACK), quotas=live.quotas, issuer=issuer, pages={"/about": about, **{f"/{name}": page for name, page in pages.items()}},
+        hosts=Hosts(own=LOOPBACK, ports=(live.port, 80)), quotas=live.quotas, issuer=issuer, pages={"/about": about, **{f"/{name}": page for name, page in pages.items()}},
     ))  # fmt: skip
     ready = threading.Event()
 
@@ -198,10 +205,10 @@ def running(small, issuer=None, tell=None, **pages):
         told = asyncio.Event()
         loop = asyncio.get_running_loop()
         live.stop = lambda: loop.call_soon_threadsafe(told.set)
-        sockets = listen("127.0.0.1", 0)
-        live.port = sockets[0].getsockname()[1]
         async with door.opened():
             listener = Listener(door, sockets)
+            live.listener = listener
+            live.door = door
             live.connections = lambda: listener.connections
             ready.set()
             await listener.serve(told)

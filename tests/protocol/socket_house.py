@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager
 from types import ModuleType
 from typing import Any
 
+from counterpoint import __version__
 from counterpoint.protocol.rendezvous import Rendezvous
 from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
 from counterpoint.protocol.workers import Workers
 
 PATIENCE = 20.0
-GREETING = {"counterpoint": 1, "version": "0", "flags": {}, "environ": {}, "folder": "/"}
+GREETING = {"counterpoint": 1, "version": __version__, "flags": {}, "environ": {}, "folder": "/"}
 HELLO = {
     "jsonrpc": "2.0",
     "id": 0,

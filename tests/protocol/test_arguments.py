@@ -152,7 +152,6 @@ def test_a_shape_may_be_nested_where_the_schema_stops(small: ModuleType) -> None
     assert check(small.start.parameters, {"item": "a", "plan": tree}).values["plan"] == tree
 
 
-@pytest.mark.no_cover
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arguments=st.dictionaries(names, values, max_size=6))
 def test_no_arguments_crash_the_check(small: ModuleType, arguments: dict[str, Any]) -> None:

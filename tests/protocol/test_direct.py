@@ -7,9 +7,8 @@ import json
 import select
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from queue import SimpleQueue
-from types import ModuleType
 from typing import Any, cast
 
 import pytest
@@ -34,27 +33,6 @@ from counterpoint.protocol.wire import inbox as inbox_module
 from counterpoint.protocol.workers import Workers
 
 BOTH = pytest.mark.parametrize("is_direct", [True, False], ids=["direct", "sdk"])
-
-
-@pytest.fixture
-def gate() -> Iterator[Gate]:
-    """Give a gate that is open in the end."""
-    made = Gate()
-    yield made
-    made.opened.set()
-
-
-@pytest.fixture
-def connect(small: ModuleType, gate: Gate) -> Callable[..., Connection]:
-    """Give what makes connections to the small surface, whose tools have a gate too."""
-
-    def made(era: str = "2025-11-25", *, is_direct: bool = True, more: Any = ()) -> Connection:
-        surface = small.build(tools=(*small.TOOLS, gate.tool, *more))
-        return Connection(
-            surface, lambda caller: small.Call(caller=caller), era, is_direct=is_direct
-        )
-
-    return made
 
 
 def run(course: Awaitable[Any]) -> Any:

@@ -223,7 +223,7 @@ def test_a_malformed_body_is_refused(live, body, modern):
 
 
 def test_a_body_that_is_too_large_is_refused(live):
-    """By its declared length before it is sent, by its real one when it declares none."""
+    """By its declared length before it is sent, by its real one when it declares none, by its values before it is parsed."""
     got = live.send(
         "POST", "/mcp", authorization="Bearer all", content_length=str(guards.LARGEST_BODY + 1)
     )
@@ -239,6 +239,9 @@ def test_a_body_that_is_too_large_is_refused(live):
         wire.sendall(b"%x\r\n%b\r\n" % (len(chunk), chunk))
         assert wire.makefile("rb").readline().startswith(b"HTTP/1.1 413")
     assert live.call("echo", text="x" * 5_000_000).status == 200
+    got = live.call("echo", text=[[]] * 300_000)
+    assert got.status == 413
+    assert b"more than 500000 commas" in got.body
 
 
 def test_a_body_that_never_comes_ends_the_wait(live, monkeypatch):

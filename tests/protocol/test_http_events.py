@@ -12,6 +12,7 @@ import pytest
 from live_door import PATIENCE, running
 
 from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.http import events
 from counterpoint.protocol.http.events import Events, SentEvent
 
@@ -175,13 +176,14 @@ def test_a_quiet_stream_shows_that_it_lives(live, ledger, monkeypatch):
     reader.close()
 
 
-def test_places_are_counted_and_given_back(live, ledger, monkeypatch):
-    """One too many is told to come again; whoever leaves makes room."""
-    monkeypatch.setattr(events, "MOST_STREAMS", 1)
+def test_one_token_takes_not_all_places_and_gives_them_back(live, ledger, monkeypatch):
+    """One too many is told to come again, another token finds a place; whoever leaves makes room."""
+    monkeypatch.setattr(live.page, "_places", Shares(2))
     for _ in range(3):
         reader = Reader(live)
         answer = live.send("GET", "/events", authorization="Bearer reader")
         assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+        assert live.send("HEAD", "/events", authorization="Bearer all").status == 200
         reader.close()
         _until_free(live)
 
@@ -189,7 +191,7 @@ def test_places_are_counted_and_given_back(live, ledger, monkeypatch):
 def _until_free(live):
     pulse = threading.Event()
     for _ in range(2000):
-        if live.page._open == 0:
+        if not live.page._places._taken:
             return
         pulse.wait(0.01)
     raise AssertionError("a place was never given back")

@@ -14,8 +14,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.http import conversation, serving, subscription
-from counterpoint.protocol.http import subscribers as audience
 
 NAME = conversation.NAME
 
@@ -403,7 +403,7 @@ def _until_alone(live):
 
 def test_places_are_shared_with_the_readers_of_streams(live, monkeypatch):
     """One too many is told to come again."""
-    monkeypatch.setattr(audience, "MOST_STREAMS", 1)
+    monkeypatch.setattr(live.door._audience, "_places", Shares(1))
     with talking(live):
         assert refused(live, headers={"Authorization": "Bearer all"})[0] == 503
         answer = live.send("GET", "/events/small", authorization="Bearer all")

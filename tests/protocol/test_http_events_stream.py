@@ -10,6 +10,7 @@ import pytest
 from live_door import PATIENCE, TOKENS, running, until
 
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.http import events, serving, subscription
 from counterpoint.protocol.http import subscribers as audience
 
@@ -205,7 +206,7 @@ def test_a_fault_that_stays_ends_the_stream(live, story):
 
 def test_places_are_counted_for_all_and_given_back(live, monkeypatch):
     """Who is refused, and who leaves, takes none."""
-    monkeypatch.setattr(audience, "MOST_STREAMS", 1)
+    monkeypatch.setattr(live.door._audience, "_places", Shares(1))
     for _ in range(3):
         assert live.send("GET", "/events/small?after=x", authorization="Bearer all").status == 400
         reader = Reader(live)

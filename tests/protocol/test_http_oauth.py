@@ -133,7 +133,8 @@ def test_a_token_with_another_signature_is_none(issuer, keys):
     [
         ({"scope": "counterpoint:read"}, ("read",)),
         ({"scope": "counterpoint:write"}, ("read", "write")),
-        ({"scope": "counterpoint:maintain"}, ("read", "write", "maintain")),
+        ({"scope": "counterpoint:run"}, ("read", "write", "run")),
+        ({"scope": "counterpoint:maintain"}, ("read", "write", "run", "maintain")),
         ({"scope": None, "scp": ["counterpoint:read", 1]}, ("read",)),
         ({"scope": "read write"}, ()),
         ({"scope": None}, ()),
@@ -249,5 +250,6 @@ def test_the_server_describes_itself(issuer):
     assert told["scopes_supported"] == [
         "counterpoint:read",
         "counterpoint:write",
+        "counterpoint:run",
         "counterpoint:maintain",
     ]

@@ -12,7 +12,9 @@ from counterpoint.protocol.http.grants import Grant, Limits
 from counterpoint.protocol.http.guards import LOOPBACK, Hosts, Refused
 from counterpoint.protocol.http.metrics import Metrics
 
-HOSTS = Hosts(names=(*LOOPBACK, "plan.example.org", "other.example.org:8443"))
+HOSTS = Hosts(
+    own=LOOPBACK, ports=(8765, 80), allowed=("plan.example.org", "other.example.org:8443", "::2")
+)
 OLDER = ("2025-06-18", "2025-11-25")
 
 
@@ -22,22 +24,30 @@ def headers(*pairs):
 
 
 @pytest.mark.parametrize(
-    "host",
-    ["127.0.0.1", "127.0.0.1:80", "localhost:1", "LocalHost", "[::1]", "[::1]:80",
-     "plan.example.org", "plan.example.org:9", "other.example.org:8443"],
+    ("host", "schemes"),
+    [
+        ("127.0.0.1:8765", "http"), ("localhost", "http"), ("LocalHost:8765", "http"),
+        ("[::1]:8765", "http"), ("[::1]", "http"), ("plan.example.org", "http https"),
+        ("plan.example.org:8765", "http"), ("other.example.org:8443", "http https"),
+        ("[::2]", "https http"),
+    ],
 )  # fmt: skip
-def test_a_request_by_a_name_of_ours_is_heard(host):
-    """With any port, unless the name was given with one."""
+def test_a_request_by_a_name_of_ours_is_heard(host, schemes):
+    """With the port that is listened on; a name of a proxy alone, and over TLS too."""
     HOSTS.check(headers(("Host", host)))
-    HOSTS.check(headers(("Host", host), ("Origin", f"http://{host}")))
-    HOSTS.check(headers(("Host", host), ("Origin", f"https://{host}")))
+    for scheme in schemes.split():
+        HOSTS.check(headers(("Host", host), ("Origin", f"{scheme}://{host}")))
+    if "https" not in schemes:
+        with pytest.raises(Refused, match="forbidden_origin"):
+            HOSTS.check(headers(("Host", host), ("Origin", f"https://{host}")))
 
 
 @pytest.mark.parametrize(
     "host",
     ["", "evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "127.0.0.1:x",
      "evil.example#127.0.0.1", "127.0.0.1/", "[::1", "::1", "other.example.org", "192.0.2.1",
-     "x127.0.0.1", "127.0.0.1:80:80", "localhost.", "evil.example:127.0.0.1"],
+     "x127.0.0.1", "127.0.0.1:80:80", "localhost.", "evil.example:127.0.0.1", "localhost:3000",
+     "127.0.0.1:87650", "plan.example.org:9", "other.example.org:8765"],
 )  # fmt: skip
 def test_a_request_by_another_name_is_refused(host):
     """A page that made its own name lead here is kept out, as host and as origin."""

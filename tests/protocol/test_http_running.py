@@ -103,13 +103,16 @@ def asked(live, tool):
 
 
 def test_the_end_waits_for_an_answer_that_is_nearly_there(small, monkeypatch):
-    """A call that runs when the server is told to end is answered; idle connections are closed."""
+    """A call that runs when the server is told to end is answered; who comes then is told to come again."""
     monkeypatch.setattr("counterpoint.protocol.http.serving.GRACE", PATIENCE)
     with running(small) as live:
         idle = socket.create_connection(("127.0.0.1", live.port), PATIENCE)
         wire = asked(live, "echo")
         live.stop()
         assert idle.recv(1) == b""
+        late = live.send("GET", "/healthz")
+        assert (late.status, late.json["error"]) == (503, "server_ending")
+        assert late.headers["retry-after"] == "2"
         live.gate.set()
         answer = wire.getresponse()
         assert answer.status == 200
@@ -129,6 +132,7 @@ def test_the_end_does_not_wait_for_a_call_that_lasts(small, monkeypatch):
         with pytest.raises((http.client.HTTPException, ConnectionError)):
             cut_off(wire)
         wire.close()
+        assert live.logged(1)[0].outcome == "cut"
 
 
 def test_the_end_does_not_wait_for_a_stream_without_an_end(small, monkeypatch):

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from socket_house import GREETING, PATIENCE, House
 
+from counterpoint import __version__
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
 from counterpoint.protocol import peers as peers_module
 from counterpoint.protocol import rendezvous as meeting_module
@@ -52,7 +53,7 @@ def test_a_guest_is_greeted_seated_and_counted(house):
                 flags={},
                 environ={},
                 folder="/",
-                version="0",
+                version=__version__,
                 peer=PeerProcess(pid=os.getpid(), user=os.getuid()),
             )
         ]
@@ -205,13 +206,18 @@ def test_calls_of_one_caller_leave_threads_to_another(house):
     async def course(_sockets):
         mine = [await house.seated(), await house.seated()]
         other = await house.seated()
+        # Beyond what is under way at once: whose calls are read later is known too.
+        await mine[0].say(*({**long, "id": number, "params": short} for number in range(200, 400)))
+        for _ in range(200):
+            await mine[0].hear()
         for number, guest in enumerate(mine * 3, 1):
             await guest.say({**long, "id": number})
         # Read before the next call: what is under way on it is counted.
         await mine[1].say({"jsonrpc": "2.0", "id": 9, "method": "ping"})
         await mine[1].hear()
         await other.say({**long, "id": 1, "params": short})
-        assert (await other.hear())["result"]["structuredContent"]["text"] == "x"
+        heard = await asyncio.wait_for(other.hear(), PATIENCE / 2)
+        assert heard["result"]["structuredContent"]["text"] == "x"
 
     living(house, course)
 

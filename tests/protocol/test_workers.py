@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from counterpoint.kernel.errors import NotFound, Unexpected
-from counterpoint.protocol.workers import CALLER, Workers
+from counterpoint.protocol.workers import APIECE, CALLER, CONNECTION, Workers
 
 word: contextvars.ContextVar[str] = contextvars.ContextVar("word")
 
@@ -187,6 +187,36 @@ def test_calls_that_run_long_leave_threads_to_other_callers() -> None:
     asyncio.run(run())
 
 
+def test_work_that_takes_long_leaves_threads_for_what_is_quick() -> None:
+    """However many ask for it: they have half of the threads, in which each has his turn, and go on as these get free."""
+    begun: SimpleQueue[str] = SimpleQueue()
+    ends = threading.Semaphore(0)
+
+    def work(name: str) -> None:
+        begun.put(name)
+        ends.acquire()
+
+    async def run() -> None:
+        workers, told = Workers(8), asyncio.Semaphore(0)
+        names = [f"{number}" for number in range(34)]
+        for name in ("0", *names):
+            before = CALLER.set(name)
+            workers.submit(partial(work, name), lambda _: told.release(), long=True)
+            CALLER.reset(before)
+        first = [await asyncio.to_thread(begun.get, True, 10) for _ in range(4)]
+        assert sorted(first) == ["0", "0", "1", "2"]
+        CALLER.set("reader")
+        async with asyncio.timeout(10):
+            assert await workers.run(lambda: "read") == "read"
+        assert begun.empty()
+        ends.release(len(names) + 1)
+        async with asyncio.timeout(20):
+            for _ in range(len(names) + 1):
+                await told.acquire()
+
+    asyncio.run(run())
+
+
 def test_of_those_that_wait_each_has_his_turn() -> None:
     """However many one has put there before, the call of another comes next but one."""
     begun: list[str] = []
@@ -211,3 +241,32 @@ def test_of_those_that_wait_each_has_his_turn() -> None:
 
     asyncio.run(run())
     assert "".join(begun) == "abcabaa"
+
+
+def test_the_connections_of_one_caller_have_turns_and_few_calls_at_once() -> None:
+    """A burst of one leaves threads to the other, which waits for one call of it and not for all."""
+    order: list[str] = []
+    begun, end = threading.Semaphore(0), threading.Event()
+
+    def work(name: str) -> None:
+        order.append(name)
+        begun.release()
+        end.wait(10)
+
+    async def run() -> None:
+        workers = Workers(16)
+        answers: SimpleQueue[object] = SimpleQueue()
+        CALLER.set("one")
+        for connection, count in (("burst", 20), ("light", 1)):
+            CONNECTION.set(connection)
+            for _ in range(count):
+                workers.submit(partial(work, connection), answers.put)
+        for _ in range(APIECE + 1):
+            assert await asyncio.to_thread(begun.acquire, timeout=10)
+        assert sorted(order) == ["burst"] * APIECE + ["light"]
+        end.set()
+        for _ in range(20 - APIECE):
+            assert await asyncio.to_thread(begun.acquire, timeout=10)
+
+    asyncio.run(run())
+    assert order.count("burst") == 20

@@ -35,7 +35,9 @@ def test_its_start_loads_nothing_slow(tmp_path):
     assert {name for name in ours if not name.startswith("counterpoint.relay")} == {
         "counterpoint.kernel",
         "counterpoint.kernel.listing_cache",
+        "counterpoint.kernel.ownership",
         "counterpoint.kernel.places",
+        "counterpoint.kernel.releases",
         "counterpoint.kernel.client_session",
         "counterpoint.kernel.tool_scopes",
     }

@@ -196,5 +196,6 @@ def test_the_relay_opens_what_the_server_opens_and_nothing_else(type_, content):
 
 
 def test_a_surface_without_types_takes_any_role(native):
-    """A scope file is not asked for either."""
-    assert native.narrow("poet", "/not/there")
+    """A scope file narrows it all the same; where there is none the server says so."""
+    assert native.narrow("poet", "")
+    assert not native.narrow("poet", "/not/there")

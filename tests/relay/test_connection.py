@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from counterpoint import __version__
 from counterpoint.cli.server.listings import listing_of
 from counterpoint.kernel.places import find_prefix
 from counterpoint.relay import connection, server
@@ -36,6 +37,8 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 PATIENCE = 20.0
+WELCOME = json.dumps({"ok": True, "version": __version__}).encode() + b"\n"
+"""What a server of the same release answers."""
 
 
 class Peer:
@@ -104,7 +107,7 @@ class Scene:
             self.listener.close()
             Path(f"{self.prefix}.sock").unlink()
 
-    def accept(self, *, answer: bytes = b'{"ok":true}\n') -> Peer:
+    def accept(self, *, answer: bytes = WELCOME) -> Peer:
         """Let a relay in, or answer its greeting otherwise."""
         assert self.listener is not None
         to, _ = self.listener.accept()
@@ -387,7 +390,7 @@ def test_a_server_that_refuses_is_told_to_each_request(scene, answer, word):
 
 
 @pytest.mark.parametrize(
-    "answer", [b'{"ok":true}\n', b'{"ok":false,"error":{"message":"no","hint":"x"}}\n', b""]
+    "answer", [WELCOME, b'{"ok":false,"error":{"message":"no","hint":"x"}}\n', b""]
 )
 def test_a_greeting_is_answered_refused_or_lost(scene, answer):
     """A connection, the server's words, or none if it has ended before."""

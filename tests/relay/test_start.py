@@ -39,7 +39,7 @@ def test_any_other_call_is_the_command_lines(words, environ):
 
 
 def test_flags_go_before_variables(tmp_path, monkeypatch):
-    """Both spellings of a flag; a secret is made here; the database is told whole."""
+    """Both spellings of a flag; a secret is made here; the database is told whole, and of variables what a server needs."""
     greetings: list[dict[str, Any]] = []
     monkeypatch.chdir(tmp_path)
 
@@ -56,12 +56,15 @@ def test_flags_go_before_variables(tmp_path, monkeypatch):
         "COUNTERPOINT_ITEM": "x-1",
         "HOME": "/home",
         "XDG_CACHE_HOME": CACHE,
+        "SOME_API_KEY": "sk-1",
+        "PATH": "/bin",
     }
     assert start.main(["--agent=ada", "--db", "y.db"], environ) == 7
     said = greetings[0]
     assert said["flags"] == {"agent": "ada", "item": "x-1", "db": str(tmp_path / "y.db")}
     assert said["database"] == str(tmp_path / "y.db")
-    assert (said["folder"], said["environ"]) == (str(tmp_path), environ)
+    told = {name: environ[name] for name in ("COUNTERPOINT_AGENT", "COUNTERPOINT_ITEM", "HOME")}
+    assert (said["folder"], said["environ"]) == (str(tmp_path), told)
     assert re.fullmatch("[0-9a-f]{64}", said["secret"])
     start.main(["--session", "ses_1"], {"XDG_CACHE_HOME": CACHE})
     assert greetings[1]["flags"] == {"session": "ses_1"}

@@ -16,7 +16,6 @@ from counterpoint.core.model.work import Item
 from counterpoint.kernel import errors
 from counterpoint.kernel.errors import (
     CircuitOpen,
-    ClockBehind,
     CounterpointError,
     InvalidInput,
     KeyReused,
@@ -178,9 +177,7 @@ def test_what_a_block_raises_by_itself_is_not_the_fault_of_the_store(guarded, br
     assert breaker.circuit().failures == 0
 
 
-@pytest.mark.parametrize(
-    "fault", [InvalidInput, NotFound, KeyReused, ClockBehind, ProgramMissing, Unexpected]
-)
+@pytest.mark.parametrize("fault", [InvalidInput, NotFound, KeyReused, ProgramMissing, Unexpected])
 def test_a_store_may_refuse_a_caller_without_being_counted(guarded, failing, breaker, fault):
     """A value that does not fit into an index is the caller's mistake, told by the store."""
     fail(guarded, failing, MOST_FAULTS * 2, fault)

@@ -91,6 +91,7 @@ def _work(stage: Stage, ada: Agent, bob: Agent) -> int:
     ada.call("brief", item="demo-4", budget_tokens=400)
     ada.call("finish", id="demo-4", token=token, outcome="done", summary="too early")
     stage.commit("src/parser/parser.py", "a = 1\n")
+    stage.let_run()
     ada.call("verify", id="demo-4", token=token)
     ada.call("verify", id="demo-4", token=token, gates=["lint"])
     ada.call("verify", command=["git", "log", "--oneline"], folder="src")

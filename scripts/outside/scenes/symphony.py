@@ -31,6 +31,7 @@ def play(stage: Stage) -> None:
     person, native = stage.agent("person"), stage.agent("nat", "--surface", "native")
     tools = listed(person)
     _project(person)
+    stage.let_run()
     _issues(stage, person, native)
     _phase(stage, native)
     _change(stage, native)

@@ -2,9 +2,10 @@
 
 A file is restored if and only if (1) it is a database of this program that SQLite finds sound,
 (2) the ledger of each project in it verifies, (3) every table is what its ledger says, and (4) no
-process has the present database open. All of (1)-(3) is found out on a copy, in a folder of its own
-beside the database, before anything is touched. The database that was replaced, and the checkpoints
-that vouched for it, stay beside it under names that end in `replaced-<time>`.
+process has the present database open, and (5) every ledger that is there now is in it, unless a person says
+`--other-ledger`: a backup of another project would be taken for this one's. All of (1)-(3) is found out on a copy,
+in a folder of its own beside the database, before anything is touched. What the backup lacks is always told. The database
+that was replaced, and the checkpoints that vouched for it, stay beside it under names that end in `replaced-<time>`.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import click
 
 from counterpoint.app import App
 from counterpoint.cli.context import open_here, opened_context, project_options
-from counterpoint.cli.output import output_for
+from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.present import counted
+from counterpoint.cli.trust import given
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.work import Project
@@ -31,20 +35,24 @@ from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.ports.store import Store
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.evidence.places import open_folder
+from counterpoint.kernel.durable import make_folder
 from counterpoint.kernel.errors import (
     Conflict,
+    CounterpointError,
     ForkRefused,
     InvalidInput,
     LedgerBroken,
     StoreCorrupt,
     StoreNewer,
     StoreOlder,
+    StoreReadOnly,
     Unavailable,
 )
 from counterpoint.kernel.places import DATABASE
 from counterpoint.settings import Settings
 from counterpoint.storage.sqlite.replacement import replace_database
 
+_CHUNK: Final = 1 << 20
 _BACKUPS: Final = "backups"
 _CHECKPOINTS: Final = "checkpoints"
 _OTHER: Final = "Nothing was replaced. Try an older backup."
@@ -56,9 +64,28 @@ class VerifiedProject:
     """One project of a backup that verified. known: entries that were signed here."""
 
     project: str
+    ledger: str
     size: int
     known: int
     same_key: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentLedger:
+    """A ledger that is to be replaced. size: its entries; None if it cannot be read, or is lost already."""
+
+    project: str
+    ledger: str
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What of a ledger would be gone. is_other: whether that is all of it, because it is another ledger."""
+
+    project: str
+    words: str
+    is_other: bool = False
 
 
 @click.command("backup")
@@ -85,7 +112,13 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
 
 def _default(app: App) -> Path:
     folder = app.folder / _BACKUPS
-    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        make_folder(folder)
+    except OSError as fault:
+        raise StoreReadOnly(
+            f"{folder} cannot be made ({fault.strerror})",
+            hint="Name a place that can be written: `counterpoint backup FILE`.",
+        ) from fault
     return folder / f"ledger-{_time(app)}.db"
 
 
@@ -96,13 +129,19 @@ def _time(app: App) -> str:
 @click.command("restore")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--yes", is_flag=True, help="Replace the present ledger without asking.")
+@click.option(
+    "--other-ledger",
+    "other",
+    is_flag=True,
+    help="Also by a backup that has not the present ledger.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @click.option("--db", metavar="PATH", help="The database to replace.")
-def restore_command(file: Path, yes: bool, as_json: bool, db: str | None) -> int:
+def restore_command(file: Path, yes: bool, other: bool, as_json: bool, db: str | None) -> int:
     """Put a backup in the place of the ledger, once it has verified in full.
 
-    Close every agent and server first: it is refused while one has the ledger open. The replaced
-    file is kept beside it.
+    Close every agent and server first: it is refused while one has the ledger open. What is not in the backup is told. The
+    replaced file is kept beside it.
     """
     app, out = open_here(db=db), output_for(json=as_json)
     if app.is_remote:
@@ -114,12 +153,19 @@ def restore_command(file: Path, yes: bool, as_json: bool, db: str | None) -> int
         open_folder(app.folder)
     app.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _copied(app, file) as copy:
-        kept = _verified(app, copy)
+        kept, present = _verified(app, copy), _present(app)
+        lost = _lost(kept, present)
+        for one in lost:
+            out.aside(f"{one.project}: {one.words}.")
+        if not other:
+            _refuse_other(kept, lost)
         if app.exists and not yes:
-            _ask(kept)
+            _ask(app, kept, present)
         time = _time(app)
         aside = replace_database(app.database, copy, f"replaced-{time}")
-    refused = _anchor(app, kept, time)
+    # A ledger that was not here before is signed by whoever goes on with it: the signer would miss it after the way back.
+    mine = {one.ledger for one in present} or {one.ledger for one in kept}
+    refused = _anchor(app, [one for one in kept if one.ledger in mine], time)
     if out.json:
         shapes = [{"project": one.project, "size": one.size, "known": one.known} for one in kept]
         out.answer(
@@ -127,19 +173,80 @@ def restore_command(file: Path, yes: bool, as_json: bool, db: str | None) -> int
                 "restored": str(app.database),
                 "replaced": str(aside or ""),
                 "projects": shapes,
+                "lost": [{"project": one.project, "what": one.words} for one in lost],
                 "not_signed": refused,
             }
         )
         return 0
+    _tell(out, kept, refused)
+    if aside is not None:
+        out.line(f"The replaced database is {aside}.")
+        if any(one.size is not None for one in present):
+            flag = "" if all(one.ledger in mine for one in kept) else " --other-ledger"
+            out.line(f"The way back to it: `counterpoint restore{flag} {quote(str(aside))}`")
+    return 0
+
+
+def _tell(out: Output, kept: Sequence[VerifiedProject], refused: Sequence[str]) -> None:
     for one in kept:
-        out.line(f"Restored {one.project}: {one.size:,} entries, verified.")
+        out.line(f"Restored {one.project}: {counted(one.size, 'entry')}, verified.")
         if not one.same_key:
             out.aside(f"The signer has not the key that {one.project} began with.")
     for why in refused:
         out.aside(f"It is not signed: {why}")
-    if aside is not None:
-        out.line(f"The replaced database is {aside}.")
-    return 0
+
+
+def _present(app: App) -> list[PresentLedger]:
+    """Return the ledgers that are to be replaced; where none can be read those that are known to have been here."""
+    if app.exists:
+        there = _beside(app, app.database, "")
+        try:
+            with suppress(CounterpointError):
+                found: list[PresentLedger] = []
+                for one in there.store.projects():
+                    with there.store.reading(one.project) as view:
+                        size = view.head().size
+                    found.append(PresentLedger(project=one.project, ledger=one.ledger, size=size))
+                return found
+        finally:
+            there.close()
+    known = app.past.missing() if app.past else ()
+    return [PresentLedger(project=one.project, ledger=one.ledger) for one in known]
+
+
+def _strange(here: Sequence[PresentLedger], kept: Sequence[VerifiedProject]) -> list[PresentLedger]:
+    """Return the ledgers here that a backup has not."""
+    ledgers = {one.ledger for one in kept}
+    return [one for one in here if one.ledger not in ledgers]
+
+
+def _lost(kept: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> list[Lost]:
+    """Return what a backup has not of what is here, or was signed here."""
+    found: list[Lost] = []
+    for one in _strange(present, kept):
+        many = "" if one.size is None else f", {counted(one.size, 'entry')}"
+        words = f"its ledger ({one.ledger}{many}) is not in the backup at all"
+        found.append(Lost(project=one.project, words=words, is_other=True))
+    sizes = {one.ledger: one.size for one in present}
+    for one in kept:
+        size = sizes.get(one.ledger)
+        lost = max(one.known, size or 0) - one.size
+        if lost > 0:
+            more = " or more" if size is None else ""
+            words = f"the last {counted(lost, 'entry')}{more} are not in the backup"
+            found.append(Lost(project=one.project, words=words))
+    return found
+
+
+def _refuse_other(kept: Sequence[VerifiedProject], lost: Sequence[Lost]) -> None:
+    """Raise Conflict if a ledger that is here would be gone altogether."""
+    if gone := [one.project for one in lost if one.is_other]:
+        theirs = " and ".join(one.project for one in kept)
+        raise Conflict(
+            f"this backup is of another ledger, that of {theirs}: the ledger of {' and '.join(gone)}, which"
+            " belongs here, would be gone",
+            hint="Take a backup of this project. If you mean it, repeat it with `--other-ledger`.",
+        )
 
 
 @contextmanager
@@ -147,7 +254,8 @@ def _copied(app: App, file: Path) -> Generator[Path]:
     """Return a copy on the same disk, in a folder that passes away."""
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=app.folder) as folder:
         copy = Path(folder) / DATABASE
-        shutil.copyfile(file, copy)
+        with given.opened(file) as kept, copy.open("xb") as sink:
+            shutil.copyfileobj(kept, sink, _CHUNK)
         copy.chmod(0o600)
         yield copy
 
@@ -197,7 +305,9 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
             raise LedgerBroken(f"the backup does not verify: {faults}", hint=_OTHER)
     finally:
         there.close()
-    return VerifiedProject(project=name, size=size, known=known, same_key=same_key)
+    return VerifiedProject(
+        project=name, ledger=project.ledger, size=size, known=known, same_key=same_key
+    )
 
 
 def _beside(app: App, copy: Path, project: str) -> App:
@@ -206,17 +316,20 @@ def _beside(app: App, copy: Path, project: str) -> App:
     return App(settings=settings, places=app.places, environ=app.environ, clock=app.clock)
 
 
-def _ask(kept: list[VerifiedProject]) -> None:
+def _ask(app: App, kept: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> None:
     """Ask whether to go on, on a terminal; InvalidInput elsewhere."""
-    for one in kept:
-        lost = one.known - one.size
-        if lost > 0:
-            click.echo(f"{one.project}: the last {lost:,} entries or more are not in it.", err=True)
     if not sys.stdin.isatty():
         raise InvalidInput(
             "there is a ledger already, which would be replaced", hint="Repeat it with `--yes`."
         )
-    click.confirm("It is sound. Replace the present ledger by it?", abort=True, err=True)
+    here = " and ".join(one.project for one in present)
+    whose = " and ".join(f"{one.project} ({counted(one.size, 'entry')})" for one in kept)
+    click.confirm(
+        f"The backup is sound. Replace {f'the ledger of {here}' if here else 'what is'} in {app.folder} by"
+        f" that of {whose}?",
+        abort=True,
+        err=True,
+    )
 
 
 def _anchor(app: App, kept: list[VerifiedProject], time: str) -> list[str]:

@@ -10,13 +10,14 @@ import functools
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Concatenate, TypeVar
 
 import click
 
 from counterpoint.app import App, open_app
+from counterpoint.cli.checks.mirrored import has_files, look
 from counterpoint.cli.output import Output, output_for
 from counterpoint.core.coordinator import Core
 from counterpoint.evidence.directories import FileAnchors
@@ -26,15 +27,24 @@ from counterpoint.kernel.places import SOCKET
 _MANY = 256
 """Entries that wait for a signature when a command has them signed itself."""
 
+SILENT = "file"
+"""The signer that never asks anybody anything."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandContext:
-    """What a command works with."""
+    """What a command works with.
+
+    signed: the acts that a person has signed in it, by their actions. remarks: what is said once the command has
+    done what it was asked for, and not if it was refused.
+    """
 
     app: App
     out: Output
+    signed: list[str] = field(default_factory=list[str])
+    remarks: list[str] = field(default_factory=list[str])
 
     @property
     def core(self) -> Core:
@@ -44,7 +54,14 @@ class CommandContext:
 
 def open_here(**flags: str | None) -> App:
     """Return the app of the folder the command was started in; InvalidInput, Unavailable."""
-    app = open_app(Path.cwd(), os.environ, **flags)
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError as gone:
+        raise Unavailable(
+            "the folder that this was started in is not there any more",
+            hint="Go to a folder of the project, and repeat it there.",
+        ) from gone
+    app = open_app(folder, os.environ, **flags)
     if app.settings.db.startswith(SOCKET):
         raise Unavailable(
             f"the ledger behind {app.settings.db} belongs to the account that serves it",
@@ -83,11 +100,25 @@ def opened_context(
     try:
         require(app)
         before = _size(app)
-        yield CommandContext(app=app, out=output_for(json=as_json))
-        if _size(app) > before:
-            _sign_if_many(app)
+        context = CommandContext(app=app, out=output_for(json=as_json))
+        yield context
+        for remark in dict.fromkeys(context.remarks):
+            context.out.aside(remark)
+        if _size(app) > before and not app.settings.is_read_only:
+            keep_files(app)
+            # Of an act the person has signed no rows: the head above them says which they are. Where so much waits
+            # no server can have been here.
+            sign_written(app, with_head=bool(context.signed) or _waiting(app) >= _MANY)
     finally:
         app.close()
+
+
+def keep_files(app: App) -> None:
+    """Write the files of specs that this command has changed: there may be no server that would."""
+    if has_files(app):
+        # The command has succeeded; `doctor` tells of what keeps the files from being written.
+        with suppress(CounterpointError):
+            look(app)
 
 
 def _size(app: App) -> int:
@@ -95,14 +126,25 @@ def _size(app: App) -> int:
         return view.head().size
 
 
-def _sign_if_many(app: App) -> None:
-    """Have the ledger signed if so much waits that no server can have been here; else leave it to one."""
-    kept = FileAnchors(folder=app.checkpoints).last(app.project).split("\n")[1:2]
-    signed = int(kept[0]) if kept and kept[0].isdecimal() else 0
-    if _size(app) - signed >= _MANY and not app.settings.is_read_only:
-        # The command has succeeded; `status` tells what keeps the signer from signing.
+def sign_written(app: App, *, with_head: bool) -> None:
+    """Have signed what this command wrote for whoever called it: no other process can do that.
+
+    with_head: the head of the ledger too, whatever signs. A signer that could ask a question is else left alone.
+    """
+    core = app.itself()
+    # The command has succeeded; `status` tells what keeps the signer from signing.
+    if with_head:
         with suppress(CounterpointError):
-            app.itself().signing.sign()
+            core.signing.sign()
+    if with_head or app.settings.signer == SILENT:
+        with suppress(CounterpointError):
+            core.writers.sign()
+
+
+def _waiting(app: App) -> int:
+    """Return how many entries the checkpoint beside the database does not have."""
+    kept = FileAnchors(folder=app.checkpoints).last(app.project).split("\n")[1:2]
+    return _size(app) - (int(kept[0]) if kept and kept[0].isdecimal() else 0)
 
 
 def project_options(command: F) -> F:

@@ -14,6 +14,7 @@ from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.wording import kept
 
@@ -44,7 +45,12 @@ def reject_command(
 
 def _judge(context: CommandContext, name: str, judgment: Judgment) -> None:
     item, reviews = _id(context.core, name), context.core.reviews
-    core = confirmed(context, lambda: reviews.proposed(item, judgment), judgment.reason)
+    core = confirmed(
+        context,
+        lambda: reviews.proposed(item, judgment),
+        judgment.reason,
+        opens=judgment.approves,
+    )
     _tell_verdict(context, core.reviews.review(item, judgment))
 
 
@@ -84,7 +90,10 @@ def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
 
 def _resolve(context: CommandContext, record: Record, reason: str) -> Record:
     proposed = ProposedAct(
-        action="blocker.resolved", subject=record.item, decision={"record": record.id}
+        action="blocker.resolved",
+        subject=record.item,
+        decision={"record": record.id},
+        shown={"record": f"{record.id}: {headline(record)}"},
     )
     core = context.core
     if record.status == "open":
@@ -93,16 +102,24 @@ def _resolve(context: CommandContext, record: Record, reason: str) -> Record:
 
 
 @click.command("release")
-@click.argument("item", metavar="ID")
+@click.argument("name", metavar="ID")
 @with_context
-def release_command(context: CommandContext, *, item: str) -> None:
-    """End the claim of an agent that is gone, so that others can take the item up."""
-    id_, claims = _id(context.core, item), context.core.claims
+def release_command(context: CommandContext, *, name: str) -> None:
+    """Free a task, or all that a session holds, so that others can take it up; its holder is told."""
+    claims = context.core.claims
+    id_ = name if noun_of_id(name) is Session else _id(context.core, name)
     core = confirmed(context, lambda: claims.proposed_release(id_))
-    after, claim = core.claims.release(id_)
+    freed = core.claims.release(id_)
     context.out.result(
-        {"item": present_briefly(after), "claim": present(claim)},
-        f"{_line(after)} (was held by {claim.agent or claim.session})",
+        {
+            "released": [
+                {"item": present_briefly(one), "claim": present(held)} for one, held in freed
+            ]
+        },
+        *(
+            f"{_line(one)} (was held by {held.agent or held.session} since {held.claimed_at})"
+            for one, held in freed
+        ),
     )
 
 
@@ -115,7 +132,7 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
     """Let a gate of an item be open although it is not met."""
     id_ = _id(context.core, item)
     proposed = ProposedAct(action="item.edited", subject=id_, decision={"waived": [gate]})
-    core = confirmed(context, lambda: proposed, reason)
+    core = confirmed(context, lambda: proposed, reason, opens=True)
     core.items.edit(id_, Edit(waive=(gate,), reason=reason))
     facets = context.core.overview.facets(id_)
     waived = next(present(one) for one in facets.gates if one.name == gate)
@@ -129,16 +146,25 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
 @click.argument("item", metavar="ID")
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
 @with_context
-def reopen_command(context: CommandContext, *, item: str, reason: str) -> None:
-    """Open an item again that has ended."""
+def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
+    """Open an item again that has ended; exit code 1 if it is open."""
     found = context.core.items.get(_id(context.core, item))
     goal = "open" if found.is_workable else "active"
+    if found.status == goal or found.category == "open":
+        context.out.result(
+            {"item": present_briefly(found)}, f"{_line(found)}", "It is open: nothing changed."
+        )
+        return 1
     proposed = ProposedAct(
-        action="item.edited", subject=found.id, decision={"moved": [found.status, goal]}
+        action="item.edited",
+        subject=found.id,
+        decision={"moved": [found.status, goal]},
+        shown={"moved": f"{found.status} -> {goal}"},
     )
     core = confirmed(context, lambda: proposed, reason, offers=False)
     after = core.items.edit(found.id, Edit(status=goal, reason=reason))
     context.out.result({"item": present_briefly(after)}, _line(after))
+    return 0
 
 
 def _id(core: Core, name: str) -> str:

@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shutil
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import click
 
 from counterpoint import __version__
 from counterpoint.app import App
+from counterpoint.cli.checks.mirrored import has_files
 from counterpoint.cli.clients.known import CLIENTS, Client, runs
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.present import span
+from counterpoint.cli.present import agree, ahead_in_words, in_words
+from counterpoint.cli.server.starting import Started, start_server
 from counterpoint.cli.trust.caller import ADVICE, said
 from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.witnessed import said_of
-from counterpoint.kernel.clock import Timestamp, elapsed_ms, moment
+from counterpoint.core.rules.trust.moved import moved_fault
+from counterpoint.dialects.lacking import said_of_lacking
+from counterpoint.kernel.acts import Act, Phrases
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, Unavailable
 from counterpoint.protocol.rendezvous import find_rendezvous
 
+_PHRASES: Final[Phrases] = {Act.EXAMINE: "see that what the message names is there and runs"}
+"""What is said in place of what has just been done."""
 _MIB: Final = 1 << 20
 _LOG_LIMIT: Final = 64 * _MIB
 _ROOM: Final = (100 * _MIB, 1024 * _MIB)
 """Free bytes of the disk below which it is a fault, and a warning."""
 _LATE: Final = 600_000
 """Milliseconds after which entries that wait for a signature are worth a warning."""
+_SKEW_MS: Final = 2_000
+"""Milliseconds that this machine's clock may differ from the database's before it is told."""
 _LIST_LIMIT: Final = 12_000
 _PATIENT: Final = 1.0
 """Seconds that the least patient client waits for the list of an optional server."""
-
-PATIENCE: Final = 20.0
-"""Seconds until a server that does not answer is given up."""
-
-_REQUESTS: Final = (
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "counterpoint-doctor", "version": "1"},
-        },
-    },
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-)
-_LAST: Final = 2
 
 Verdict = Literal["ok", "warn", "fail"]
 
@@ -70,15 +56,6 @@ class Finding:
     verdict: Verdict
     found: str
     advice: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """A server that answered: how long after its start, how many tools, how many bytes of them."""
-
-    seconds: float
-    tools: int
-    size: int
 
 
 @click.command("doctor")
@@ -114,6 +91,7 @@ def _examine(app: App) -> Iterator[Finding]:
     yield _git(app)
     yield _disk(app)
     yield from _ledger(app)
+    yield from _rescued(app)
     yield _caller(app)
     yield from _configurations(app)
     yield from _running(app)
@@ -127,7 +105,9 @@ def _caller(app: App) -> Finding:
     try:
         core = app.person()
     except CounterpointError as fault:
-        return Finding(name="you", verdict="fail", found=fault.message, advice=fault.hint)
+        return Finding(
+            name="you", verdict="fail", found=fault.message, advice=fault.hint_in(_PHRASES)
+        )
     is_known = core.caller.actor.principal is not None
     return Finding(
         name="you",
@@ -165,14 +145,42 @@ def _ledger(app: App) -> Iterator[Finding]:
     try:
         require(app)
     except CounterpointError as refusal:
-        yield Finding(name="ledger", verdict="fail", found=refusal.message, advice=refusal.hint)
+        yield Finding(
+            name="ledger", verdict="fail", found=refusal.message, advice=refusal.hint_in(_PHRASES)
+        )
         return
     size = "" if app.is_remote else f", {_size(app.database.stat().st_size)}"
     yield Finding(name="ledger", verdict="ok", found=f"{app.place}{size}")
     log = () if app.is_remote else (_log_file,)
-    for examine in (_integrity, *log, _key, _people, _account, _clock, _checkpoint, _leases):
+    with app.store.reading(app.project) as view:
+        if moved := view.moved():
+            gone = moved_fault(app.project, moved)
+            yield Finding(name="ledger", verdict="fail", found=gone.message, advice=gone.hint)
+            return
+    for examine in (
+        _integrity,
+        *log,
+        _key,
+        _people,
+        _account,
+        clock_of,
+        _checkpoint,
+        _leases,
+        _checks,
+    ):
         yield _examined(app, examine)
     yield from _witnesses(app)
+    yield from _files(app)
+
+
+def _rescued(app: App) -> Iterator[Finding]:
+    """Tell of copies of a ledger that was taken away while a process had it open."""
+    saved = app.past.saved() if app.past else []
+    if saved:
+        newest = max(saved, key=lambda one: one.stat().st_mtime_ns)
+        found = f"{len(saved)} of a ledger that was taken away while it was open, the newest is {newest}"
+        advice = f"If something is missing, `counterpoint restore {newest}`; else remove them."
+        yield Finding(name="copies", verdict="warn", found=found, advice=advice)
 
 
 def _witnesses(app: App) -> Iterator[Finding]:
@@ -181,11 +189,18 @@ def _witnesses(app: App) -> Iterator[Finding]:
     try:
         found, size = core.witnessing.compare(), core.overview.state().ledger_size
     except CounterpointError as refusal:
-        yield Finding(name="witness", verdict="fail", found=refusal.message, advice=refusal.hint)
+        yield Finding(
+            name="witness", verdict="fail", found=refusal.message, advice=refusal.hint_in(_PHRASES)
+        )
         return
-    for one in (*found.faults, *found.remarks):
+    left = [one for one in found.remarks if "left" in one.facts]
+    if left:
+        yield _left(left)
+    for one in (*found.faults, *(one for one in found.remarks if one not in left)):
         verdict: Verdict = "warn" if isinstance(one, Unavailable) else "fail"
-        yield Finding(name="witness", verdict=verdict, found=one.message, advice=one.hint)
+        yield Finding(
+            name="witness", verdict=verdict, found=one.message, advice=one.hint_in(_PHRASES)
+        )
     told = {one.facts["witness"] for one in (*found.faults, *found.remarks)}
     for has in found.witnesses:
         if has.witness not in told:
@@ -195,12 +210,26 @@ def _witnesses(app: App) -> Iterator[Finding]:
         yield Finding(name="witness", verdict="warn", found="there is none", advice=advice)
 
 
+def _left(remarks: Sequence[CounterpointError]) -> Finding:
+    """Say once who has heads of an epoch that was left only, and what gives them later ones."""
+    names = " and ".join(str(one.facts["witness"]) for one in remarks)
+    advice = " ".join(dict.fromkeys(one.hint_in(_PHRASES) for one in remarks))
+    found = (
+        remarks[0].message
+        if len(remarks) == 1
+        else f"{names}: the heads are of epochs that were left"
+    )
+    return Finding(name="witness", verdict="warn", found=found, advice=advice)
+
+
 def _examined(app: App, examine: Callable[[App], Finding]) -> Finding:
     try:
         return examine(app)
     except CounterpointError as refusal:
-        name = examine.__name__.strip("_").replace("_", " ")
-        return Finding(name=name, verdict="fail", found=refusal.message, advice=refusal.hint)
+        name = examine.__name__.removesuffix("_of").strip("_").replace("_", " ")
+        return Finding(
+            name=name, verdict="fail", found=refusal.message, advice=refusal.hint_in(_PHRASES)
+        )
 
 
 def _integrity(app: App) -> Finding:
@@ -233,9 +262,12 @@ def _key(app: App) -> Finding:
         fault = next(core.signing.faults(view), None)
     if fault is not None:
         verdict: Verdict = "warn" if isinstance(fault, Unavailable) else "fail"
-        return Finding(name="key", verdict=verdict, found=fault.message, advice=fault.hint)
-    found = f"{core.signing.key.to_text()}, {app.settings.signer}"
-    return Finding(name="key", verdict="ok", found=found)
+        return Finding(
+            name="key", verdict=verdict, found=fault.message, advice=fault.hint_in(_PHRASES)
+        )
+    keys = core.signing.keys()
+    made = keys[0].to_text() if keys else "none yet, the first signature makes it"
+    return Finding(name="key", verdict="ok", found=f"{made}, {app.settings.signer}")
 
 
 def _people(app: App) -> Finding:
@@ -246,7 +278,11 @@ def _people(app: App) -> Finding:
         advice = "Ask their owners. `counterpoint key revoke` ends one that is not theirs."
         return Finding(name="people", verdict="warn", found="; ".join(found), advice=advice)
     live = sum(key.is_in_force for key in core.people.list())
-    return Finding(name="people", verdict="ok", found=f"{live} keys of people are in force")
+    return Finding(
+        name="people",
+        verdict="ok",
+        found=f"{live} {'key of a person is' if live == 1 else 'keys of people are'} in force",
+    )
 
 
 def _account(app: App) -> Finding:
@@ -260,20 +296,25 @@ def _account(app: App) -> Finding:
     return Finding(name="account", verdict="ok", found=found)
 
 
-def _clock(app: App) -> Finding:
-    state = app.person().overview.state()
-    if state.last_entry_at and moment(state.last_entry_at) > moment(state.now):
-        ahead = span(state.now, state.last_entry_at)
-        advice = "Set the clock of this machine right; writes are refused until then."
-        found = f"the last entry is {ahead} ahead"
-        return Finding(name="clock", verdict="fail", found=found, advice=advice)
+def clock_of(app: App) -> Finding:
+    """Look whether this machine's clock is that of the ledger."""
+    state, here = app.person().overview.state(), app.clock.now()
+    skew = elapsed_ms(here, state.now)
+    if state.ahead:
+        advice = "Set this clock right if it is behind. If it is right, one was ahead: writes go on, with the time of the last entry."
+        found = ahead_in_words(state.ahead)
+        return Finding(name="clock", verdict="warn", found=found, advice=advice)
+    if app.is_remote and abs(skew) > _SKEW_MS:
+        found = f"this machine's is {in_words(abs(skew) // 1000)} {'behind' if skew > 0 else 'ahead of'} the database's"
+        advice = "Set the clock of this machine right; until then leases and entries have the database's time."
+        return Finding(name="clock", verdict="warn", found=found, advice=advice)
     return Finding(name="clock", verdict="ok", found=state.now)
 
 
 def _checkpoint(app: App) -> Finding:
     """Look at what was signed last, and at what waits."""
     found = app.person().signing.unsigned()
-    words = f"{found.signed:,} entries are signed, {found.waiting:,} wait"
+    words = f"{agree(found.signed, 'entry', 'is')} signed, {found.waiting:,} wait"
     if found.why:
         advice = "Run `counterpoint audit verify`; it says what is wrong."
         return Finding(name="checkpoint", verdict="fail", found=found.why, advice=advice)
@@ -290,6 +331,37 @@ def _leases(app: App) -> Finding:
         found = f"ran out: {', '.join(stale)}"
         return Finding(name="leases", verdict="warn", found=found, advice=advice)
     return Finding(name="leases", verdict="ok", found=f"{len(state.live)} are held")
+
+
+def _checks(app: App) -> Finding:
+    """Look whether the commands that checks ask for would be run."""
+    found = app.person().gates.lacking_now()
+    if lacks := said_of_lacking(found):
+        return Finding(
+            name="checks",
+            verdict="warn",
+            found=lacks,
+            advice="`counterpoint trust` shows what the file lets be run, and what differs.",
+        )
+    return Finding(name="checks", verdict="ok", found="every command that they ask for may be run")
+
+
+def _files(app: App) -> Iterator[Finding]:
+    """Look whether the files of specs are kept, in a project that has any."""
+    if not has_files(app):
+        return
+    from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, told
+
+    found = app.person().use(Mirroring).troubles()
+    for spec, trouble in sorted(found.items()):
+        yield Finding(
+            name="specs",
+            verdict="warn",
+            found=told(spec, trouble),
+            advice="Until then its file is left as it is.",
+        )
+    if not found:
+        yield Finding(name="specs", verdict="ok", found="their files are kept")
 
 
 def _configurations(app: App) -> Iterator[Finding]:
@@ -322,10 +394,16 @@ def _configuration(app: App, client: Client) -> Finding | None:
 def _running(app: App) -> Iterator[Finding]:
     """Look at the one server of the database, which need not run, and at its breaker."""
     try:
-        status = find_rendezvous(app.database).ask("status")
+        meeting = find_rendezvous(app.database)
+        status = meeting.ask("status")
     except CounterpointError as refusal:
-        advice = refusal.hint
+        advice = refusal.hint_in(_PHRASES)
         yield Finding(name="running", verdict="fail", found=refusal.message, advice=advice)
+        return
+    if status is None and meeting.is_held():
+        found = f"a server has the database and cannot be found: {meeting.file('json')} does not lead to it"
+        advice = "It ends by itself within seconds; else run `counterpoint down`."
+        yield Finding(name="running", verdict="warn", found=found, advice=advice)
         return
     if status is None:
         found = "none; the first call of an agent starts one"
@@ -379,68 +457,3 @@ def _server(app: App) -> Iterator[Finding]:
 
 def _size(count: int) -> str:
     return f"{count / _MIB:,.1f} MiB"
-
-
-def start_server(
-    command: Sequence[str],
-    folder: Path,
-    *,
-    patience: float = PATIENCE,
-    environ: Mapping[str, str] | None = None,
-) -> Started | str:
-    """Return what a server's `tools/list` takes, from its start; in words why it does not come."""
-    begun = time.monotonic()
-    with subprocess.Popen(  # noqa: S603 - this program itself, started as a client starts it
-        command,
-        cwd=folder,
-        env=environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as server:
-        late = threading.Event()
-        limit = threading.Timer(patience, lambda: (late.set(), server.kill()))
-        limit.start()
-        try:
-            answer = _ask_tools(server)
-            seconds = time.monotonic() - begun
-            said = _end_server(server)
-        except ValueError:
-            server.kill()
-            return "what it writes is not JSON"
-        finally:
-            limit.cancel()
-    if answer is not None:
-        return Started(seconds=seconds, tools=len(answer["tools"]), size=_listed_size(answer))
-    if late.is_set():
-        return f"no answer within {patience:g} s"
-    return f"it ended without an answer: {said.strip().splitlines()[-1:] or 'in silence'}"
-
-
-def _ask_tools(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
-    """Return the result of `tools/list`, or None if the server ends before."""
-    if server.stdin is None or server.stdout is None:
-        return None
-    with suppress(BrokenPipeError):
-        for request in _REQUESTS:
-            server.stdin.write(json.dumps(request).encode() + b"\n")
-        server.stdin.flush()
-    for line in server.stdout:
-        read = json.loads(line)
-        if isinstance(read, dict) and cast("dict[str, Any]", read).get("id") == _LAST:
-            return cast("dict[str, Any]", read).get("result")
-    return None
-
-
-def _end_server(server: subprocess.Popen[bytes]) -> str:
-    """Leave the server, which then ends; answer what it said on standard error."""
-    with suppress(BrokenPipeError):
-        _, said = server.communicate()
-        return said.decode(errors="replace")
-    return ""
-
-
-def _listed_size(answer: dict[str, Any]) -> int:
-    """Count the bytes of the tools in compact form, without what the protocol puts around."""
-    compact = json.dumps({"tools": answer["tools"]}, separators=(",", ":"), ensure_ascii=False)
-    return len(compact.encode())

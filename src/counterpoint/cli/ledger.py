@@ -13,12 +13,14 @@ from typing import BinaryIO, Final
 import click
 
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
-from counterpoint.cli.output import Output, one_line, output_for
-from counterpoint.cli.present import present_entry
+from counterpoint.cli.output import Output, one_line, output_for, taken
+from counterpoint.cli.present import agree, counted, present_entry
+from counterpoint.cli.trust import given
 from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
 from counterpoint.cli.trust.tiles import write_tiles
+from counterpoint.cli.trust.trailers import trailer_command
 from counterpoint.cli.trust.witnessed import present_witness, print_witnesses
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import BundleReport
@@ -28,10 +30,13 @@ from counterpoint.core.model.answers import Audit, Proof
 from counterpoint.core.model.trust.writers import WriterProof
 from counterpoint.core.operations.trust.exports import Format
 from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PHRASES: Final[Phrases] = {Act.AUDIT: "compare the ledger with a backup"}
+"""What is said in place of what has just been done."""
 _PAGE: Final = 200
 _A_WHILE: Final = 60.0
 """Seconds that one wait for an entry lasts at most."""
@@ -50,11 +55,13 @@ def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
     """Check an exported project or session; needs no ledger. Exit code 1 if anything is wrong.
 
     Chain, tree, thoughts, seals, signatures and texts. Without --key it only agrees with itself.
+    It is a plain file of at most 4 GB.
     """
     return _verify_bundle(output_for(json=as_json), bundle, key)
 
 
 audit_command.add_command(epoch_command)
+audit_command.add_command(trailer_command)
 
 
 @audit_command.command("verify")
@@ -86,9 +93,9 @@ def verify(
     if key is not None:
         raise click.UsageError("--key goes with --bundle.")
     with opened_context(as_json=as_json, db=db, project=project) as context:
-        given = tuple(note.read_text(encoding="utf-8", errors="replace") for note in notes)
+        told = tuple(given.text_of(note) for note in notes)
         with context.out.counting("Verifying") as count:
-            found = context.core.audit.verify(given, count, extent="entries" if quick else "whole")
+            found = context.core.audit.verify(told, count, extent="entries" if quick else "whole")
         return _print_audit(context, found)
 
 
@@ -98,7 +105,8 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
     with suppress(CounterpointError):  # a table that cannot be read is among the faults
         recovered.extend(recoveries(context.core))
     if context.out.json:
-        fields = ("project", "size", "root", "last", "anchored", "redacted", "signed", "unsigned")
+        fields = ("project", "size", "root", "last", "anchored", "redacted")
+        fields += ("confirmed", "signed", "unsigned")
         answer = {name: getattr(found, name) for name in fields}
         told: list[Json] = [present_epoch(one) for one in found.epochs]
         context.out.answer(
@@ -118,15 +126,15 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
         )
     else:
         out = context.out
-        _print_verdict(out, found.faults, f"{found.size:,} entries of {found.project}")
+        _print_verdict(out, found.faults, f"{counted(found.size, 'entry')} of {found.project}")
         if found.sound:
             out.line(f"  root      {found.root}")
             out.line(f"  key       {found.key or 'none has signed it yet'}")
-            out.line(f"  anchored  {found.anchored:,} entries agree with an earlier checkpoint")
-            out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
             out.line(
-                f"  signed    {found.signed:,} entries are signed by those they were written for"
+                f"  anchored  {agree(found.anchored, 'entry', 'agrees')} with an earlier checkpoint"
             )
+            out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
+            _print_signed(out, found.confirmed, found.signed)
         if found.sound and found.rows:
             rows = sum(found.rows.values())
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
@@ -142,13 +150,24 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
     return 0 if found.sound else 1
 
 
+def _print_signed(out: Output, people: int, writers: int) -> None:
+    if people:
+        out.line(f"  people    {agree(people, 'act', 'is')} signed by those who did them")
+    if writers:
+        out.line(
+            f"  signed    {agree(writers, 'entry', 'is')} signed by those they were written for"
+        )
+
+
 def _print_unsigned(out: Output, count: int, places: Sequence[int]) -> None:
     """Say which entries nobody can be shown to have written: no fault, a process may have ended before it signed."""
     if count:
         more = ", …" if count > len(places) else ""
         where = ", ".join(map(str, places))
         out.aside(
-            f"Not signed by the connection or credential they are of: {count:,} entries ({where}{more})."
+            f"Without a signature of the connection or credential that they are of: {counted(count, 'entry')}"
+            f" ({where}{more}). What `kill -9` ends leaves such entries, and a command whose signer is away or could ask;"
+            " the program signs what it wrote, and nothing for others."
         )
 
 
@@ -156,25 +175,30 @@ def _print_verdict(out: Output, found: Sequence[CounterpointError], what: str) -
     if not found:
         out.line(f"Sound: {what}.", style="green")
         return
-    out.line(f"Broken: {len(found)} faults in {what}.", style="red")
+    out.line(f"Broken: {counted(len(found), 'fault')} in {what}.", style="red")
     for fault in found:
         out.line(f"  {fault.code}: {fault.message}")
-    for hint in dict.fromkeys(fault.hint for fault in found):
+    for hint in dict.fromkeys(fault.hint_in(_PHRASES) for fault in found):
         out.aside(hint)
 
 
 def faults(found: Iterable[CounterpointError]) -> list[Json]:
     """Return faults as JSON."""
     return [
-        {"code": one.code, "message": one.message, "hint": one.hint, "facts": dict(one.facts)}
+        {
+            "code": one.code,
+            "message": one.message,
+            "hint": one.hint_in(_PHRASES),
+            "facts": dict(one.facts),
+        }
         for one in found
     ]
 
 
 def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     trusted = VerifierKey.from_text(key) if key is not None else None
-    with bundle.open("rb") as lines:
-        found = verify_any(lines, trusted)
+    with given.opened(bundle, given.LARGEST_BUNDLE) as file:
+        found = verify_any(given.lines_of(file), trusted)
     if out.json:
         out.answer(_bundle(found))
         return 0 if found.sound else 1
@@ -184,12 +208,9 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     out.line(f"  key       {found.key}")
     if found.thoughts and not found.session:
         out.line(f"  thoughts  {found.thoughts:,} in chains, {found.seals:,} sessions sealed")
-    if found.confirmed:
-        out.line(f"  people    {found.confirmed:,} acts are signed by those who did them")
-    if found.signed:
-        out.line(f"  signed    {found.signed:,} entries are signed by those they were written for")
+    _print_signed(out, found.confirmed, found.signed)
     if found.redacted:
-        out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
+        out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
     _print_unsigned(out, found.unsigned, found.unsigned_places)
     if found.sound and not found.trusted:
         out.aside("The key is the one that the bundle brings; name yours with --key to trust it.")
@@ -227,7 +248,8 @@ def prove(
         if context.out.json:
             context.out.answer({"checkpoint": note, "key": verbs.key.to_text()})
         else:
-            click.echo(note, nl=False)
+            with taken():
+                click.echo(note, nl=False)
     elif sequence is not None:
         proof = verbs.inclusion(sequence)
         _print_proof(context.out, "inclusion", proof, context.core.writers.prove(sequence))
@@ -291,7 +313,10 @@ def export(
     if tiles is not None:
         if any(one is not None for one in (file, session, receipt, verdict, form)):
             raise click.UsageError("--tiles goes with --db and --project only.")
-        with opened_context(as_json=False, db=db, project=project) as context:
+        with (
+            opened_context(as_json=False, db=db, project=project) as context,
+            given.written(tiles),
+        ):
             write_tiles(context, tiles)
         return
     if sum(one is not None for one in (session, receipt, verdict)) > 1:
@@ -309,7 +334,8 @@ def export(
             lines = core.audit.export() if session is None else core.use(Seals).export(session)
         if file is None:
             for line in lines:
-                sys.stdout.buffer.write(line)
+                with taken():
+                    sys.stdout.buffer.write(line)
             return
         _save(file, lines)
         context.out.line(f"Wrote {file}. Verify it anywhere:")
@@ -325,12 +351,13 @@ def _save(file: Path, lines: Iterable[bytes]) -> None:
     if file.exists():
         raise Conflict(f"{file} is there already", hint="Choose another name.")
     passing = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        with passing.open("xb") as sink:
-            _write(sink, lines)
-        passing.replace(file)
-    finally:
-        passing.unlink(missing_ok=True)
+    with given.written(file):
+        try:
+            with passing.open("xb") as sink:
+                _write(sink, lines)
+            passing.replace(file)
+        finally:
+            passing.unlink(missing_ok=True)
 
 
 def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:

@@ -7,6 +7,9 @@ code   meaning
 3      something needed is missing, unreachable or broken; also anything unforeseen
 130    stopped with Ctrl-C
 141    the reader of the output went away
+
+With `--json` whatever ends with 1, 2 or 3 because it was refused answers one object on standard output, with the
+fields that a refused tool has (dialects/envelope.py); the words for people stay on standard error.
 """
 
 from __future__ import annotations
@@ -17,14 +20,22 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import click
 
 from counterpoint import __version__
-from counterpoint.cli.output import output_for, plain
+from counterpoint.cli.output import output_for, taken
 from counterpoint.kernel.acts import Act, Phrases
-from counterpoint.kernel.errors import CounterpointError, Kind
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    InvalidInput,
+    Kind,
+    Unavailable,
+    Unexpected,
+)
+from counterpoint.kernel.visible import visible
 
 EXIT_CODES: Final[Mapping[Kind, int]] = {
     "not_found": 1,
@@ -69,6 +80,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "waive": "decisions",
     "reopen": "decisions",
     "policy": "trust.policy",
+    "trust": "trust.trusting",
     "log": "ledger",
     "find": "work",
     "tools": "server.connect",
@@ -80,6 +92,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "ledger",
     "verify": "ledger",
     "witness": "trust.witness",
+    "import": "importing.foundry",
     "plans": "plans",
     "sessions": "plans",
     "backup": "backup",
@@ -97,17 +110,23 @@ PHRASES: Final[Phrases] = {
     Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
     Act.VERIFY: "have an agent run its checks, or waive them with `counterpoint waive ID GATE`",
     Act.SUBMIT: "have an agent hand its artifact in, or waive it with `counterpoint waive ID GATE`",
-    Act.REVIEW: "judge it with `counterpoint approve ID` or `counterpoint reject ID`",
-    Act.WAIVE: "waive the gate with `counterpoint waive ID GATE`",
-    Act.CREDENTIAL: "give each agent a credential of `counterpoint agent create NAME`",
-    Act.SIGN: "if you are a person, sign it with a key of `counterpoint key add`, or do it in a"
-    " terminal that is older than the agents or that you logged in to",
-    Act.ASK_LESS: "let names be enough here with `counterpoint policy --reviews declared`",
+    Act.REVIEW: "somebody else judges it: an agent who did not work on it, or a person with"
+    " `counterpoint approve ID`",
+    Act.WAIVE: "a person who did not work on it waives the gate: `counterpoint waive ID GATE`",
+    Act.BY_PERSON: "a person does this in a terminal that no agent has started: one that was open before"
+    " the agents, or a login",
+    Act.CREDENTIAL: "from now on, give each agent a credential before it starts work:"
+    " `counterpoint agent create NAME`",
+    Act.SIGN: "if you are a person, sign it with a key of yours, in a terminal: `counterpoint key add`"
+    " makes one",
+    Act.ASK_LESS: "a person can let names be enough here: `counterpoint policy --reviews declared`",
+    Act.TRUST: "a person looks at counterpoint.toml, and trusts it with `counterpoint trust`",
+    Act.ALLOW_COMMAND: "let it be run with `counterpoint trust --allow 'COMMAND'`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
-    Act.RELEASE: "free it with `counterpoint release ID`",
+    Act.RELEASE: "a person can free it with `counterpoint release ID`",
     Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",
     Act.KEEP_DOCUMENTS: "turn it on with `counterpoint vault on`",
-    Act.REDACT: "use `counterpoint audit redact`",
+    Act.REDACT: "a person takes texts away: `counterpoint audit redact`",
 }
 """What a person runs for each act that a hint names."""
 
@@ -119,6 +138,19 @@ class Commands(click.Group):
         """Return the names of all commands."""
         del ctx
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named first; UsageError, with the name that is nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as fault:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            offer = f" Did you mean `{near[0]}`?" if near else ""
+            raise click.UsageError(f"{fault.message}{offer}", fault.ctx) from fault
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, or None."""
@@ -146,6 +178,7 @@ def version_command(as_json: bool) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 something needed is missing.",
 )
+@click.version_option(__version__, message="counterpoint %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an unforeseen error.")
 def cli(debug: bool) -> None:
     """The shared, provable memory of work for teams of coding agents."""
@@ -155,32 +188,41 @@ def cli(debug: bool) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; answer its exit code. What it says on the way goes to the two streams."""
+    _replace_closed_streams()
     try:
         code = _run(arguments)
-        sys.stdout.flush()
     except BrokenPipeError:
-        _leave_the_pipe()
+        _leave_output()
         return PIPE_CLOSED
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # It was said, or nobody can be told.
+        _leave_output()
     return code
 
 
 def _run(arguments: Sequence[str]) -> int:
     logger.setLevel(logging.DEBUG if "--debug" in arguments else logging.CRITICAL)
+    as_json = "--json" in arguments
     try:
-        return _invoke(arguments)
+        code = _invoke(arguments, as_json=as_json)
+        with taken():
+            sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         output_for().aside("Stopped.")
         return STOPPED
     except CounterpointError as refusal:
-        return refused(refusal)
+        return refused(refusal, as_json=as_json)
     except BrokenPipeError:
         raise
     except Exception as fault:
         logger.exception("the command failed")
-        return _unforeseen(fault)
+        return _unforeseen(fault, as_json=as_json)
+    return code
 
 
-def _invoke(arguments: Sequence[str]) -> int:
+def _invoke(arguments: Sequence[str], *, as_json: bool) -> int:
     """Run a command; what click itself has to say it says here."""
     if _COMPLETION in os.environ:
         cli.main(list(arguments), prog_name="counterpoint", standalone_mode=False)
@@ -191,30 +233,65 @@ def _invoke(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as wrong:
-        wrong.show()
+        with suppress(OSError):
+            wrong.show()
+        if as_json:
+            place = wrong.ctx if isinstance(wrong, click.UsageError) else None
+            command = place.command_path if place else "counterpoint"
+            hint = f"`{command} --help` says what it takes."
+            _answer_refusal(InvalidInput(wrong.format_message(), hint=hint))
         return EXIT_CODES["invalid"]
     return answered if isinstance(answered, int) else 0
 
 
-def refused(refusal: CounterpointError) -> int:
+def refused(refusal: CounterpointError, *, as_json: bool = False) -> int:
     """Say what was refused and what to do next; answer the exit code of its kind."""
     out = output_for()
     out.aside(f"counterpoint: {refusal.message}", style="red")
     out.aside(refusal.hint_in(PHRASES))
+    if as_json:
+        _answer_refusal(refusal)
     return EXIT_CODES[refusal.kind]
 
 
-def _unforeseen(fault: Exception) -> int:
+def _unforeseen(fault: Exception, *, as_json: bool) -> int:
     sort = type(fault).__name__
-    output_for().aside(
-        f"counterpoint: something went wrong inside ({sort}: {plain(str(fault))[:200]}). Sorry."
-        " Run it again as `counterpoint --debug …` and report what it prints.",
-        style="red",
+    refusal = Unexpected(
+        f"something went wrong inside ({sort}: {visible(str(fault))[:200]})",
+        hint="Run it again as `counterpoint --debug …` and report what it prints.",
     )
+    output_for().aside(f"counterpoint: {refusal.message}. Sorry. {refusal.hint}", style="red")
+    if as_json:
+        _answer_refusal(refusal)
     return UNFORESEEN
 
 
-def _leave_the_pipe() -> None:
+def _answer_refusal(refusal: CounterpointError) -> None:
+    """Say a refusal as JSON, on one line: it may come after the lines of a stream."""
+    from counterpoint.dialects.envelope import plain
+
+    # What the output does not take was said beside it.
+    with suppress(Unavailable):
+        output_for(json=True).answer_line(plain(refusal, PHRASES))
+
+
+def _replace_closed_streams() -> None:
+    """Open a file for each stream that was closed at the start, so that no other one gets its number.
+
+    Reading finds the end. Writing the answer is an error, as it was; what is said beside it is lost.
+    """
+    reads, writes = os.O_RDONLY, os.O_WRONLY
+    for name, mode, flag in (
+        ("stdin", "r", reads),
+        ("stdout", "w", reads),
+        ("stderr", "w", writes),
+    ):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, flag)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+
+
+def _leave_output() -> None:
     """Give the interpreter a place for what is still unwritten, so that its end is quiet."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

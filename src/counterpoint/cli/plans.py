@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.present import counted
 from counterpoint.cli.trust.erasing import close
 from counterpoint.core.operations.trust.erasing import Erased
 from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
@@ -46,7 +47,7 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     context.out.result(
         {"pruned": yes, "plans": [_present(one) for one in found]},
         *(f"{one.slug}  archived {one.archived_at[:10]}  {one.texts:,} texts" for one in found),
-        f"{verb} {len(found):,} plans archived more than {days} days ago.",
+        f"{verb} {counted(len(found), 'plan')} archived more than {days} days ago.",
     )
     if found and not yes and not context.out.json:
         context.out.aside("Nothing was changed: repeat it with --yes.")

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from counterpoint.cli.output import one_line
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.access import Principal
+from counterpoint.core.model.answers import Ahead
 from counterpoint.core.model.journal import Outcome, Receipt, Record, StartPoint, Submission
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim
@@ -17,7 +18,7 @@ from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import InvalidInput
 
-_INSIDE: Final = frozenset({"project", "number", "lifecycle", "held", "position"})
+_INSIDE: Final = frozenset({"project", "number", "lifecycle", "held", "position", "seconds"})
 """Fields that only the core needs."""
 
 _JSON_TEXTS: Final[Mapping[type[Any], str]] = {
@@ -29,6 +30,8 @@ _JSON_TEXTS: Final[Mapping[type[Any], str]] = {
 }
 """Nouns with a field whose text is itself JSON."""
 
+_MANY: Final = {"is": "are", "was": "were"}
+"""What many do where one does it in another word."""
 _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
 
 
@@ -101,7 +104,11 @@ def key_of(noun: Noun) -> str:
 
 def span(start: Timestamp, end: str) -> str:
     """Return how long it is from one moment to another: `42 s`, `12 min`, `3 h 05 min`, `9 d`."""
-    seconds = int(abs((moment(end) - moment(start)).total_seconds()))
+    return in_words(int(abs((moment(end) - moment(start)).total_seconds())))
+
+
+def in_words(seconds: int) -> str:
+    """Return so many seconds as people say it."""
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     if days > 1:
         return f"{days} d"
@@ -110,9 +117,33 @@ def span(start: Timestamp, end: str) -> str:
     return f"{minutes} min" if minutes > 1 else f"{seconds} s"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return so many of something, in the number that it is said in: `1 entry`, `2,000 entries`."""
+    return f"{count:,} {noun if count == 1 else _plural(noun)}"
+
+
+def agree(count: int, noun: str, verb: str) -> str:
+    """Return what so many of something do: `1 entry waits`, `2 entries wait`; verb: as one does it."""
+    many = _MANY.get(verb, verb.removesuffix("s"))
+    return f"{counted(count, noun)} {verb if count == 1 else many}"
+
+
+def _plural(noun: str) -> str:
+    ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
+    return f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+
+
+def ahead_in_words(ahead: Ahead) -> str:
+    """Return how far a ledger is ahead of the clock, and since when."""
+    after = f", which came after {ahead.after}" if ahead.after else ""
+    return f"the ledger's time is {in_words(ahead.seconds)} ahead since entry {ahead.since}{after}"
+
+
 def lease(claim: Claim, now: Timestamp) -> str:
     """Return in words how long a claim still holds."""
     if not claim.is_held:
         return claim.state
     left = span(now, claim.leased_until)
+    if claim.is_ahead(now):
+        return "given by a clock that was ahead, free for others"
     return f"{left} left" if claim.is_live(now) else f"ran out {left} ago"

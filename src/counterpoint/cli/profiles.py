@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.output import taken
 from counterpoint.core.model.journal import Profile
 from counterpoint.dialects.symphony.scope import effective_tools
 from counterpoint.kernel.canonical import Json, dump_any
@@ -54,6 +55,7 @@ def _print(context: CommandContext, name: str, profile: Profile | None, *, as_js
         context.out.aside(f"warning: {warning}")
     listed: list[Json] = list(names)
     if as_json:
-        click.echo(dump_any(listed))
+        with taken():
+            click.echo(dump_any(listed))
     else:
         context.out.line(", ".join(names) or "no tool")

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust import given
 from counterpoint.core.model.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
@@ -39,8 +40,9 @@ def ingest(
     """
     item = context.core.use(Issues).named(issue).id if issue else ""
     order = RunOrder(run=run or "", item=item, profile=profile or "")
-    with click.open_file(str(file), encoding="utf-8", errors="replace") as lines:
-        done = context.core.runs.ingest(lines, order)
+    with given.opened_or_input(file) as lines:
+        told = (line.decode("utf-8", "replace") for line in given.lines_of(lines))
+        done = context.core.runs.ingest(told, order)
     cost = done.run.cost_micros
     price = "" if cost == NOT_TOLD else f", cost ${cost / _MICROS:.4f}"
     context.out.result(

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, cast
 
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.present import headline, key_of, lease, present, present_briefly
+from counterpoint.cli.present import (
+    headline,
+    key_of,
+    lease,
+    present,
+    present_briefly,
+    present_entry,
+)
 from counterpoint.core.coordinator import Core
+from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.answers import Facets
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import (
@@ -22,7 +32,7 @@ from counterpoint.core.model.journal import (
     Verdict,
 )
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Gate, Item
 from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
@@ -31,30 +41,63 @@ from counterpoint.kernel.errors import NotFound
 _DEPTH: Final = 4
 _SIBLINGS: Final = 100
 _HANGING: Final = 20
+_WIDEST: Final = 400
+_DIGITS: Final = 16
 
 
 @click.command("show")
 @click.argument("id_", metavar="ID")
 @with_context
 def show_command(context: CommandContext, *, id_: str) -> None:
-    """Show an item, record, receipt, submission, verdict, handoff or session by its id."""
+    """Show an item, record, receipt, submission, verdict, handoff or session by its id, or entry '#12'.
+
+    ITEM@TOKEN shows how the claim with that token ended.
+    """
     noun = noun_of_id(id_, NOUNS)
+    if id_.startswith("#"):
+        _print_one(context.out, "entry", id_, present_entry(_entry_of(context.core, id_)))
+        return
+    item, _, token = id_.rpartition("@")
+    if item and (ended := context.core.overview.find(Outcome, item, _number(token))):
+        _print_one(context.out, "outcome", id_, present(ended))
+        return
     if noun is None:
         _print_item(context, id_)
         return
     found = context.core.overview.find(noun, id_)
     if found is None:
         raise NotFound(f"there is no {noun.__name__.lower()} {id_!r}")
-    sort, fields = noun.__name__.lower(), present(found)
     changes = context.core.overview.find(Changeset, id_) if noun is Submission else None
-    if context.out.json:
-        beside = {"changeset": present(changes)} if changes else {}
-        context.out.answer({"sort": sort, sort: fields, **beside})
+    beside = {"changeset": present(changes)} if changes else {}
+    _print_one(context.out, noun.__name__.lower(), id_, present(found), beside)
+
+
+def _entry_of(core: Core, name: str) -> Entry:
+    sequence = _number(name[1:])
+    if sequence < 0:
+        raise NotFound(f"there is no entry {name[:60]!r}", hint="Entries count from #0.")
+    return core.audit.entry(sequence)
+
+
+def _number(digits: str) -> int:
+    """Return a number that somebody typed; -1 for any other word."""
+    is_one = digits.isascii() and digits.isdecimal() and len(digits) < _DIGITS
+    return int(digits) if is_one else -1
+
+
+def _print_one(
+    out: Output,
+    sort: str,
+    id_: str,
+    fields: dict[str, Json],
+    beside: Mapping[str, dict[str, Json]] = MappingProxyType({}),
+) -> None:
+    if out.json:
+        out.answer({"sort": sort, sort: fields, **beside})
         return
-    context.out.line(f"{sort} {id_}", style="bold")
-    _print_fields(context.out, fields)
-    if changes is not None:
-        _print_fields(context.out, present(changes))
+    out.line(f"{sort} {id_}", style="bold")
+    for part in (fields, *beside.values()):
+        _print_fields(out, part)
 
 
 def _print_fields(out: Output, fields: dict[str, Json]) -> None:
@@ -93,10 +136,10 @@ def _print_item(context: CommandContext, id_: str) -> None:
         ("Done when", [_tick(c.met, c.text) for c in facets.criteria]),
         (
             "Gates",
-            [_tick(g.status != "closed", f"{g.name} ({g.kind}) {g.status}") for g in facets.gates],
+            [_tick(gate.status != "closed", _gate(gate)) for gate in facets.gates],
         ),
         ("Below", [_branch(depth, child) for depth, child in tree]),
-        *((title, [_entry(noun) for noun in nouns]) for title, nouns in hanging),
+        *((title, [line for noun in nouns for line in _lines(noun)]) for title, nouns in hanging),
     ):
         _print_lines(out, title, lines)
 
@@ -139,7 +182,7 @@ def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
         "after": [f"{one.id} ({one.status}) {one.title}" for one in facets.needs],
         "needed by": ", ".join(facets.needed_by),
         "claim": held if claim and claim.is_held else "",
-        "ready": "yes" if facets.readiness.is_ready else "no",
+        "ready": "yes" if facets.readiness.is_offered else "no",
         "why": list(facets.readiness.reasons),
         "changed": item.updated_at,
     }
@@ -149,9 +192,23 @@ def _tick(is_met: bool, text: str) -> str:
     return f"[{'x' if is_met else ' '}] {text}"
 
 
+def _gate(gate: Gate) -> str:
+    """Return a gate in words; a check with its command."""
+    # A gate that is closed sounds as if it were done with.
+    stands = "not met yet" if gate.status == "closed" else gate.status
+    held = "before it may begin" if gate.holds == "start" else ""
+    words = " ".join(word for word in (f"{gate.name} ({gate.kind})", stands, held) if word)
+    return f"{words}: {one_line(shlex.join(gate.argv))}" if gate.argv else words
+
+
 def _branch(depth: int, item: Item) -> str:
     done = _tick(item.category == "done", f"{item.id}  {one_line(item.title)}")
     return f"{'  ' * (depth - 1)}{done}  ({item.status})"
+
+
+def _lines(noun: Noun) -> list[str]:
+    fixes = noun.fixes if isinstance(noun, Verdict) else ()
+    return [_entry(noun), *(f"  to mend: {one_line(fix, _WIDEST)}" for fix in fixes)]
 
 
 def _entry(noun: Noun) -> str:
@@ -161,7 +218,8 @@ def _entry(noun: Noun) -> str:
         case Outcome():
             return f"#{noun.token}  {noun.outcome} by {noun.agent}: {headline(noun)}"
         case Receipt():
-            return f"{noun.id}  exit {noun.exit_code}: {one_line(' '.join(noun.argv))}"
+            why = f" ({noun.ended_for})" if noun.ended_for else ""
+            return f"{noun.id}  exit {noun.exit_code}{why}: {one_line(' '.join(noun.argv))}"
         case Verdict():
             return f"{noun.id}  {noun.decision} by {noun.agent}: {headline(noun)}"
         case _:
@@ -191,7 +249,7 @@ def _item(
         "gates": [present(one) for one in facets.gates],
         "claim": present(facets.claim) if facets.claim else None,
         "readiness": {
-            "is_ready": facets.readiness.is_ready,
+            "is_ready": facets.readiness.is_offered,
             "reasons": list(facets.readiness.reasons),
         },
         "below": [{**present_briefly(child), "depth": depth} for depth, child in tree],

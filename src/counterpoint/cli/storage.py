@@ -2,7 +2,8 @@
 
 Each of FROM and TO is a path or `postgresql://…`. A project has moved if and only if (1) its ledger
 verified and was the same as its tables where it was, (2) it could be copied whole into a database
-that did not have it, (3) it verifies there too, with the same root. It stays where it was.
+that did not have it, (3) it verifies there too, with the same root. What it was copied from stays to be looked at, says where
+it went and takes no entry any more: two that go on would be two histories. A move that was cut off before that is repeated.
 """
 
 from __future__ import annotations
@@ -16,11 +17,16 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.present import agree, counted
 from counterpoint.core.coordinator import Core
+from counterpoint.core.ledger.merkle import Frontier
 from counterpoint.core.model.access import Actor
 from counterpoint.core.operations.recording.context import Caller, Ports
+from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.evidence.directories import FileAnchors
-from counterpoint.kernel.errors import InvalidInput, LedgerBroken, NotFound
+from counterpoint.kernel.errors import Conflict, InvalidInput, LedgerBroken, NotFound
+from counterpoint.kernel.places import state_folder
+from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.storage.move import Moved, move_project
 
 _MOVER: Final = Actor(kind="system", name="counterpoint")
@@ -47,8 +53,8 @@ def storage_command() -> None:
 def move_command(source: str, target: str, project: str | None, as_json: bool) -> None:
     """Copy ledgers into another database and verify them on both sides.
 
-    Each is copied whole or not at all, and stays where it was. Close agents and servers first, and
-    let them use TO afterwards.
+    Each is copied whole or not at all. The copy in FROM stays to be looked at, and takes no entry any
+    more. Close agents and servers first, and let them use TO afterwards.
     """
     out = output_for(json=as_json)
     here, there = open_here(db=source), open_here(db=target)
@@ -56,6 +62,11 @@ def move_command(source: str, target: str, project: str | None, as_json: bool) -
         raise InvalidInput("FROM and TO are the same database", hint="Name another one as TO.")
     try:
         here.require()
+        if find_rendezvous(here.database).ask("status") is not None:
+            raise Conflict(
+                f"a server has {here.place} open, and would go on writing there",
+                hint="End it with `counterpoint down`, and move then.",
+            )
         names = _names(here, project)
         arrivals = [_move(out, here, there, name) for name in names]
     finally:
@@ -84,17 +95,38 @@ def _move(out: Output, here: App, there: App, project: str) -> MovedProject:
     )
     sat.share(here)
     ports = sat.ports
+    with here.store.reading(project) as view:
+        if left := view.moved():
+            raise moved_fault(project, left)
     _verify(out, ports, here.place)
     with out.counting(f"Moving {project}") as count:
-        moved = move_project(here.store, there.store, project, count)
+        moved = _moved_before(here, there, project) or move_project(
+            here.store, there.store, project, count
+        )
     arrived = replace(ports, store=there.store, anchors=FileAnchors(folder=there.checkpoints))
     if note := ports.anchors.last(project):
         arrived.anchors.keep(project, note)
     root = _verify(out, arrived, there.place)
     if root != moved.root:
         raise LedgerBroken(f"{project!r} has another root in {there.place}")
-    with here.store.reading(project) as view:
-        return MovedProject(moved=moved, late=view.head().size - moved.size)
+    with here.store.writing(project) as writing:
+        late = writing.head().size - moved.size
+        if not late:
+            # From here on there is one that goes on, whatever comes of this process.
+            writing.leave(there.place, here.clock.now())
+    return MovedProject(moved=moved, late=late)
+
+
+def _moved_before(here: App, there: App, project: str) -> Moved | None:
+    """Return what was moved if all of it is there already: a move was cut off before it was told here."""
+    with here.store.reading(project) as view, there.store.reading(project) as arrived:
+        head = view.head()
+        if not head.size or head != arrived.head():
+            return None
+        root = Frontier.from_bytes(head.frontier).root().hex()
+        return Moved(
+            project=project, size=head.size, root=root, texts=sum(1 for _ in arrived.texts())
+        )
 
 
 def _verify(out: Output, ports: Ports, place: str) -> str:
@@ -109,6 +141,17 @@ def _verify(out: Output, ports: Ports, place: str) -> str:
             hint="Run `counterpoint audit verify` and `counterpoint audit rebuild` there.",
         )
     return audit.root
+
+
+def _of_the_key(here: App) -> str:
+    """Say where what signs stays: nothing of it lies beside a database."""
+    if here.settings.signer.startswith("command:"):
+        return "The key stays with the program that signs."
+    there = state_folder(here.environ)
+    return (
+        f"The key, and what was signed, stay with the signer of this account, in {there}/signer."
+        " Another machine that is to sign needs that folder, or a person opens an epoch there."
+    )
 
 
 def _print(out: Output, here: App, there: App, arrivals: list[MovedProject]) -> None:
@@ -132,11 +175,16 @@ def _print(out: Output, here: App, there: App, arrivals: list[MovedProject]) -> 
         return
     for one in arrivals:
         moved = one.moved
-        out.line(f"Moved {moved.project}: {moved.size:,} entries, {moved.texts:,} texts, verified.")
+        out.line(
+            f"Moved {moved.project}: {counted(moved.size, 'entry')}, {counted(moved.texts, 'text')}, verified."
+        )
         out.line(f"  root  {moved.root}")
         if one.late:
-            out.aside(f"{one.late:,} entries were appended to {here.place} meanwhile.")
+            out.aside(
+                f"{agree(one.late, 'entry', 'was')} appended to {here.place} meanwhile, so that it goes on there:"
+                f" end what writes to it, take {moved.project} away from {there.place}, and move again."
+            )
     if not arrivals:
         out.line(f"{here.place} has no project to move.")
-    elif here.folder != there.folder:
-        out.aside(f"The key is not moved: copy {here.folder / 'keys'} to {there.folder / 'keys'}.")
+    else:
+        out.aside(_of_the_key(here))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.trust.confirming import confirmed, create_token
-from counterpoint.core.model.access import SCOPES, Token, TokenRequest
+from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import (
     MOST_CALLS_A_MONTH,
     is_in_force,
@@ -14,9 +16,14 @@ from counterpoint.core.rules.access import (
     tool_limits_of,
 )
 from counterpoint.dialects import registry
+from counterpoint.evidence.trust.local_token import LocalToken, local_token
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.errors import InvalidInput, NotFound
+
+LOCAL: Final = "local"
+"""What the token of this account goes by, which no ledger has."""
+_LOCAL_HINT: Final = "`counterpoint token local` prints it, and makes it unless it is there."
 
 
 @click.group("token")
@@ -69,10 +76,9 @@ def create(
     calls_a_month: int | None,
     tool_limits: tuple[str, ...],
 ) -> None:
-    """Make a token and print it once; only its SHA-256 is kept.
-
-    From the first token on, nobody calls `counterpoint up` without one.
-    """
+    """Make a token and print it once; only its SHA-256 is kept."""
+    if name == LOCAL:
+        raise InvalidInput(f"{LOCAL!r} is the name of this account's own token", hint=_LOCAL_HINT)
     _check_names(surfaces, (*tools, *tool_limits_of(tool_limits)))
     request = TokenRequest(
         name=name,
@@ -106,26 +112,59 @@ def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
         )
 
 
+@token_command.command("local")
+@with_context
+def local(context: CommandContext) -> None:
+    """Print the token of this account for its own callers of `counterpoint up`.
+
+    It reads and writes, on this machine alone, and lies in a file that only this account reads. It is
+    made unless it is there.
+    """
+    found = _local(context)
+    token = found.make()
+    context.out.result({"token": token, "file": str(found.path)}, token)
+
+
 @token_command.command("list")
 @with_context
 def list_(context: CommandContext) -> None:
-    """List every token that was made, without the secrets."""
+    """List every token that was made, without the secrets, and where this account's own lies."""
     tokens = context.core.tokens.list()
     used = {token.id: context.core.tokens.usage(token.id).used for token in tokens}
+    rows, own = [_row(token) for token in tokens], _local(context)
+    shown: list[Json] = [{**_shown(one), "calls_this_month": used[one.id]} for one in tokens]
+    if own.read():
+        scopes: list[Json] = [*WORKS]
+        kept = {"id": LOCAL, "name": LOCAL, "state": "live", "scopes": scopes}
+        shown.append({**kept, "file": str(own.path)})
+        rows.append((LOCAL, LOCAL, "live", " ".join(WORKS), "this machine and account", "", ""))
     context.out.rows(
-        [{**_shown(one), "calls_this_month": used[one.id]} for one in tokens],
+        shown,
         ("id", "name", "state", "may", "only", "calls", "until"),
-        [_row(token) for token in tokens],
+        rows,
         aside="There is no token. Make one with `counterpoint token create NAME`.",
     )
+
+
+def _local(context: CommandContext) -> LocalToken:
+    app = context.app
+    return local_token(app.environ, app.place, app.project)
 
 
 @token_command.command("revoke")
 @click.argument("which", metavar="ID|NAME")
 @with_context
 def revoke(context: CommandContext, which: str) -> None:
-    """End a token; the very next call with it is refused."""
+    """End a token; the very next call with it is refused.
+
+    This account's own (`local`) is made anew by the next start of `up`, or by `token local`.
+    """
     tokens = context.core.tokens
+    if which == LOCAL:
+        if not _local(context).remove():
+            raise NotFound("this account has no token here", hint=_LOCAL_HINT)
+        context.out.result({"name": LOCAL, "state": "revoked"}, f"{LOCAL} is revoked.")
+        return
     core = confirmed(context, lambda: tokens.proposed_revocation(which), offers=False)
     token = core.tokens.revoke(which)
     context.out.result(_shown(token), f"{token.id} {token.name!r} is revoked.")

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import time
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Final, get_args
 
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.present import headline, key_of, lease, present, present_briefly, span
+from counterpoint.cli.present import (
+    agree,
+    ahead_in_words,
+    counted,
+    headline,
+    key_of,
+    lease,
+    present,
+    present_briefly,
+    span,
+)
 from counterpoint.cli.trust.caller import said, shown
 from counterpoint.cli.trust.enrolling import recoveries
-from counterpoint.core.model.answers import ReadyItem, State
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.answers import Awaiting, ReadyItem, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.trust.heads import Unsigned
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Item, Kind
+from counterpoint.dialects.lacking import said_of_lacking
+from counterpoint.dialects.next_step import why_back
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
@@ -42,7 +57,7 @@ def status_command(context: CommandContext, *, watch: bool) -> None:
 
 def _print_status(context: CommandContext) -> None:
     core = context.core
-    state = core.overview.state()
+    state, awaiting = core.overview.state(), core.awaiting.list()
     unsigned = core.signing.unsigned()
     facets = [core.overview.facets(root.id) for root in state.roots]
     progress = {one.item.id: one.progress.by_category() for one in facets}
@@ -50,18 +65,29 @@ def _print_status(context: CommandContext) -> None:
         context.out.answer(
             {
                 **_state(state, progress, unsigned),
+                "awaiting": [
+                    {
+                        "item": present_briefly(one.item),
+                        "step": one.step,
+                        "rejection": present(one.rejection) if one.rejection else None,
+                    }
+                    for one in awaiting
+                ],
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
+                "checks": said_of_lacking(core.gates.lacking_now()),
             }
         )
         return
     out = context.out
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
-    out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
+    out.line(f"{state.project.title}: {counted(state.ledger_size, 'entry')} in the ledger{age}")
+    if state.ahead:
+        out.line(f"Clock: {ahead_in_words(state.ahead)}", style="yellow")
     out.line(f"Reviews: {state.project.reviews}")
     out.line(f"You: {said(context.app, core)}")
-    for key in recoveries(core):
-        out.line(f"Keys: {key}", style="yellow")
+    for warning in _warnings(core):
+        out.line(warning, style="yellow")
     if unsigned.broken:
         out.line(f"Broken: {unsigned.why}; run `counterpoint audit verify`.", style="red")
     elif unsigned.waiting or unsigned.why:
@@ -83,14 +109,33 @@ def _print_status(context: CommandContext) -> None:
     _section(out, "Held now", ("id", "by", "lease", "title"), live, "Nobody holds anything.")
     blockers = [(one.id, one.item, one.agent, headline(one)) for one in state.blockers]
     _section(out, "Blockers", ("id", "item", "by", "what"), blockers)
-    waiting = [(one.id, one.status, one_line(one.title)) for one in state.in_review]
-    _section(out, "Waiting for a review", ("id", "status", "title"), waiting)
+    _section(
+        out,
+        "Waiting for somebody",
+        ("id", "for what", "title"),
+        [(one.item.id, _for_what(one), one_line(one.item.title)) for one in awaiting],
+    )
+
+
+def _warnings(core: Core) -> Iterator[str]:
+    """Return what a person should look after, of keys and of commands."""
+    yield from (f"Keys: {key}" for key in recoveries(core))
+    if lacks := said_of_lacking(core.gates.lacking_now()):
+        yield f"Checks: {lacks}"
+
+
+def _for_what(found: Awaiting) -> str:
+    if found.step == "mend":
+        return f"its repair, {one_line(why_back(found, 200), 200)}"
+    if found.step == "review":
+        return "a review"
+    return "an agent that submits it, or your `counterpoint approve`"
 
 
 def _waiting(unsigned: Unsigned, state: State) -> str:
     age = f", for {span(Timestamp(unsigned.since), state.now)}" if unsigned.since else ""
     why = f": {unsigned.why}" if unsigned.why else ""
-    return f"{unsigned.waiting:,} entries wait for a signature{age}{why}"
+    return f"{agree(unsigned.waiting, 'entry', 'waits')} for a signature{age}{why}"
 
 
 def _section(
@@ -132,6 +177,7 @@ def _state(state: State, progress: dict[str, dict[str, int]], unsigned: Unsigned
         "ledger": {
             "size": state.ledger_size,
             "last_entry_at": state.last_entry_at,
+            "ahead": asdict(state.ahead) if state.ahead else None,
             "signed": unsigned.signed,
             "waiting_since": unsigned.since,
             "not_signed_because": unsigned.why,
@@ -144,7 +190,7 @@ def _state(state: State, progress: dict[str, dict[str, int]], unsigned: Unsigned
 @click.command("list")
 @click.option("--status", default="", metavar="STATE", help="Only items in this state.")
 @click.option("--category", type=click.Choice(_CATEGORIES), help="Only items of this category.")
-@click.option("--kind", default="", metavar="KIND", help="Only items of this kind.")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="Only items of this kind.")
 @click.option("--label", default="", metavar="WORD", help="Only items with this label.")
 @click.option("--parent", default="", metavar="ID", help="Only items directly below this one.")
 @click.option("--root", default="", metavar="ID", help="Only items of this tree.")
@@ -158,7 +204,7 @@ def list_command(
     *,
     status: str,
     category: str | None,
-    kind: str,
+    kind: str | None,
     label: str,
     parent: str,
     root: str,
@@ -176,7 +222,7 @@ def list_command(
     chosen = ItemFilter(
         status=status,
         category=category or "",
-        kind=kind,
+        kind=kind or "",
         label=label,
         parent=parent,
         root=root,

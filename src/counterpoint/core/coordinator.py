@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.runs import Runs
     from counterpoint.core.operations.sessions import Sessions
     from counterpoint.core.operations.tasks import Tasks
+    from counterpoint.core.operations.trust.awaiting import AwaitedWork
     from counterpoint.core.operations.trust.erasing import Erasing
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.people import People
@@ -185,6 +186,13 @@ class Core:
         from counterpoint.core.operations.reviews import Reviews
 
         return Reviews(self._context)
+
+    @cached_property
+    def awaiting(self) -> AwaitedWork:
+        """What waits for a submission, a verdict or a repair."""
+        from counterpoint.core.operations.trust.awaiting import AwaitedWork
+
+        return AwaitedWork(self._context)
 
     @cached_property
     def gates(self) -> Gates:

@@ -25,11 +25,18 @@ Exceptions = tuple[tuple[type[CounterpointError], str], ...]
 """Codes of single classes and of those below them; the first that fits is taken."""
 
 PEOPLE: Final[Phrases] = {
+    Act.HAND_IN: "have it judged by an agent who did not work on it, or by a person:"
+    " `counterpoint approve ID` or `counterpoint reject ID`",
     Act.REVIEW: "have it judged by an agent who did not work on it, or by a person:"
     " `counterpoint approve ID` or `counterpoint reject ID`",
     Act.WAIVE: "leave the gate to a person: `counterpoint waive ID GATE`",
     Act.ASK_LESS: "where nobody can be attested a person can let names be enough:"
     " `counterpoint policy --reviews declared`",
+    Act.SIGN: "a person with a key of `counterpoint key add` can do it for what is there",
+    Act.CREDENTIAL: "for work from then on have a person give each agent a credential from the start:"
+    " `counterpoint agent create NAME`",
+    Act.TRUST: "a person can look at counterpoint.toml and trust it: `counterpoint trust`",
+    Act.ALLOW_COMMAND: "a person can let it be run: `counterpoint trust --allow 'COMMAND'`",
     Act.CONFIGURE: "have a person do it, over a connection with a credential to maintain:"
     " `counterpoint agent create NAME --maintain`",
     Act.VERIFY: "have its checks run by a client that can, or waived by a person:"
@@ -74,6 +81,22 @@ def message_of(refusal: CounterpointError, most: int = WORDS) -> str:
 def hint_of(refusal: CounterpointError, phrases: Phrases, most: int = WORDS) -> str:
     """Return what to do next, in the tools of a dialect."""
     return clip(refusal.hint_in(phrases), most)
+
+
+def plain(refusal: CounterpointError, phrases: Phrases) -> dict[str, Json]:
+    """Return a refusal as the native dialect and the command line answer it.
+
+    The code a program switches on, the kind of refusal, what is wrong, what to do next, whether the same call can succeed
+    later, and what else is known.
+    """
+    answer: dict[str, Json] = {
+        "error": refusal.code,
+        "kind": refusal.kind,
+        "message": message_of(refusal),
+        "hint": hint_of(refusal, phrases),
+        "retryable": refusal.retryable,
+    }
+    return {**answer, **fitting_facts(refusal.facts, answer)}
 
 
 def fitting_facts(facts: Mapping[str, Json], answer: Mapping[str, Json]) -> dict[str, Json]:

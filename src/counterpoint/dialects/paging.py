@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
 from counterpoint.core.rules import cursors
-from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import Json
+
+if TYPE_CHECKING:
+    # The command line clips texts too, and has no arguments of tools to check, whose library takes long to load.
+    from counterpoint.dialects.call import Call
 
 T = TypeVar("T")
 

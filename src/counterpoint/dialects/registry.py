@@ -9,11 +9,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model import lifecycles
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.plugin import GROUP, Dialect
+from counterpoint.dialects.scoping import scoped
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.protocol.surface import Surface
 from counterpoint.settings import READONLY, Settings
@@ -62,12 +64,19 @@ def _colibri(settings: Settings) -> Surface[Call]:
     return build(settings)
 
 
+def _foundry(settings: Settings) -> Surface[Call]:
+    from counterpoint.dialects.foundry.surface import build
+
+    return build(settings)
+
+
 _BUILT_IN: Final = {
     dialect.name: dialect
     for dialect in (
         Dialect(name="native", build=_native),
         Dialect(name="workflow", build=_workflow),
         Dialect(name="agentic", build=_agentic),
+        Dialect(name="foundry", build=_foundry),
         Dialect(name="colibri", build=_colibri, varies_by=("mode", "proofs")),
         Dialect(
             name="symphony",
@@ -108,17 +117,20 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     # A list that comes out of a file is what the file says when the connection starts.
     built = dialect.build(chosen) if chosen.tool_scope else _built(name, chosen)
     # A dialect that has modes of its own says itself what a caller may do in each.
-    is_narrowed = given.is_read_only and "mode" not in dialect.varies_by
-    return _reading(built) if is_narrowed else built
+    if given.is_read_only and "mode" not in dialect.varies_by:
+        built = reading(built)
+    # So does one that has roles; in all others a scope file opens what it names, or nothing is started.
+    is_scoped = bool(given.tool_scope) and "tool_scope" not in dialect.varies_by
+    return scoped(built, Path(given.tool_scope)) if is_scoped else built
 
 
-def _reading(built: Surface[Call]) -> Surface[Call]:
-    """Return a surface of which only the tools that read are open."""
-    shut = tuple(tool for tool in built.tools if not tool.reads)
+def reading(built: Surface[Call]) -> Surface[Call]:
+    """Return a surface of which only what reads is open: whole tools, and actions of others."""
+    narrowed = [(tool, tool.narrowed(lambda part: part.reads)) for tool in built.tools]
     return replace(
         built,
-        tools=tuple(tool for tool in built.tools if tool.reads),
-        closed=(*built.closed, *shut),
+        tools=tuple(kept for _, kept in narrowed if kept is not None),
+        closed=(*built.closed, *(tool for tool, kept in narrowed if kept is None)),
     )
 
 

@@ -19,6 +19,7 @@ from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Record, Submission, Transition, Verdict
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Handoff, Session
+from counterpoint.core.rules.wording import as_given
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import (
     PAGE,
@@ -197,7 +198,7 @@ def _handoff(handoff: Handoff) -> Written:
             "summary": handoff.summary,
             "next_steps": list(handoff.next_steps),
             "blockers": list(handoff.blockers),
-            "context": handoff.context,
+            "context": as_given(handoff.context),
         },
     )
 

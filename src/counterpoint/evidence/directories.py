@@ -7,14 +7,13 @@ that ship with the product, (3) the file is a plain one inside that folder: no l
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from counterpoint.evidence.replacing import replace_file
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -110,15 +109,4 @@ class FileAnchors:
 
     def keep(self, project: str, note: str) -> None:
         """Keep a checkpoint in place of the last; the file is whole at every moment. Unavailable."""
-        target = self.folder / f"{project}.note"
-        # Threads of one process may keep at once: each has a draft of its own.
-        draft = self.folder / f".{project}.{os.getpid()}.{threading.get_ident()}.note"
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft.write_text(note, encoding="utf-8")
-            draft.replace(target)
-        except OSError as fault:
-            raise Unavailable(
-                f"the checkpoint cannot be kept in {self.folder} ({fault.strerror})",
-                hint="See that this user may write there and that the disk has room.",
-            ) from fault
+        replace_file(self.folder / f"{project}.note", note.encode(), what="the checkpoint")

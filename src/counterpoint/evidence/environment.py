@@ -1,8 +1,9 @@
 """Which variables a started program may see, and which secrets are masked.
 
 A variable reaches a command if and only if (1) it has a value, (2) its name is in the allow-list
-or was named by the project's settings, and (3) its name does not look like that of a secret.
-Rule 3 has no exception. Git gets everything but secrets and the variables that would point it at
+or was named by the project's settings, and (3) its name does not look like that of a secret, nor leads it to a program that uses
+keys for whoever asks (`SSH_AUTH_SOCK`). Rule 3 has no exception. What says from where an interpreter loads code (`PYTHONPATH`, `NODE_OPTIONS`) is not in the list: it would be part
+of the program. Git gets everything but secrets and the variables that would point it at
 another repository, another index or somebody's tracing file.
 
 The value of a secret is masked before anything is written. A value counts if and only if (1) it has at
@@ -22,10 +23,18 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from counterpoint.core.model.access import SECRET_PREFIX
+
 _ALLOWED = frozenset(
-    {"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "VIRTUAL_ENV", "CI"}
+    {"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "VIRTUAL_ENV", "CI", "NODE_ENV"}
+    | {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONUTF8"}
+    | {"PYTHONIOENCODING"}
 )
-_ALLOWED_STARTS = ("LC_", "PYTHON", "NODE", "GIT_AUTHOR_", "GIT_COMMITTER_")
+_TO_KEYS = frozenset(
+    {"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS"}
+    | {"XDG_RUNTIME_DIR", "KRB5CCNAME"}
+)
+_ALLOWED_STARTS = ("LC_", "GIT_AUTHOR_", "GIT_COMMITTER_")
 _GIT_KEPT = frozenset(
     {
         "GIT_CONFIG_GLOBAL",
@@ -37,7 +46,15 @@ _GIT_KEPT = frozenset(
 )
 _GIT_DECIDING = ("PATH", "HOME", "XDG_CONFIG_HOME", *sorted(_GIT_KEPT))
 # Optional locks would be taken from whoever works in the tree; a prompt would wait for ever.
-_GIT_FIXED = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+_GIT_FIXED = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    # An object that is missing here is not fetched by the way, by whatever program a remote is reached.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
 _SECRET = re.compile(
     "TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL"
     r"|(?:^|[_.-])PAT(?![A-Z])|(?<=.)(?<!^OLD)PWD",
@@ -71,7 +88,7 @@ def for_command(environ: Mapping[str, str], named: Collection[str] = ()) -> dict
     return {
         name: value
         for name, value in environ.items()
-        if not looks_secret(name)
+        if not (looks_secret(name) or name in _TO_KEYS)
         and (name in _ALLOWED or name in named or name.startswith(_ALLOWED_STARTS))
     }
 
@@ -100,6 +117,8 @@ def secret_values(root: Path, environ: Mapping[str, str]) -> frozenset[str]:
     found = {value for name, value in environ.items() if looks_secret(name)}
     for text in _texts(root):
         found.update(_values(text))
+    # A credential is known by its digits alone, which may be taken for any hash.
+    found.update(value.removeprefix(SECRET_PREFIX) for value in tuple(found))
     forms = {form for value in found for form in _forms(value)}
     return frozenset(form for form in forms if len(form) >= _SHORTEST)
 

@@ -13,55 +13,29 @@ several, those with the same last name first, then in the order of names. Lines 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Protocol, cast
 
 from counterpoint.core.model.evidence import Comparison, FileChange, Snapshot
+from counterpoint.evidence.ignores import MOST_WILD, IgnoreFile, read
 from counterpoint.evidence.marks import EMPTY, mark_at, shown
 
 _OWN_FOLDER = ".counterpoint"
 _LARGEST_RULES = 1_000_000
 
 
-class _Compiled(Protocol):
-    """What is used of a pattern of pathspec."""
-
-    include: bool | None
-    regex: re.Pattern[str] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
-    """One line of an ignore file, as an expression over the path below that file."""
-
-    ignore: bool
-    folders_only: bool
-    pattern: re.Pattern[str]
-
-    def names(self, path: str, *, folder: bool) -> bool:
-        """Return whether the line names this very path; what is below one was judged with it.
-
-        The expressions of pathspec hold one group, which is set where a folder on the way matched.
-        """
-        found = None if self.folders_only and not folder else self.pattern.search(path)
-        return found is not None and not any(found.groups())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rules:
-    """The ignore files from the root down to one folder; deepest first, last line first."""
+    """The ignore files from the root down to one folder; deepest first."""
 
-    files: tuple[tuple[str, tuple[_Rule, ...]], ...] = ()
+    files: tuple[tuple[str, IgnoreFile], ...] = ()
 
     def ignores(self, path: str, *, folder: bool) -> bool:
-        for place, rules in self.files:
-            below = path.removeprefix(place)
-            for rule in rules:
-                if rule.names(below, folder=folder):
-                    return rule.ignore
+        for place, lines in self.files:
+            said = lines.judge(path.removeprefix(place), folder=folder)
+            if said is not None:
+                return said
         return False
 
 
@@ -77,7 +51,7 @@ class _Walk:
         while waiting:
             folder, above = waiting.pop()
             entries = self._entries(folder)
-            rules = self._rules(folder, above)
+            rules = self._rules(folder, entries, above)
             for entry in entries:
                 path = folder + entry.name
                 # Only the one at the root is ours; a folder of that name below may be anything.
@@ -99,19 +73,23 @@ class _Walk:
             self.warnings.append(f"`{shown(folder)}` cannot be listed ({fault.strerror})")
             return []
 
-    def _rules(self, folder: str, above: _Rules) -> _Rules:
-        path = self.root / folder / ".gitignore"
+    def _rules(self, folder: str, entries: Iterable[os.DirEntry[str]], above: _Rules) -> _Rules:
         # Git follows no link here either.
-        if path.is_symlink() or not path.is_file():
+        if not any(
+            entry.name == ".gitignore" and entry.is_file(follow_symlinks=False) for entry in entries
+        ):
             return above
         try:
-            with path.open("rb") as file:
-                text = os.fsdecode(file.read(_LARGEST_RULES)).removeprefix("\ufeff")
+            with (self.root / folder / ".gitignore").open("rb") as file:
+                lines = read(os.fsdecode(file.read(_LARGEST_RULES)))
         except OSError as fault:
             name = shown(folder + ".gitignore")
             self.warnings.append(f"`{name}` cannot be read ({fault.strerror})")
             return above
-        return _Rules(files=((folder, _read(text)), *above.files))
+        if not lines.is_whole:
+            name = shown(folder + ".gitignore")
+            self.warnings.append(f"of `{name}` only {MOST_WILD} lines with wildcards are heard")
+        return _Rules(files=((folder, lines), *above.files))
 
 
 def snapshot(root: Path) -> Snapshot:
@@ -158,44 +136,25 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Fi
 
 def renames(deleted: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
     """Return present path → previous path for deleted and added paths of equal content."""
-    sources: dict[str, list[str]] = {}
+    sources: dict[str, dict[str, None]] = {}
+    named: dict[tuple[str, str], dict[str, None]] = {}
     for path in sorted(deleted):
         # All empty files are equal: none of them is another one's former name.
         if deleted[path] not in ("", EMPTY):
-            sources.setdefault(deleted[path], []).append(path)
+            sources.setdefault(deleted[path], {})[path] = None
+            named.setdefault((deleted[path], PurePosixPath(path).name), {})[path] = None
     pairs: dict[str, str] = {}
-    for same_name in (True, False):
-        for path in sorted(added.keys() - pairs.keys()):
-            for source in sources.get(added[path], ()):
-                if not same_name or PurePosixPath(source).name == PurePosixPath(path).name:
-                    pairs[path] = source
-                    sources[added[path]].remove(source)
-                    break
+    for path in sorted(added):
+        _pair(pairs, path, named.get((added[path], PurePosixPath(path).name)))
+    for source in pairs.values():
+        del sources[deleted[source]][source]
+    for path in sorted(added.keys() - pairs.keys()):
+        _pair(pairs, path, sources.get(added[path]))
     return pairs
 
 
-def _read(text: str) -> tuple[_Rule, ...]:
-    """Read the lines one by one, since git passes over a line that is no pattern."""
-    # Loading the library takes longer than most calls, and few trees are without git.
-    from pathspec import GitIgnoreSpec
-
-    rules: list[_Rule] = []
-    for ended in text.split("\n"):
-        line = ended.removesuffix("\r")
-        # As git reads it: blanks at the end say nothing unless they are quoted.
-        line = line if line.endswith("\\ ") else line.rstrip(" ")
-        try:
-            spec = GitIgnoreSpec.from_lines([line.removesuffix("/")])
-        except ValueError:
-            continue
-        rules += [
-            _Rule(
-                ignore=bool(pattern.include),
-                folders_only=line.endswith("/"),
-                # A name may have a newline in it, which a dot does not stand for otherwise.
-                pattern=re.compile(pattern.regex.pattern, re.DOTALL),
-            )
-            for pattern in cast("Sequence[_Compiled]", spec.patterns)
-            if pattern.include is not None and pattern.regex is not None
-        ]
-    return tuple(reversed(rules))
+def _pair(pairs: dict[str, str], path: str, left: dict[str, None] | None) -> None:
+    """Give a path the first of those names that are left; nothing if there is none."""
+    if left:
+        pairs[path] = next(iter(left))
+        del left[pairs[path]]

@@ -7,8 +7,9 @@ the process ends.
 Beside that it knows who was connected to it: the server of a database serves all that are on this machine. A
 connection is known by the session that it came with, its seat. It is gone since it ended here, or since the kernel
 said that the process ended which is held at its other end, whichever is first. Nothing of this is written
-down: what a server that crashed knew is not missed, for leases end. Of a process that it does not hold the kernel is
-not asked, for one of another container or machine looks the same as one that has ended. Of those that are
+down: of whom it never saw, as after a crash of the server before it, the kernel is asked whether the agent's
+process has ended, if that is known and is of this boot, namespace and user, of the bearer of a credential each that he wrote through; it counts as gone from when that
+is asked first. One of another container or machine looks the same as one that has ended, and is not asked for. Of those that are
 gone the latest `MOST` are remembered; for others the lease decides, as for those that nobody ever saw.
 
 A process is gone if and only if (1) it ran on this machine and its file is not there or can be
@@ -24,13 +25,15 @@ import socket
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from counterpoint.core.model.identity import Connection
+from counterpoint.evidence.processes import has_ended
 from counterpoint.kernel.clock import Clock, Timestamp, elapsed_ms
 from counterpoint.kernel.errors import StoreReadOnly
 from counterpoint.kernel.ids import Mint
@@ -101,7 +104,8 @@ class ProcessHost:
         name = f"{_machine()}-{self._mint.mint('host').removeprefix('host_')}"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._held = os.open(self._file(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._held = os.open(self._file(name), flags, 0o600)
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as fault:
             raise StoreReadOnly(f"{self._folder} cannot be written: {fault.strerror}") from fault
@@ -143,10 +147,13 @@ class ProcessHost:
         """Return whether the connection that came with a session is open, and served by this process."""
         return bool(self._seated(seat))
 
-    def absence(self, seat: str) -> float | None:
+    def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
         """Return for how many seconds a connection has been gone; None: it is there, or nobody can tell."""
         with self._seating:
             self._look(seat)
+            is_unknown = seat not in self._open and seat not in self._ended
+            if is_unknown and behind and all(map(has_ended, behind)):
+                self._note_end(seat)
             ended = self._ended.get(seat)
         return None if ended is None else self._seconds() - ended
 
@@ -161,10 +168,13 @@ class ProcessHost:
         found = self._open[seat] = [one for one in self._open[seat] if not one.is_gone()]
         if not found:
             del self._open[seat]
-            self._ended[seat] = self._seconds()
-            if len(self._ended) > MOST:
-                self._ended.popitem(last=False)
+            self._note_end(seat)
         return found
+
+    def _note_end(self, seat: str) -> None:
+        self._ended[seat] = self._seconds()
+        if len(self._ended) > MOST:
+            self._ended.popitem(last=False)
 
     def free_bytes(self) -> int:
         """Return the room on the disk; -1 where it cannot be asked."""
@@ -192,7 +202,7 @@ def _machine() -> str:
 def _is_free(file: Path) -> bool:
     """Return whether nobody holds a lock; then its file goes."""
     try:
-        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return True
     except OSError:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from counterpoint.evidence.replacing import publish_file
+from counterpoint.kernel.durable import make_folder
 from counterpoint.kernel.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class ProjectKey:
 def open_key(folder: Path) -> ProjectKey:
     """Return the key kept in the folder, made on first use; Unavailable if it is not private."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder)
         # Whoever can write the folder can put a key of his own in the place of this one.
         if folder.stat().st_mode & _WRITE_FOR_OTHERS:
             raise Unavailable(
@@ -73,7 +74,7 @@ def open_key(folder: Path) -> ProjectKey:
             )
         content = _read_private(folder / _PRIVATE)
         if content is None:
-            _publish(folder, _PRIVATE, make_key(), mode=0o600)
+            publish_file(folder / _PRIVATE, make_key(), mode=0o600)
             content = _read_private(folder / _PRIVATE) or b""
         key = load_key(content)
         _match_public(folder, key.public_pem)
@@ -199,30 +200,9 @@ def _match_public(folder: Path, expected: bytes) -> None:
     """Write the public file where there is none; refuse one that belongs to another key."""
     path = folder / _PUBLIC
     if not path.exists():
-        _publish(folder, _PUBLIC, expected, mode=0o644)
+        publish_file(folder / _PUBLIC, expected, mode=0o644)
     if path.read_bytes().strip() != expected.strip():
         raise Unavailable(
             "the public key file belongs to another key",
             hint=f"One of the two files in {folder} was replaced; restore them from a backup.",
         )
-
-
-def _publish(folder: Path, name: str, content: bytes, *, mode: int) -> None:
-    """Put a whole file under its name unless another process was first."""
-    # Another process may make a key at this moment; each writes a draft of its own.
-    draft = folder / f".{name}.{secrets.token_hex(8)}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        with suppress(FileExistsError):
-            os.link(draft, folder / name)
-    finally:
-        draft.unlink()
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)

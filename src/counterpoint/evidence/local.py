@@ -7,15 +7,25 @@ is asked other things first, and its client waits.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from counterpoint.core.model.evidence import Branch, Command, Comparison, Execution, Snapshot
+from counterpoint.core.model.evidence import (
+    Branch,
+    Command,
+    Comparison,
+    Execution,
+    Quotas,
+    Sandbox,
+    Snapshot,
+)
+from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import paths
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git.opened import OpenTrees
+from counterpoint.evidence.mirrored import without_own
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import NotFound
 
@@ -25,20 +35,32 @@ class LocalEvidence:
     """Measures working trees and runs commands here; implements the core's Evidence.
 
     passed: names of variables that commands may see besides the usual ones; never secrets.
+    environ: the caller's variables. serving: those that git gets, and that commands get theirs of; None: the same.
+    quotas: what one command may take; None: what this machine has for it. checking: what the project says of commands, asked for each. database: that of
+    the ledger, which a sandbox hides.
     trees: what is known of working trees; who shares it shares looks at a tree too.
     """
 
     clock: Clock
     passed: Collection[str] = ()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    serving: Mapping[str, str] | None = field(default=None, repr=False)
+    quotas: Quotas | None = None
+    checking: Callable[[], Checking] = lambda: Checking(sandbox="off")
+    database: Path | None = None
     trees: OpenTrees = field(default_factory=OpenTrees, repr=False, compare=False)
+
+    @property
+    def _serving(self) -> Mapping[str, str]:
+        # Whoever calls must not choose which git answers, nor by which configuration.
+        return self.environ if self.serving is None else self.serving
 
     def snapshot(self, root: Path) -> Snapshot:
         """Return the state of the tree at this moment; NotFound without a root."""
         from counterpoint.evidence import hashes
 
         top = paths.real_root(root)
-        tree = self.trees.find(top, self.environ)
+        tree = self.trees.find(top, self._serving)
         if not isinstance(tree, str):
             return tree.snapshot()
         found = hashes.snapshot(top)
@@ -58,11 +80,12 @@ class LocalEvidence:
             return Comparison(start=start, end=start, warnings=(warning,))
         # Two states are comparable only if they were measured in the same way, also where git was
         # set up since.
+        state = self.database.parent if self.database else None
         if start.method == "hash":
-            return hashes.compare(top, start)
-        tree = self.trees.find(top, self.environ)
+            return without_own(hashes.compare(top, start), top, state)
+        tree = self.trees.find(top, self._serving)
         if not isinstance(tree, str):
-            return tree.compare(start)
+            return without_own(tree.compare(start), top, state)
         reason = tree or "the repository is no longer there"
         return Comparison(
             start=start,
@@ -72,10 +95,25 @@ class LocalEvidence:
 
     def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:
         """Run a command below the root; ProgramMissing, PathOutside, InvalidInput."""
-        from counterpoint.evidence import commands
+        from counterpoint.evidence.running import commands
+        from counterpoint.evidence.running.allowance import quotas_here
 
-        environ = for_command(self.environ, self.passed)
-        return commands.run(root, command, environ=environ, clock=self.clock, watch=watch)
+        environ = for_command(self._serving, self.passed)
+        if command.search_path:
+            environ["PATH"] = command.search_path
+        from counterpoint.evidence.running.hidden import hidden_paths
+
+        said = self.checking()
+        hidden = hidden_paths(self.database, paths.real_root(root), self.environ, self._serving)
+        return commands.run(
+            root,
+            command,
+            environ=environ,
+            clock=self.clock,
+            watch=watch,
+            quotas=self.quotas or quotas_here(),
+            sandbox=Sandbox(mode=said.sandbox, network=said.network, hidden=hidden),
+        )
 
     def contain(self, root: Path, path: str) -> str:
         """Return the path relative to the root, links followed; PathOutside if it leaves it."""
@@ -97,14 +135,20 @@ class LocalEvidence:
         """Write a file below the root, whole or not at all; None takes it away. PathOutside."""
         paths.save(root, path, content)
 
+    def keep_out(self, root: Path, path: str) -> None:
+        """Have git pass over a file of the tree; nothing without a repository. Conflict."""
+        from counterpoint.evidence.git import excluding
+
+        excluding.keep_out(root, path, self.environ)
+
     def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
         """Return a branch and its difference; NotFound, InvalidInput."""
         from counterpoint.evidence.git import branches
 
-        return branches.read_branch(root, name, base, environ=self.environ, limit=limit)
+        return branches.read_branch(root, name, base, environ=self._serving, limit=limit)
 
     def head(self, root: Path, name: str) -> str:
         """Return the commit a branch is on; NotFound."""
         from counterpoint.evidence.git import branches
 
-        return branches.read_head(root, name, environ=self.environ)
+        return branches.read_head(root, name, environ=self._serving)

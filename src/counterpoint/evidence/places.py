@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from counterpoint.kernel.places import FOLDER, find_tree_and_home
+from counterpoint.evidence.git.tracked import refuse_tracked
+from counterpoint.kernel.errors import InvalidInput, Unavailable
+from counterpoint.kernel.ownership import Untrusted, check_folder
+from counterpoint.kernel.places import FOLDER, TOO_LONG_HINT, find_tree_and_home, too_long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +29,14 @@ class Places:
 
 
 def find_places(start: Path) -> Places:
-    """Return the places of a folder, as kernel/places.py says."""
+    """Return the places of a folder, as kernel/places.py says; InvalidInput for a path that is no text."""
+    try:
+        str(start).encode()
+    except UnicodeEncodeError as fault:
+        raise InvalidInput(
+            f"the path of this folder is not UTF-8: {os.fsencode(start)!r}",
+            hint="Give the folder another name: a ledger and its entries are named in UTF-8.",
+        ) from fault
     tree, home = find_tree_and_home(str(start))
     return Places(tree=Path(tree), home=Path(home))
 
@@ -30,9 +44,28 @@ def find_places(start: Path) -> Places:
 def open_folder(folder: Path) -> None:
     """Make the data folder, hidden from git, unless it is there."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text(
+    # A link that leads nowhere yet may have come with a repository, and must not be followed.
+    with suppress(FileExistsError), (folder / ".gitignore").open("x") as ignore:
+        ignore.write(
             "# The ledger and its keys stay on this machine.\n"
             "*\n!templates/\n!templates/*\n!phases/\n!phases/*\n"
         )
+
+
+def check_state(database: Path, environ: Mapping[str, str]) -> None:
+    """Pass if a database is this account's alone and came with no repository; Unavailable."""
+    if reason := too_long(str(database)):
+        raise Unavailable(reason, hint=TOO_LONG_HINT, path=str(database))
+    try:
+        check_folder(str(database))
+    except Untrusted as fault:
+        raise Unavailable(fault.message, hint=fault.hint) from fault
+    refuse_tracked(database, environ)
+
+
+def slug(name: str) -> str:
+    """Return the id that a project gets from the name of a folder."""
+    return (
+        re.sub(r"[^a-z0-9._-]+", "-", name.lower().removesuffix(".git")).strip("-._")[:64]
+        or "project"
+    )

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from counterpoint.core.model.identity import Peer, Process
+from counterpoint.core.model.identity import Connection, Peer, Process
 
 MOST: Final = 64
 """How many ancestors are looked at: more than any terminal, editor or launcher has above it."""
@@ -35,8 +35,8 @@ _AFTER_NAME: Final = b") "
 _INTERPRETERS: Final = ("bun", "deno", "node", "perl", "pypy", "python", "ruby")
 
 
-class Met(Collection[str]):
-    """The ids of agents' processes that were seen to connect.
+class ConnectedAgents(Collection[str]):
+    """The ids of agents' processes that were seen to connect; not of those that only did so with a credential.
 
     Those that have ended are forgotten whenever there are twice as many as lived at the last look: such a process is
     above nobody any more who connects from now on, since its number counts only with its start.
@@ -44,17 +44,23 @@ class Met(Collection[str]):
 
     def __init__(self) -> None:
         """Know nobody."""
-        self._known: dict[str, Process] = {}
+        self._known: dict[str, Connection] = {}
+        self._hosts: dict[str, Connection] = {}
         self._most = FEW
 
-    def add(self, name: str, process: Process) -> None:
-        """Know an agent by its id."""
-        self._known[name] = process
-        if len(self._known) > self._most:
-            for one, was in list(self._known.items()):
-                if _start(look(was.pid)) != was.started:
-                    self._known.pop(one, None)
-            self._most = max(FEW, 2 * len(self._known))
+    def add(self, agent: Connection, *, hosts: bool = False) -> None:
+        """Know an agent. hosts: whether it brought a credential: then what it starts may be others."""
+        (self._hosts if hosts else self._known)[agent.id] = agent
+        if len(self._known) + len(self._hosts) > self._most:
+            for kept in (self._known, self._hosts):
+                for name, was in list(kept.items()):
+                    if _start(look(was.pid)) != was.started:
+                        kept.pop(name, None)
+            self._most = max(FEW, 2 * (len(self._known) + len(self._hosts)))
+
+    def agents(self) -> list[Connection]:
+        """List all, those with a credential too."""
+        return [*self._known.values(), *self._hosts.values()]
 
     def __contains__(self, name: object) -> bool:
         return name in self._known
@@ -96,6 +102,16 @@ def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
         namespace=namespace(),
         is_served=any(serves(process.pid) for process in found[1:]),
     )
+
+
+def has_ended(connection: Connection) -> bool:
+    """Return whether the process of a connection is known to have ended: one that the kernel would show here."""
+    is_ours = connection.uid == os.getuid() and (connection.boot, connection.namespace) == (
+        boot(),
+        namespace(),
+    )
+    is_one = bool(connection.pid and connection.boot)
+    return is_ours and is_one and _start(look(connection.pid)) != connection.started
 
 
 def _start(process: Process | None) -> int:
@@ -219,3 +235,13 @@ def _script(folder: Path) -> str:
     if after[:1] == ["-m"]:
         after = after[1:]
     return Path(after[0]).stem if after else ""
+
+
+def variables_of(pid: int) -> dict[str, str]:
+    """Return the variables that a process of this account was started with; none where nothing tells."""
+    try:
+        told = (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return {}
+    pairs = (os.fsdecode(one).partition("=") for one in told.split(b"\0") if one)
+    return {name: text for name, _, text in pairs}

@@ -1,14 +1,21 @@
 """Keeps the secret by which a client that was started again takes up its own work.
 
 1. The secret is 256 random bits, made here; nobody else has it, and a ledger has only its hash.
-2. Where the client says which session of its own it is in, the secret lies in a file of its own, of mode 0600, in
-`sessions` in the user's state folder (kernel/places.py). The name of the file is a hash of that session, of the
-database and of the flags that make connections different, so that a worker and a judge of one run are two.
+2. It lies in a file of its own, of mode 0600, in `sessions` in the user's state folder (kernel/places.py). The name of
+the file is a hash of the run that the connection is of, of the database and of the flags that make connections
+different, so that a worker and a judge of one run are two. A run is known by what says it first: whoever launches the client
+(`--run`), the client's session of its own, the credential that it was given; else by the process that has started this
+one, which starts it again if it dies. A process is known by its number, its start and the boot; only Linux tells these. One that
+many have in common, as what takes up orphans, is nobody's.
 3. The file is locked as long as the connection lives. Who finds it locked is beside somebody who lives, and gets
-a secret of the moment; so does everybody whose client says nothing, or whose file cannot be used.
+a secret of the moment; so does everybody of whose run nothing is known, or whose file cannot be used. What is known by a process alone
+is forgotten when the connection ends in order: whoever comes then is not who died. So one process may have several connections beside
+each other: each has a file of its own, and the one that was killed is taken up while the others live.
+A client that goes on with a session of before may say another one here, for it starts us before it has found that: Claude Code
+does. So its own words count, `--resume ID`, or `--continue`, which is the last session of this folder; that is written down too.
 4. Behind the secret stands `PID PARENT`: who holds the file, and who had started that. One that has another parent now
 has lost its client and is about to end: its end is waited for, a few seconds at most. Only Linux tells that.
-5. What nobody has used for 30 days is removed when a file is made.
+5. What nobody has used for 30 days is removed when a file is made. In the mode READONLY nothing is read or written here.
 
 The relay imports this, so it is the standard library only, and little of that.
 """
@@ -26,7 +33,7 @@ from counterpoint.kernel.places import state_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Final
 
 VARIABLES: Final = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
@@ -38,16 +45,100 @@ OLD: Final = 30 * 86_400.0
 ENDING: Final = 5.0
 """Seconds that one waits for the end of who has lost its client."""
 
+CLAUDE: Final = VARIABLES[0]
+CONTINUE: Final = "--continue"
+RESUME: Final = ("--resume", "-r")
+FORK: Final = "--fork-session"
+CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
+
 _LONGEST: Final = 256
+_PROCESS: Final = "process"
+_BESIDE: Final = 16
+"""How many connections of one process have a file each."""
+_STARTERS: Final = (b"uv", b"uvx")
+"""What only stands between a client and this process, and is another one after each start."""
+_COMMON: Final = (b"systemd", b"init", b"launchd", b"tini", b"dumb-init", b"docker-init")
+_MOST_STARTERS: Final = 4
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def client_session(run: str, environ: Mapping[str, str]) -> str:
-    """Return which session of its own a client is in; empty if it does not say. run: its run, if set."""
+def client_session(run: str, environ: Mapping[str, str], place: Sequence[str] = ()) -> str:
+    """Return which session of its own a client is in; empty if it does not say.
+
+    run: its run, if set. place: what makes its connection this one beside that, if the last session there is to be known.
+    """
     if run:
         return f"run {run}"
-    named = (f"{name} {environ[name]}" for name in VARIABLES if environ.get(name))
-    return next(named, "")
+    named = (f"{name} {environ[name]}" for name in (*VARIABLES, CREDENTIAL) if environ.get(name))
+    said = next(named, "")
+    return _gone_on(said, environ, place) if place and said.startswith(CLAUDE) else said
+
+
+def _gone_on(said: str, environ: Mapping[str, str], place: Sequence[str]) -> str:
+    """Return the session that Claude Code goes on with by its own words, or else the one that it says."""
+    path = f"{state_folder(environ)}/sessions/{_name(('last', os.getcwd(), *place))}"
+    asked = _asked(os.getppid())
+    with suppress(OSError):
+        if asked == CONTINUE:
+            with open(path, encoding="utf-8") as file:
+                said = file.read(_LONGEST) or said
+        elif asked:
+            said = f"{CLAUDE} {asked}"
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        descriptor = os.open(path, _FLAGS | os.O_TRUNC, 0o600)
+        try:
+            os.write(descriptor, said.encode())
+        finally:
+            os.close(descriptor)
+    return said
+
+
+def _asked(client: int) -> str:
+    """Return which session a process of Claude Code was started to go on with: its id, `--continue`, or nothing."""
+    try:
+        with open(f"/proc/{client}/cmdline", "rb") as file:
+            words = file.read().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return ""
+    if FORK in words:
+        return ""
+    for word, after in zip(words, (*words[1:], ""), strict=True):
+        if word in RESUME and after and not after.startswith("-"):
+            return after
+        if word in (CONTINUE, "-c"):
+            return CONTINUE
+    return ""
+
+
+def starter() -> str:
+    """Return which process has started this one, as no other is told; empty if nobody can tell, or many have it."""
+    pid = os.getppid()
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+        for _ in range(_MOST_STARTERS):
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                named, _, rest = file.read().rpartition(b") ")
+            name, fields = named.partition(b"(")[2], rest.split()
+            if name not in _STARTERS:
+                is_common = pid <= 1 or name in _COMMON
+                return "" if is_common else f"{_PROCESS} {pid} {fields[19].decode()} {boot}"
+            pid = int(fields[1])
+    except OSError:
+        pass
+    return ""
+
+
+def forget_secret(secret: str, words: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Remove what is kept of a connection that ends in order, unless it is another's. words: as it was opened with."""
+    for name in _names(words):
+        with suppress(OSError):
+            path = f"{state_folder(environ)}/sessions/{name}"
+            with open(path, "rb") as file:
+                is_own = file.read(_LONGEST).split(b" ")[0] == secret.encode()
+            if is_own:
+                os.unlink(path)
+                return
 
 
 def open_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -58,9 +149,23 @@ def open_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
     fresh = os.urandom(SECRET_BYTES).hex()
     if not words[0]:
         return fresh
-    with suppress(OSError):
-        return _kept(f"{state_folder(environ)}/sessions", _name(words), fresh)
+    for name in _names(words):
+        try:
+            return _kept(f"{state_folder(environ)}/sessions", name, fresh)
+        except BlockingIOError:
+            # Somebody has it who lives.
+            continue
+        except OSError:
+            break
     return fresh
+
+
+def _names(words: Sequence[str]) -> Iterator[str]:
+    """Give the files that a connection may have: beside others only where the process that started them is all one knows."""
+    yield _name(words)
+    if words[0].startswith(_PROCESS):
+        for number in range(2, _BESIDE + 1):
+            yield _name((*words, str(number)))
 
 
 def _name(words: Sequence[str]) -> str:

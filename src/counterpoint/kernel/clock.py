@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import NewType, Protocol
+from typing import Final, NewType, Protocol
 
 Timestamp = NewType("Timestamp", str)
 """ISO-8601 in UTC with milliseconds and `Z`, so that text order is time order."""
+
+
+TOLERANCE_MS: Final = 60_000
+"""How far two clocks, or one and what it said before, may differ before anything comes of it."""
 
 
 class Clock(Protocol):

@@ -10,13 +10,15 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 │                                            └ AlreadySealed · NotSealed · NothingToSeal
 ├── GateClosed                  gate
 ├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
-│                                            └ RateLimited · QuotaExceeded
+│                                            ├ RateLimited · QuotaExceeded
+│                                            └ CommandNotAllowed · NotTrusted
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
 │                                            └ SchemaDiffers · SearchDiffers · ForkRefused
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
                                              ├ StoreNewer · StoreOlder · StoreUnreachable
-                                             ├ ClockBehind · ProgramMissing · CircuitOpen · SignerAway
-                                             └ Unexpected
+                                             ├ StoreReplaced · LedgerGone · ProgramMissing
+                                             ├ CircuitOpen · SignerAway
+                                             └ SandboxMissing · LedgerMoved · Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move, in acts that each face
 says in its own tools (see `acts`); `facts` are JSON values a program can act on; nothing here names a
@@ -196,6 +198,18 @@ class SessionEnded(Forbidden):
     default_hint = f"What has ended stays as it is; {Act.CONTINUE}."
 
 
+class CommandNotAllowed(Forbidden):
+    """The project's configuration does not let this command be run."""
+
+    default_hint = f"{Act.ALLOW_COMMAND}."
+
+
+class NotTrusted(Forbidden):
+    """What the project's configuration says of commands is not what a person trusted."""
+
+    default_hint = f"{Act.TRUST}."
+
+
 class RateLimited(Forbidden):
     """This caller has made as many such calls as it may in a minute."""
 
@@ -244,7 +258,7 @@ class ForkRefused(LedgerBroken):
     """The signer was asked to sign another history than the one it signed before."""
 
     default_hint = (
-        "Run `counterpoint audit verify`. If a person has put this ledger there on purpose (a backup,"
+        f"{Act.AUDIT}. If a person has put this ledger there on purpose (a backup,"
         " a fresh start), `counterpoint audit epoch --reason TEXT` says so for ever."
     )
 
@@ -253,13 +267,13 @@ class Unavailable(CounterpointError):
     """Something that is needed is missing or does not answer."""
 
     kind = "unavailable"
-    default_hint = "Run `counterpoint doctor`."
+    default_hint = f"{Act.EXAMINE}."
 
 
 class SignerAway(Unavailable):
     """The signer of this ledger cannot be asked; what was written waits for its signature."""
 
-    default_hint = "Run `counterpoint doctor`; what waits is signed as soon as the signer answers."
+    default_hint = f"{Act.EXAMINE}; what waits is signed as soon as the signer answers."
 
 
 class StoreBusy(Unavailable):
@@ -282,6 +296,14 @@ class StoreReadOnly(Unavailable):
     default_hint = "Check the owner and the mode of the file and of its folder."
 
 
+class LedgerMoved(Unavailable):
+    """The ledger was moved into another database."""
+
+    default_hint = (
+        "Use the ledger where it is now; if that database is lost, restore a backup of it."
+    )
+
+
 class StoreCorrupt(Unavailable):
     """The file is not a sound Counterpoint database."""
 
@@ -297,7 +319,28 @@ class StoreNewer(Unavailable):
 class StoreOlder(Unavailable):
     """The database was written before the first release of Counterpoint."""
 
-    default_hint = "Keep the file aside, and begin a new one with `counterpoint init`."
+    default_hint = (
+        "The program that made it can read it on. Move its files aside; a person begins another one with"
+        " `counterpoint init --new-ledger --reason TEXT`."
+    )
+
+
+class StoreReplaced(Unavailable):
+    """The files of the ledger are not those that this process opened."""
+
+    default_hint = (
+        f"{Act.EXAMINE}: it says what is there now. Put the files back, or a person runs `counterpoint restore` with the"
+        " copy that the message names, or a backup. This process ends; the next call is answered from what is there then."
+    )
+
+
+class LedgerGone(Unavailable):
+    """There was a ledger here, and there is none any more."""
+
+    default_hint = (
+        "Put its files back, or a person runs `counterpoint restore` with a backup. If it is gone on purpose, a person says so:"
+        " `counterpoint init --new-ledger --reason TEXT`."
+    )
 
 
 class StoreUnreachable(Unavailable):
@@ -314,17 +357,18 @@ class CircuitOpen(Unavailable):
     default_hint = "Wait `retry_after` seconds, then repeat the call; nothing was done."
 
 
-class ClockBehind(Unavailable):
-    """The clock of this machine is behind the last entry of the ledger."""
-
-    retryable = True
-    default_hint = "Set the clock of this machine right and repeat the call."
-
-
 class ProgramMissing(Unavailable):
     """A program that is needed is not installed."""
 
     default_hint = "Install it and make sure it is on the PATH."
+
+
+class SandboxMissing(Unavailable):
+    """The project asks for a sandbox that this system does not give."""
+
+    default_hint = (
+        "Install bubblewrap, or have a person take the word require out of counterpoint.toml."
+    )
 
 
 class Unexpected(Unavailable):

@@ -3,7 +3,7 @@
 What a surface lists follows from the source of the product and from the protocol's packages. A wheel
 brings the lists along, with the versions of these packages that they were made with. Where others are
 installed, and in a checkout, a command of its own works a list out once for each state of the source,
-and it is only read then; a name that no surface has is kept as null. The name of the folder says which
+and it is only read then; that of another package is kept as null, for a name that nobody has nothing. The name of the folder says which
 state: the version, and a checksum over the names, sizes and times of the files that the lists come
 from, and over the names of these packages. Whatever goes wrong here only costs the relay: the command
 line takes the call then and asks its own server.

@@ -5,10 +5,11 @@ One rule for the relay and the server:
 1. The tree is the nearest folder upwards that has a `.git`; without one, the nearest folder upwards that
 has a `.counterpoint`, or else the starting folder itself.
 2. The home, where `.counterpoint` lies, is the tree; for a linked worktree it is the main one, so that
-all worktrees of a repository share one ledger.
+all worktrees of a repository share one ledger. Where the main one is bare, it is the folder above if that has a `.git` which leads to
+the bare repository, else the repository's own folder, also for who stands in that.
 3. The files of the meeting point lie beside the database, or, if that folder cannot be written, in a
-folder of the user's own: `$XDG_RUNTIME_DIR/counterpoint`, else `counterpoint-<uid>` in the folder for
-temporary files.
+folder of the user's own: `$XDG_RUNTIME_DIR/counterpoint` if there is one, else `counterpoint-<uid>` in the folder for
+temporary files, else, where nobody can write into any of these, `run` in the user's state.
 
 The relay imports this, so it is the standard library only, and little of that.
 """
@@ -16,6 +17,7 @@ The relay imports this, so it is the standard library only, and little of that.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from contextlib import suppress
 
@@ -30,6 +32,12 @@ SOCKET: Final = "unix:"
 """What begins the name of a ledger whose server is of another account: the path of its socket follows."""
 
 
+_LINK: Final = 10_000
+"""Characters that a file of git which leads elsewhere may have."""
+_LONGEST: Final = 504
+"""Bytes that the path of a database may have: SQLite takes 512 with `-journal` behind it, counted on Unix."""
+
+
 class ForeignFolder(Exception):
     """The folder that was to be the user's own is somebody else's; `hint` says what to do."""
 
@@ -41,6 +49,8 @@ def find_tree_and_home(folder: str) -> tuple[str, str]:
     here = os.path.realpath(folder)
     if tree := _upwards(here, ".git", os.path.exists):
         return tree, _main_tree(tree)
+    if bare := _upwards(here, "HEAD", _is_bare):
+        return bare, bare
     home = _upwards(here, FOLDER, os.path.isdir) or here
     return home, home
 
@@ -52,6 +62,17 @@ def find_database(folder: str, db: str) -> str:
     if db:
         return os.path.realpath(os.path.expanduser(db))
     return os.path.join(find_tree_and_home(folder)[1], FOLDER, DATABASE)
+
+
+def too_long(database: str) -> str:
+    """Return why the path of a database is too long for SQLite; empty if it is not."""
+    size = len(os.fsencode(os.path.abspath(database)))
+    if size <= _LONGEST:
+        return ""
+    return f"the path of the database has {size} bytes, and SQLite takes at most {_LONGEST}: {database}"
+
+
+TOO_LONG_HINT: Final = "Keep the ledger at a shorter path: `--db PATH`, for each command and agent."
 
 
 def find_prefix(database: str) -> str:
@@ -67,12 +88,18 @@ def find_prefix(database: str) -> str:
 def own_folder() -> str:
     """Return the path of the user's own folder, for what cannot lie beside a database."""
     given = os.environ.get("XDG_RUNTIME_DIR")
-    if given:
+    # It is named also where no login has made it, as in a container.
+    if given and os.path.isdir(given):
         return f"{given}/counterpoint"
     # Hardly any call needs it, and every start of a relay would pay for it.
     from tempfile import gettempdir
 
-    return f"{gettempdir()}/counterpoint-{os.getuid()}"
+    with suppress(FileNotFoundError):
+        there = gettempdir()
+        # Its last choice is the folder one stands in, which is another one for each process.
+        if there != os.getcwd() or there in {"/tmp", "/var/tmp", os.environ.get("TMPDIR")}:  # noqa: S108 -- it is compared with
+            return f"{there}/counterpoint-{os.getuid()}"
+    return f"{state_folder(os.environ)}/run"
 
 
 def state_folder(environ: Mapping[str, str]) -> str:
@@ -86,12 +113,19 @@ def state_folder(environ: Mapping[str, str]) -> str:
 
 
 def open_private(folder: str) -> str:
-    """Return the path of a folder, made unless it is there; ForeignFolder if it is another user's."""
-    with suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
+    """Return the path of a folder, made unless it is there; ForeignFolder if it is another user's or cannot be made."""
+    try:
+        os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+    except OSError as fault:
+        raise ForeignFolder(f"{folder} cannot be made ({fault.strerror})") from fault
     # Anybody may have laid a folder or a link there before us, since many write to /tmp.
-    if os.path.islink(folder) or os.stat(folder).st_uid != os.getuid():
-        raise ForeignFolder(f"{folder} belongs to somebody else")
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise ForeignFolder(f"{folder} is a link, or belongs to somebody else")
+    if found.st_mode & 0o022:
+        raise ForeignFolder(f"others can write {folder}")
     return folder
 
 
@@ -116,13 +150,35 @@ def _main_tree(tree: str) -> str:
     mark = os.path.join(tree, ".git")
     if os.path.isdir(mark):
         return tree
-    with open(mark, encoding="utf-8", errors="replace") as file:
-        link = file.read().strip().removeprefix("gitdir:").strip()
-    git = os.path.realpath(os.path.join(tree, link))
+    git = _git_folder(tree)
     try:
-        with open(os.path.join(git, "commondir"), encoding="utf-8", errors="replace") as file:
-            common = os.path.realpath(os.path.join(git, file.read().strip()))
+        common = os.path.realpath(os.path.join(git, _said_in(os.path.join(git, "commondir"))))
     except OSError:
         # A submodule has such a link too, and is a tree of its own.
         return tree
-    return os.path.dirname(common) if os.path.basename(common) == ".git" else tree
+    above = os.path.dirname(common)
+    if os.path.basename(common) == ".git" or _git_folder(above) == common:
+        return above
+    return common
+
+
+def _git_folder(tree: str) -> str:
+    """Return where the `.git` of a folder leads, if it is a file."""
+    try:
+        link = _said_in(os.path.join(tree, ".git")).removeprefix("gitdir:").strip()
+    except OSError:
+        return ""
+    return os.path.realpath(os.path.join(tree, link))
+
+
+def _said_in(file: str) -> str:
+    """Return what a file of git says; neither waits for a pipe nor reads a device to its end. OSError."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, encoding="utf-8", errors="replace") as read:
+        return read.read(_LINK).strip()
+
+
+def _is_bare(head: str) -> bool:
+    """Return whether a file `HEAD` is that of a repository, which then has no tree here."""
+    folder = os.path.dirname(head)
+    return all(os.path.exists(f"{folder}/{name}") for name in ("HEAD", "objects", "refs"))

@@ -4,13 +4,14 @@ Arguments are valid if and only if (1) they can be written as JSON: finite numbe
 valid Unicode, at most 64 levels deep, (2) each name is one of the tool's, or an alias of one that is
 not given too, (3) nothing required is missing, (4) each value has the type its parameter declares,
 without conversion ("1" is no number, true is no number), and lies within the declared bounds.
-Nothing is clamped and nothing unknown is ignored.
+Nothing is clamped and nothing unknown is ignored. What is too long to be looked at is refused before all that
+(`limits/widths.py`), and of many faults only the first are put into words: each costs time, and nobody reads a thousand.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,8 +20,10 @@ from pydantic_core import ValidationError
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, UnknownArgument
-from counterpoint.protocol.faults import Fault, Path, fault, present, unknown
+from counterpoint.protocol.faults import Fault, Path, fault, present
+from counterpoint.protocol.limits.widths import oversized
 from counterpoint.protocol.parameters import KEY, Parameters
+from counterpoint.protocol.tools import Elsewhere, nowhere
 
 DEPTH = 64
 """How deep an argument may be nested."""
@@ -29,6 +32,10 @@ DEPTH = 64
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
 _NAMED = 5
 _LISTED = 50
+_SMALL = 1_000
+"""Bytes of JSON in which no list has more entries, and no object more names, than are looked at."""
+_MOST_ERRORS = 5_000
+"""Beyond so many faults none is looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,25 +47,46 @@ class Checked:
     key: str | None
 
 
-def check(parameters: Parameters, arguments: Mapping[str, Json]) -> Checked:
-    """Return the valid arguments of a call; InvalidInput or UnknownArgument with all faults."""
+def check(
+    parameters: Parameters, arguments: Mapping[str, Json], elsewhere: Elsewhere = nowhere
+) -> Checked:
+    """Return the valid arguments of a call; InvalidInput or UnknownArgument with all faults.
+
+    elsewhere: says of an argument that is not taken what beside takes it.
+    """
     if not arguments and not parameters.required:
         # The first call of an agent is often one: it need not wait until a validator is built.
         return Checked(values={}, given={}, key=None)
-    unwritable = _unwritable(arguments)
-    if unwritable:
-        raise refusal(unwritable)
     given, faults = _renamed(parameters, arguments)
+    faults += _misplaced(parameters, given, elsewhere)
+    text = _written(given)
+    # A schema is built for what can have too many entries or names, and not for a first small call.
+    if len(text or " " * _SMALL) >= _SMALL:
+        oversize = list(oversized(parameters.whole, given, parameters.trees))
+        if oversize:
+            raise refusal(oversize)
+    if text is None or not _is_writable(arguments):
+        raise refusal(_unwritable(arguments))
     try:
         # As JSON: there strict means what JSON can say, and a list may become a tuple.
-        values = parameters.validator.validate_json(orjson.dumps(given), strict=True)
+        values = parameters.validator.validate_json(text, strict=True)
     except ValidationError as error:
+        count = error.error_count()
+        if count > _MOST_ERRORS:
+            raise refusal(
+                [
+                    fault(
+                        (),
+                        f"the arguments are wrong in {count} places, too many to name; try a part of them",
+                    )
+                ]
+            ) from None
         errors = cast(
             "list[Mapping[str, Any]]",
             error.errors(include_url=False, include_input=False),
         )
-        faults += present(errors, given, parameters.whole)
-        raise refusal([_shown_only(parameters, one) for one in faults]) from None
+        found, rest = present(errors, given, parameters.whole, parameters.schema, most=_LISTED)
+        raise refusal(faults + found, rest) from None
     if faults:
         raise refusal(faults)
     given.pop(KEY, None)
@@ -66,13 +94,13 @@ def check(parameters: Parameters, arguments: Mapping[str, Json]) -> Checked:
     return Checked(values=values, given=given, key=key)
 
 
-def refusal(faults: list[Fault]) -> InvalidInput:
-    """Return the error that carries these faults."""
+def refusal(faults: list[Fault], unsaid: int = 0) -> InvalidInput:
+    """Return the error that carries these faults; unsaid: how many more there are."""
     only_unknown = all(one.get("kind") == "unknown" for one in faults)
     named = [
         f"{one['path']}: {one['problem']}" if one["path"] else str(one["problem"]) for one in faults
     ]
-    rest = len(named) - _NAMED
+    rest = len(named) + unsaid - _NAMED
     message = "; ".join(named[:_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
     listed = [{key: part for key, part in one.items() if key != "kind"} for one in faults]
     error = UnknownArgument if only_unknown else InvalidInput
@@ -100,12 +128,52 @@ def _renamed(
     return given, faults
 
 
-def _shown_only(parameters: Parameters, one: Fault) -> Fault:
-    """Offer, for an unknown name, only the names that the tool shows."""
-    path = cast("str", one["path"])
-    if one.get("kind") != "unknown" or "." in path or "[" in path:
-        return one
-    return unknown((path.strip("'"),), parameters.names)
+def _misplaced(parameters: Parameters, given: dict[str, Json], elsewhere: Elsewhere) -> list[Fault]:
+    """Take out what something beside takes; each such argument is a fault."""
+    faults: list[Fault] = []
+    for name in given.keys() - parameters.accepted if elsewhere is not nowhere else ():
+        words = elsewhere(name)
+        if words:
+            del given[name]
+            taken: list[Json] = list(parameters.names)
+            faults.append(fault((name,), words, kind="unknown", valid=taken))
+    return sorted(faults, key=lambda one: str(one["path"]))
+
+
+def _written(given: dict[str, Json]) -> bytes | None:
+    """Return the JSON of arguments; None if they have none."""
+    try:
+        return orjson.dumps(given)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_writable(arguments: Mapping[str, Json]) -> bool:
+    """Whether JSON text can carry the arguments; told without a place, because places of many values are costly."""
+    level: list[Json] = [arguments]
+    for _ in range(DEPTH + 1):
+        below: list[Json] = []
+        for value in level:
+            if isinstance(value, Mapping):
+                inside = cast("Mapping[Any, Json]", value)
+                if not _are_writable(inside):
+                    return False
+                below.extend(inside.values())
+            elif isinstance(value, list):
+                below.extend(cast("list[Json]", value))
+            elif _problem(value):
+                return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def _are_writable(names: Iterable[Any]) -> bool:
+    try:
+        return not _problem("".join(names))
+    except TypeError:
+        return False  # one that is no text
 
 
 def _unwritable(arguments: Mapping[str, Json]) -> list[Fault]:

@@ -9,18 +9,21 @@ is repeated only where it is short.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 import orjson
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.protocol.schema import Schema, names_at, part_at
+from counterpoint.protocol.schema import Schema, described_at, part_at
 
 Path = tuple[str | int, ...]
 Fault = dict[str, Json]
 Wording = Callable[[Json, Mapping[str, Any]], str]
 
+MISSING = "is required"
+"""What is wrong with an argument that is not given: a face may have a code of its own for it."""
 _SHORT = 40
 _NAME = 60
 
@@ -85,47 +88,96 @@ def sort_of(value: Json) -> str:
     return "an object"
 
 
-def unknown(path: Path, valid: Sequence[str]) -> Fault:
-    """Return the fault of a name that does not exist, with the nearest that does."""
-    # Cut, because comparing takes time in proportion to the square of the length.
-    near = difflib.get_close_matches(str(path[-1])[:_NAME], valid, n=1)
-    offer = f"; did you mean {near[0]}?" if near else ""
-    known = f" Valid: {', '.join(valid)}." if valid else " None is taken here."
+def unknown(path: Path, valid: Mapping[str, str]) -> Fault:
+    """Return the fault of a name that does not exist, with the one that is meant; valid: what each that does is for."""
+    near = meant(str(path[-1])[:_NAME], valid)
+    offer = f"; did you mean {near}?" if near else ""
+    # Of what stands deeper the names may be told in words alone.
+    none = "" if path[1:] else " None is taken here."
+    known = f" Valid: {', '.join(valid)}." if valid else none
     problem = f"there is no such argument{offer or '.'}{known}"
     facts: Fault = {"valid": list(valid)}
     if near:
-        facts["nearest"] = near[0]
+        facts["nearest"] = near
     return fault(path, problem, kind="unknown", **facts)
 
 
-def present(errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema) -> list[Fault]:
-    """Return the faults that pydantic's errors stand for, one for each place."""
+def meant(name: str, valid: Mapping[str, str]) -> str:
+    """Return which of some names somebody means who gave another one; empty if that cannot be told. valid: what each is for.
+
+    A name of what a tool is about means the argument that is one too, and else none, whatever is near in letters. Of other names the
+    first that holds: it is written nearly so; it has the same words but for those that say that it is an id; its description alone has
+    the words; it is the nearest in letters.
+    """
+    words = _words(name)
+    same = [one for one in valid if words - _ID and _words(one) - _ID == words - _ID]
+    if words <= _THING:
+        things = [one for one in valid if _words(one) <= _THING]
+        return next(iter((*same, *things)), "")
+    # Cut by whoever calls, because comparing takes time in proportion to the square of the length.
+    written = difflib.get_close_matches(name, valid, n=1, cutoff=_NEARLY)
+    told = [one for one, text in valid.items() if words - _ID and words - _ID <= _words(text)]
+    by_letters = difflib.get_close_matches(name, valid, n=1)
+    found = (written, same, told if len(told) == 1 else [], by_letters)
+    return next((some[0] for some in found if some), "")
+
+
+_NEARLY = 0.8
+_ID = frozenset({"id", "ids", "identifier"})
+"""Words that say of a name only that it names something."""
+_THING = _ID | {"item", "task", "issue", "ticket"}
+"""Words by which callers of whatever dialect name the one thing that a tool is about."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a name, however it joins them, or of a description."""
+    return frozenset(word.lower() for word in _WORD.findall(text))
+
+
+def present(
+    errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema, shown: Schema, *, most: int
+) -> tuple[list[Fault], int]:
+    """Return the faults that pydantic's errors stand for, one for each place, and how many more there are than the most.
+
+    shown: the schema whose names are offered for an unknown one at the top.
+    """
     # Pydantic tells one error for each branch of a union; a caller made one mistake.
     places: dict[Path, list[Mapping[str, Any]]] = {}
     for error in errors:
         places.setdefault(_place(error, given), []).append(error)
-    return [
-        _one(path, found, given, schema)
-        for path, found in places.items()
-        if not _is_other_branch(path, found, places)
-    ]
+    above = _above(places)
+    told = [path for path, found in places.items() if path not in above or not _is_sort(found)]
+    faults = [_one(path, places[path], given, schema, shown) for path in told[:most]]
+    return faults, len(told) - len(faults)
 
 
-def _is_other_branch(
-    path: Path, errors: list[Mapping[str, Any]], places: Mapping[Path, object]
-) -> bool:
-    """Whether a union's other branch went deeper, so that its fault is the one to tell."""
-    only_sort = all(error["type"] in _KINDS for error in errors)
-    return only_sort and any(
-        len(other) > len(path) and other[: len(path)] == path for other in places
-    )
+def _above(places: Iterable[Path]) -> set[Path]:
+    """Return every place that another one is inside of."""
+    above: set[Path] = set()
+    for place in places:
+        for length in range(len(place) - 1, -1, -1):
+            # Those above one that is known are known too: each is met once.
+            if place[:length] in above:
+                break
+            above.add(place[:length])
+    return above
 
 
-def _one(path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema) -> Fault:
+def _is_sort(errors: list[Mapping[str, Any]]) -> bool:
+    """Whether a union's other branch, where it went deeper, has the fault to tell."""
+    return all(error["type"] in _KINDS for error in errors)
+
+
+def _one(
+    path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema, shown: Schema
+) -> Fault:
     """Return the fault of one place; a union that failed speaks for all its branches."""
     wanted = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
     others = [one for one in errors if one["type"] not in _KINDS]
     if others:
+        if others[0]["type"] == "extra_forbidden":
+            return unknown(path, described_at(schema if path[1:] else shown, path[:-1]))
         # A branch that took the type and refused the value knows best what is wrong.
         return _refused(path, others[0], _value_at(given, path), schema)
     value = _value_at(given, path)
@@ -135,9 +187,7 @@ def _one(path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schem
 def _refused(path: Path, error: Mapping[str, Any], value: Json, schema: Schema) -> Fault:
     kind, context = cast("str", error["type"]), cast("dict[str, Any]", error.get("ctx", {}))
     if kind == "missing":
-        return fault(path, "is required", kind="missing")
-    if kind == "extra_forbidden":
-        return unknown(path, names_at(schema, path[:-1]))
+        return fault(path, MISSING, kind="missing")
     if kind in {"literal_error", "enum"}:
         return _not_among(path, value, schema, context)
     if kind in _BOUNDS:

@@ -57,12 +57,17 @@ class Parameters:
         aliases: Mapping[str, str] | None = None,
         hidden: Collection[str] = (),
         takes_key: bool = False,
+        trees: Collection[str] = (),
     ) -> None:
-        """Read the signature; TypeError if the function cannot be a tool."""
+        """Read the signature; TypeError if the function cannot be a tool.
+
+        trees: arguments of any size, which the function checks itself.
+        """
         self.function = function
         self.aliases: dict[str, str] = dict(aliases or {})
         self.hidden = frozenset(hidden)
         self.takes_key = takes_key
+        self.trees = frozenset(trees)
         self._signature = dict(list(inspect.signature(function).parameters.items())[1:])
         self._check_declaration()
 
@@ -75,6 +80,16 @@ class Parameters:
     def names(self) -> tuple[str, ...]:
         """The arguments that the schema shows, in the order of the signature."""
         return tuple(name for name in self._fields if self._is_shown(name))
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The names of the signature and other spellings of them, without looking at any annotation."""
+        return frozenset((*self._signature, *self.aliases))
+
+    @cached_property
+    def accepted(self) -> frozenset[str]:
+        """Every name that a call may give: what is shown, what is not, and other spellings."""
+        return frozenset((*self._fields, *self.aliases))
 
     @cached_property
     def required(self) -> tuple[str, ...]:

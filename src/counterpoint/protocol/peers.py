@@ -57,6 +57,22 @@ def held_peer(to: socket.socket, users: Collection[int]) -> Generator[PeerProces
             os.close(descriptor)
 
 
+@contextlib.contextmanager
+def held_process(pid: int) -> Generator[PeerProcess | None]:
+    """Hold the process of a number during the block; None for this one, and where none can be held."""
+    try:
+        descriptor = os.pidfd_open(pid) if pid not in {0, os.getpid()} else _NONE
+    except (AttributeError, OSError):
+        descriptor = _NONE
+    if descriptor == _NONE:
+        yield None
+        return
+    try:
+        yield PeerProcess(pid=pid, user=os.getuid(), descriptor=descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _descriptor(to: socket.socket, pid: int) -> int:
     if not pid or not sys.platform.startswith("linux"):
         return _NONE

@@ -4,14 +4,16 @@ Files, all with the prefix `<database>-server` beside the database, or, if that 
 written, `<hash>-server` in a folder of the user's own (`$XDG_RUNTIME_DIR/counterpoint`, else
 `counterpoint-<uid>` in the folder for temporary files):
 
-    .lock      held exclusively by the server as long as it lives: there are never two
+    .lock      held exclusively by the server as long as it lives: there are never two; with it, in a folder that is only for
+               one database, the folder, since a file may be removed under whoever holds it
     .starting  held while a server is started: many who look for one start one
     .json      {"protocol": 1, "version", "pid", "socket", "started_at"}, mode 0600
     .sock      the socket, mode 0600; in a folder of the user's own where the path would be too long
     .log       what a server that a relay started says on standard error
 
 A server is there if and only if the socket of the `.json` takes a connection and answers its first
-line. Whoever holds `.lock` may remove what a dead server left. The relay has these rules too;
+line. Whoever holds `.lock` may remove what a dead server left; of sockets in folders of the user's own
+each server removes those of others too that nobody listens at any more. The relay has these rules too;
 where the files lie is said once, in kernel/places.py.
 """
 
@@ -20,9 +22,11 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import stat
 import threading
+import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -33,7 +37,10 @@ from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import StoreBusy, Unavailable
+from counterpoint.kernel.ownership import Untrusted, check_peer
 from counterpoint.kernel.places import (
+    DATABASE,
+    FOLDER,
     ForeignFolder,
     find_prefix,
     open_private,
@@ -45,9 +52,13 @@ PROTOCOL: Final = 1
 """The number of the conversation between relay and server; another one is refused."""
 LONGEST_PATH: Final = 100
 """Bytes that a socket's path may have: systems allow 104 or 108 with the final zero."""
+_LONGEST_NOTE: Final = 65536
+"""Bytes that what a server makes known may have: a file that has more is none of a server's."""
 _SHORT: Final = Path(os.sep, "tmp", f"counterpoint-{os.getuid()}")
 PATIENCE: Final = 10.0
 """Seconds that one waits for another server to leave, and for an answer to a question."""
+_OLD: Final = 60.0
+"""Seconds after which a socket that nobody listens at was left: between its making and that lie microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,20 +91,65 @@ class Rendezvous:
     def turn(self, ending: str) -> Generator[None]:
         """Hold `.lock` or `.starting` during the block; StoreBusy if another process keeps it."""
         self.prefix.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self.file(ending), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if not _taken(descriptor):
-                raise StoreBusy(
-                    f"another server has {self.database}",
-                    hint="End it with `counterpoint down`, or use that one.",
-                )
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        with self._opened(self.file(ending), flags) as descriptor:
+            self._take(descriptor)
             yield
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """Hold the folder during the block, if it is for this database only; StoreBusy if another process keeps it."""
+        folder = self.database.parent
+        if (folder.name, self.database.name) != (FOLDER, DATABASE) or not folder.is_dir():
+            yield
+            return
+        with self._opened(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as descriptor:
+            # A file system over the network may lock no folders: there the file alone keeps others away.
+            with suppress(OSError):
+                self._take(descriptor)
+            yield
+
+    def is_held(self) -> bool:
+        """Return whether a process is the server, whether or not it can be found."""
+        try:
+            descriptor = os.open(self.file("lock"), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _take(self, descriptor: int) -> None:
+        if not _taken(descriptor):
+            raise StoreBusy(
+                f"another server has {self.database}",
+                hint="End it with `counterpoint down`, or use that one.",
+            )
+
+    @staticmethod
+    @contextmanager
+    def _opened(path: Path, flags: int) -> Generator[int]:
+        """Open a file during the block; Unavailable."""
+        try:
+            descriptor = os.open(path, flags, 0o600)
+        except OSError as fault:
+            raise Unavailable(
+                f"{path} cannot be opened: {fault.strerror}",
+                hint="See that this account may write there, and that it is no link.",
+            ) from fault
+        try:
+            yield descriptor
         finally:
             os.close(descriptor)
 
     def listen(self, clock: Clock | None = None) -> socket.socket:
         """Return a socket that listens, made known; only for who holds the meeting point."""
         self.clear()
+        _remove_left()
         path = self.socket
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         # The socket gets its rights from the umask when it is bound; a chmod would come a moment
@@ -101,6 +157,12 @@ class Rendezvous:
         before = os.umask(0o177)
         try:
             listener.bind(str(path))
+        except OSError as fault:
+            listener.close()
+            raise Unavailable(
+                f"the socket {path} cannot be made: {fault.strerror or fault}",
+                hint="Give `--socket` a short path in a folder that this account can write.",
+            ) from fault
         finally:
             os.umask(before)
         # Before it is made known below: whoever finds it can connect.
@@ -122,7 +184,7 @@ class Rendezvous:
             path.unlink(missing_ok=True)
 
     def ask(self, question: str) -> dict[str, Json] | None:
-        """Return what the server says to `status` or `stop`; None if there is no server.
+        """Return what the server says to `status`, `agents` or `stop`; None if there is no server.
 
         Raises Unavailable if the one that is there does not answer.
         """
@@ -133,7 +195,8 @@ class Rendezvous:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
                 to.settimeout(PATIENCE)
-                to.connect(known["socket"])
+                to.connect(str(self._known_socket(known["socket"])))
+                check_peer(to, os.getuid())
                 to.sendall(line)
                 with to.makefile("rb") as answers:
                     answer = answers.readline()
@@ -141,14 +204,22 @@ class Rendezvous:
                         answers.read()
         except (FileNotFoundError, ConnectionError):
             return None
+        except Untrusted as fault:
+            raise Unavailable(fault.message, hint=fault.hint) from fault
         except OSError as fault:
             raise Unavailable(f"the server {known['pid']} does not answer: {fault}") from fault
         return cast("dict[str, Json]", orjson.loads(answer)) if answer else None
 
+    def _known_socket(self, said: str) -> Path:
+        """Return where a socket is: one beside the database may have another path here than for its server."""
+        beside = self.file("sock")
+        return beside if Path(said).name == beside.name else Path(said)
+
     def known(self) -> Mapping[str, Any] | None:
         """Return what a server made known; None if none did, or in a way that nobody can read."""
         try:
-            known = orjson.loads(self.file("json").read_bytes())
+            with self.file("json").open("rb") as file:
+                known = orjson.loads(file.read(_LONGEST_NOTE))
         except (OSError, orjson.JSONDecodeError):
             return None
         if not isinstance(known, dict) or not {"socket", "pid"} <= known.keys():
@@ -168,6 +239,33 @@ def _refusing_foreign() -> Generator[None]:
         yield
     except ForeignFolder as fault:
         raise Unavailable(str(fault), hint=fault.hint) from fault
+
+
+def _remove_left() -> None:
+    """Remove the sockets of servers that are gone from the folders of the user's own."""
+    for folder in {own_folder(), str(_SHORT)}:
+        # None is there, or it is somebody else's: then nothing of ours was left in it.
+        with suppress(OSError):
+            there = os.lstat(folder)
+            if there.st_uid == os.getuid() and stat.S_ISDIR(there.st_mode):
+                for path in filter(_is_left, list(Path(folder).glob("*.sock"))):
+                    path.unlink(missing_ok=True)
+
+
+def _is_left(path: Path) -> bool:
+    """Return whether nobody listens at a socket any more; one that is busy only does not let in at once."""
+    there = path.lstat()
+    if not stat.S_ISSOCK(there.st_mode) or time.time() - there.st_mtime < _OLD:
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
+        to.setblocking(False)
+        try:
+            to.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+        except OSError:
+            return False
+    return False
 
 
 def _is_short(path: Path) -> bool:
@@ -192,7 +290,10 @@ def _taken(descriptor: int) -> bool:
 def _write(path: Path, content: bytes) -> None:
     """Write a file that others read whole or not at all."""
     draft = path.with_name(f"{path.name}.draft")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    # Whoever holds the meeting point writes alone: what lies there is left by one that was killed.
+    draft.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(draft, flags, 0o600)
     try:
         os.write(descriptor, content)
     finally:

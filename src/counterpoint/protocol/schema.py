@@ -9,7 +9,7 @@ Keys keep their order; properties keep the order of the signature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import cast
 
@@ -40,19 +40,103 @@ def lean(schema: Schema, *, defaults: Mapping[str, Json] | None = None) -> Schem
 
 def part_at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
     """Return the part of a lean schema that describes a place in a value; empty if none does."""
-    found: Schema | None = schema
+    found = schema
     for step in path:
-        found = _step(found, step)
-        if found is None:
+        below = part_below(found, step)
+        if below is None:
             return {}
-    return found or {}
+        found = below
+    return found
 
 
-def names_at(schema: Schema, path: tuple[str | int, ...]) -> tuple[str, ...]:
-    """Return the property names known at a place in a value."""
+def described_at(schema: Schema, path: tuple[str | int, ...]) -> dict[str, str]:
+    """Return the properties known at a place in a value, each with its description."""
     part = part_at(schema, path)
-    branches = [part, *_branches(part)]
-    return tuple(name for branch in branches for name in branch.get("properties", {}))
+    return {
+        name: str(shape.get("description", ""))
+        for branch in branches(part)
+        for name, shape in cast("dict[str, Schema]", branch.get("properties", {})).items()
+    }
+
+
+_SAID = frozenset({"description", "default"})
+"""What a schema says beside the values that it admits."""
+
+
+def widest(parts: Sequence[Schema]) -> Schema:
+    """Return one schema that admits what any of several does, with the first description.
+
+    A default stands only where all have it. A union is shown only where no one of them contains the others.
+    """
+    found: list[Schema] = []
+    for part in parts:
+        _widen(found, _shape(part))
+    first = parts[0]
+    said = {key: first[key] for key in ("description",) if key in first}
+    if "default" in first and all(one.get("default") == first["default"] for one in parts):
+        said["default"] = first["default"]
+    return {**found[0], **said} if len(found) == 1 else {"anyOf": list(found), **said}
+
+
+def _shape(part: Schema) -> Schema:
+    return {key: value for key, value in part.items() if key not in _SAID}
+
+
+def _widen(found: list[Schema], part: Schema) -> None:
+    """Add a shape to those of a union: to the one that it can be joined with, if there is one."""
+    for place, one in enumerate(found):
+        joined = _joined(one, part)
+        if joined is not None:
+            found[place] = joined
+            return
+    found.append(part)
+
+
+def _joined(one: Schema, other: Schema) -> Schema | None:
+    """Return the shape that admits what either does; None if only a union would."""
+    if one == other:
+        return one
+    for narrow, wide in ((one, other), (other, one)):
+        if not wide or (narrow.get("type") == "integer" and wide == {"type": "number"}):
+            return wide
+    if one.get("type") != other.get("type") or "type" not in one or "properties" in {*one, *other}:
+        return None
+    return {key: value for key in one if (value := _loosest(key, one, other)) is not None}
+
+
+def _loosest(key: str, one: Schema, other: Schema) -> Json:
+    """Return what holds of the values of both shapes, which are of one type; None for nothing."""
+    if key not in other or one[key] == other[key]:
+        return one[key] if key in other else None
+    if key == "enum":
+        return list(dict.fromkeys((*one[key], *other[key])))
+    if key == "items":
+        return widest((one[key], other[key]))
+    loosest = min if key in _LOW else max if key in _HIGH else None
+    return loosest(one[key], other[key]) if loosest else None
+
+
+_LOW = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems"})
+_HIGH = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems"})
+
+
+def part_below(part: Schema, step: str | int) -> Schema | None:
+    """Return the part that describes what is one step inside of another; None if none does."""
+    for branch in branches(part):
+        if isinstance(step, int):
+            found = branch.get("items")
+        else:
+            properties = cast("dict[str, Schema]", branch.get("properties", {}))
+            found = properties.get(step, branch.get("additionalProperties"))
+        if isinstance(found, dict):
+            return cast("Schema", found)
+    return None
+
+
+def branches(part: Schema) -> list[Schema]:
+    """Return a part and, where it is a union, what it is a union of."""
+    others = (cast("list[Schema]", part.get(key, [])) for key in ("anyOf", "oneOf"))
+    return [part, *(branch for some in others for branch in some)]
 
 
 def _slim(part: Schema, shapes: dict[str, Schema], inside: tuple[str, ...]) -> Schema:
@@ -104,26 +188,6 @@ def _property(
     if len(others) > 1:
         return _slim({"anyOf": others, **outer}, shapes, inside)
     return _slim({**others[0], **outer}, shapes, inside)
-
-
-def _step(part: Schema | None, step: str | int) -> Schema | None:
-    if part is None:
-        return None
-    for branch in (part, *_branches(part)):
-        if isinstance(step, int):
-            found = branch.get("items")
-        else:
-            properties = cast("dict[str, Schema]", branch.get("properties", {}))
-            found = properties.get(step, branch.get("additionalProperties"))
-        if isinstance(found, dict):
-            return cast("Schema", found)
-    return None
-
-
-def _branches(part: Schema) -> list[Schema]:
-    return [
-        branch for key in ("anyOf", "oneOf") for branch in cast("list[Schema]", part.get(key, []))
-    ]
 
 
 def _tells(value: Json) -> bool:

@@ -7,10 +7,10 @@ a tool never builds one. Tools, resources and prompts run in worker threads.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import mcp_types as wire
 from mcp.server.caching import CacheHint
@@ -32,6 +32,10 @@ Context = ServerRequestContext[Any, Any]
 
 LISTS_LAST_MS = 300_000
 """How long a client may keep a list: it changes only with a new server."""
+
+CONVERSATIONS: Final = ("threadId", "vscode.conversationId")
+"""Where in `_meta` clients say which of their own conversations a message belongs to: Codex, and VS Code."""
+_LONGEST_NAME: Final = 300
 
 # Reports of one call that may wait to be sent; a tool that reports in a loop would fill the memory.
 _UNSENT = 100
@@ -174,10 +178,14 @@ class _Answers(Generic[C]):
         call = self._caller(context)
         if self._direct is not None:
             self._direct.learn(context.request_id, context.params, call)
-        reports = _Reports(context) if tool.parameters.progress else None
+        arguments = params.arguments or {}
+        part = tool.meant(arguments)
+        # Only what takes long tells how it is getting on.
+        long = part is not None and part.parameters.progress is not None
+        reports = _Reports(context) if long else None
         try:
             outcome = await self._workers.run(
-                lambda: self._surface.answer(tool, call, params.arguments or {}, reports or silent)
+                lambda: self._surface.answer(tool, call, arguments, reports or silent), long=long
             )
         except asyncio.CancelledError:
             if reports:
@@ -228,8 +236,16 @@ class _Answers(Generic[C]):
             client_version=known.client_info.version if known else "",
             protocol=context.protocol_version,
             request=context.request,
+            conversation=conversation_of(context.meta),
         )
         return lambda: self._call_for(caller)
+
+
+def conversation_of(meta: Mapping[str, Any] | None) -> str:
+    """Return which of its own conversations a client says that a message belongs to; empty if it says none."""
+    said = (f"{name} {(meta or {}).get(name) or ''}" for name in CONVERSATIONS)
+    found = next((one for one in said if not one.endswith(" ")), "")
+    return found if len(found) <= _LONGEST_NAME else ""
 
 
 class _Reports:

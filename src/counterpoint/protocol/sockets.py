@@ -1,8 +1,8 @@
 """The server's end of the socket that relays connect to.
 
 A connection is one of (1) an agent's: its first line is `{"counterpoint": 1, "version", "flags",
-"environ", "folder", "secret"}`, answered by `{"ok": true, "version"}`, and from then on it is newline-delimited
-JSON-RPC as on standard streams; (2) a question: `{"counterpoint": 1, "ask": "status" | "stop"}`,
+"environ", "folder", "secret", "run"}`, answered by `{"ok": true, "version"}`, and from then on it is newline-delimited
+JSON-RPC as on standard streams; (2) a question: `{"counterpoint": 1, "ask": "status" | "agents" | "stop"}`,
 answered by one line and the end. Anything else, another number than 1, and a peer of another user
 are answered by `{"ok": false, "error": {"code", "message", "hint"}}` and the end.
 
@@ -24,7 +24,7 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -35,6 +35,7 @@ import orjson
 from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, RateLimited
+from counterpoint.kernel.releases import release
 from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.peers import PeerProcess, held_peer
 from counterpoint.protocol.rendezvous import PROTOCOL
@@ -42,7 +43,7 @@ from counterpoint.protocol.surface import Caller, Surface, contained
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.inbox import Inbox
 from counterpoint.protocol.wire.outbox import Outbox
-from counterpoint.protocol.workers import CALLER, Workers
+from counterpoint.protocol.workers import CALLER, CONNECTION, Workers
 
 C = TypeVar("C")
 
@@ -54,8 +55,8 @@ PATIENCE: Final = 10.0
 """Seconds until a first line must have come."""
 PLACES: Final = 2_000
 """How many agents may be connected at once, all accounts together."""
-_APIECE: Final = 2
-"""Descriptors of one connection: its socket, and its process."""
+_APIECE: Final = 3
+"""Descriptors kept for one connection: its socket, its process, and a share of those for HTTP."""
 _OWN: Final = 100
 """Descriptors that the server needs for itself."""
 UNWIND: Final = 0.1
@@ -70,7 +71,8 @@ logger = logging.getLogger(__name__)
 class Greeting:
     """What a relay says first: the flags and variables its agent was started with, and where.
 
-    secret: what only this connection has. peer: the relay's process, as the kernel says.
+    secret: what only this connection has. has_run: whether it is known which run it is of, so that its conversations
+    are not told apart. peer: the relay's process, as the kernel says.
     """
 
     flags: dict[str, str]
@@ -79,6 +81,7 @@ class Greeting:
     version: str
     peer: PeerProcess
     secret: str = field(default="", repr=False)
+    has_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +117,13 @@ class Sockets(Generic[C]):
         workers: Workers,
         started_at: str,
         more: Callable[[], Mapping[str, Json]] = dict,
+        agents: Callable[[], Sequence[Mapping[str, Json]]] = tuple[Mapping[str, Json], ...],
         users: Collection[int] = (),
     ) -> None:
         """Accept nothing yet; `admit` refuses with a CounterpointError.
 
-        more: what else stands in the answer to the question `status`; asked each time. users: who may come
+        more: what else stands in the answer to the question `status`; asked each time. agents: who was seen to connect,
+        for the question `agents`. users: who may come
         in besides the user of this process; nobody of them ends it.
         """
         self._listener = listener
@@ -126,9 +131,10 @@ class Sockets(Generic[C]):
         self._workers = workers
         self._started_at = started_at
         self._more = more
+        self._agents = agents
         self._users = frozenset(users) | {os.getuid()}
         places = _places()
-        self._seats, self._doorstep = Shares(places), Shares(places // 2)
+        self._seats, self._unidentified = Shares(places), Shares(places // 2)
         self._open: set[_Open] = set()
         self._greeted: set[asyncio.Task[None]] = set()
         self._accepting: asyncio.Task[None] | None = None
@@ -196,7 +202,7 @@ class Sockets(Generic[C]):
     async def _receive(self, to: socket.socket) -> None:
         with held_peer(to, self._users) as peer:
             try:
-                with _place(self._doorstep, peer, "that have not said who they are"):
+                with _place(self._unidentified, peer, "that have not said who they are"):
                     line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
             except (TimeoutError, ConnectionError):
                 return
@@ -208,18 +214,24 @@ class Sockets(Generic[C]):
                 return
             with _place(self._seats, peer, "of agents"):
                 # A dialect may have to be loaded for it, which the others need not wait for.
-                context = await asyncio.to_thread(self._admit, _greeting(first, peer))
+                greeting = _greeting(first, peer)
+                _refuse_other(greeting.version)
+                context = await asyncio.to_thread(self._admit, greeting)
                 await _send(to, {"ok": True, "version": __version__})
                 CALLER.set(context.caller)
+                CONNECTION.set(str(to.fileno()))
                 # The process is held as long as it is served: so its end is known before that of the connection.
                 await self._serve(to, context, begun)
 
     async def _answer(self, to: socket.socket, question: object, user: int) -> None:
         """Return a question about the server itself."""
-        if not isinstance(question, str) or question not in {"status", "stop"}:
-            raise InvalidInput("a server is asked for its status, or to stop")
+        if not isinstance(question, str) or question not in {"status", "agents", "stop"}:
+            raise InvalidInput("a server is asked for its status, for agents, or to stop")
         if user != os.getuid():
             raise Forbidden("only the account of this server asks about it")
+        if question == "agents":
+            await _send(to, {"ok": True, "agents": [*self._agents()]})
+            return
         status = {
             "pid": os.getpid(),
             "version": __version__,
@@ -315,6 +327,22 @@ async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
     return line, begun
 
 
+def _refuse_other(version: str) -> None:
+    """Raise InvalidInput for a relay of another release: its lists of tools are not those that are served."""
+    mine, other = release(__version__), release(version)
+    if other < mine:
+        raise InvalidInput(
+            f"this relay is of version {version or '?'}, and the server of the database is of the newer version {__version__}",
+            hint="Start this agent again: its relay is then of the version that is installed.",
+        )
+    if other > mine:
+        raise InvalidInput(
+            f"an older server (version {__version__}, process {os.getpid()}) has this database,"
+            f" and this relay is of version {version}",
+            hint="Run `counterpoint down`; the next call starts a server of the newer version.",
+        )
+
+
 def _parsed(line: bytes) -> dict[str, Any]:
     """Return the object of a first line; InvalidInput for any other conversation than ours."""
     try:
@@ -344,6 +372,7 @@ def _greeting(first: Mapping[str, Any], peer: PeerProcess) -> Greeting:
         version=str(first.get("version", "")),
         peer=peer,
         secret=secret if isinstance(secret, str) else "",
+        has_run=first.get("run") is True,
     )
 
 

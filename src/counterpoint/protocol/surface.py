@@ -1,8 +1,8 @@
 """A surface: what one dialect offers over MCP, and how it answers.
 
 A tool call is answered in this order: (1) the tool is looked up (`UnknownTool` leaves the surface,
-for it is an error of the protocol), and refused if it is closed here; (2) `around` opens; (3) the
-arguments are checked, every fault at once; (4) `within` runs the tool, or answers in its place; (5)
+for it is an error of the protocol), and refused if it is closed here; (2) `around` opens; (3) of a tool
+made of actions the one that is named is taken, and the arguments are checked, every fault at once; (4) `within` runs it, or answers in its place; (5)
 the answer, which must be a JSON object, is written as text once. A refusal goes through `refuse` into the dialect's own envelope;
 anything unforeseen is logged with its traceback and answered without a word about its inside.
 """
@@ -26,6 +26,7 @@ from counterpoint.kernel.errors import (
     Unexpected,
     UnknownTool,
 )
+from counterpoint.kernel.visible import dump_visible, visible
 from counterpoint.protocol.arguments import check
 from counterpoint.protocol.parameters import Progress
 from counterpoint.protocol.prompts import Prompt, Said
@@ -39,7 +40,7 @@ C = TypeVar("C")
 Run = Callable[[], Json]
 
 Within = Callable[[C, Tool[C], Mapping[str, Json], str | None, Run], Json]
-"""(call, tool, arguments as given under their own names, idempotency key, run) → answer."""
+"""(call, tool or its action, arguments as given under their own names, idempotency key, run) → answer."""
 
 Around = Callable[[C, Tool[C], Mapping[str, Json], Run], Json]
 """(call, tool, arguments as they came, rest) → answer; sees calls that are not valid too."""
@@ -75,7 +76,8 @@ class Caller:
     """Who sends a request, as far as the protocol knows.
 
     guarded: whether the surface that is called is refused at once while the store fails. request: the
-    HTTP request that carried the message; None on a pipe.
+    HTTP request that carried the message; None on a pipe. conversation: which of its own the client says that the
+    message belongs to; empty if it says none.
     """
 
     guarded: bool = False
@@ -83,6 +85,7 @@ class Caller:
     client_version: str = ""
     protocol: str = ""
     request: object = None
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +98,7 @@ class Outcome:
 
 
 Unopened = Callable[[Tool[Any], CounterpointError], Json]
-"""(tool, refusal) → answer of a call whose caller cannot be served; raises the refusal, or answers."""
+"""(tool, refusal) → answer of a call that cannot be served, though its caller may call; raises the refusal, or answers."""
 
 
 def silent(done: float, total: float | None = None, message: str = "") -> None:
@@ -199,7 +202,7 @@ class Surface(Generic[C]):
         """Return the resource at an address and its text; CounterpointError and no other."""
         with contained("a resource"):
             found, variables = open_resource(self.resources, uri)
-            text = found.read(call(), **variables)
+            text = visible(found.read(call(), **variables))
             # Half a surrogate would only be found when the answer is written, beyond what contains
             # it.
             text.encode()
@@ -220,7 +223,7 @@ class Surface(Generic[C]):
             said = found.speak(call(), arguments)
             # As in `read`: what cannot be written is found here.
             "".join(text for _, text in said).encode()
-            return found, said
+            return found, [(role, visible(text)) for role, text in said]
 
     def _answered(
         self,
@@ -230,21 +233,23 @@ class Surface(Generic[C]):
         progress: Progress,
     ) -> Outcome:
         try:
-            self._refuse_closed(tool)
+            self._refuse_closed(tool, arguments)
             try:
                 made = call()
             except CounterpointError as refusal:
-                if self.unopened is None:
+                # Who may not call is told so by every tool: nothing is wrong that one could tell of.
+                if self.unopened is None or isinstance(refusal, Forbidden):
                     raise
                 return _outcome(self.unopened(tool, refusal), is_error=False)
             return _outcome(self._run(tool, made, arguments, progress), is_error=False)
         except CounterpointError as refusal:
             return _outcome(self.refuse(refusal), is_error=True)
 
-    def _refuse_closed(self, tool: Tool[C]) -> None:
-        if tool in self.closed:
+    def _refuse_closed(self, tool: Tool[C], arguments: Mapping[str, Json]) -> None:
+        part = tool.meant(arguments) or tool
+        if tool in self.closed or tool.closes(part):
             raise Forbidden(
-                f"{tool.name} is out of scope for this connection",
+                f"{part.name} is out of scope for this connection",
                 hint="Call only what `tools/list` shows.",
                 tool=tool.name,
             )
@@ -253,12 +258,14 @@ class Surface(Generic[C]):
         self, tool: Tool[C], call: C, arguments: Mapping[str, Json], progress: Progress
     ) -> Json:
         def rest() -> Json:
-            checked = check(tool.parameters, arguments)
+            chosen = tool.chosen(arguments)
+            part = chosen.tool
+            checked = check(part.parameters, chosen.arguments, chosen.elsewhere)
             values = dict(checked.values)
-            if tool.parameters.progress is not None:
-                values[tool.parameters.progress] = progress
+            if part.parameters.progress is not None:
+                values[part.parameters.progress] = progress
             return self.within(
-                call, tool, checked.given, checked.key, lambda: tool.function(call, **values)
+                call, part, checked.given, checked.key, lambda: part.function(call, **values)
             )
 
         return self.around(call, tool, arguments, rest)
@@ -281,5 +288,6 @@ def _outcome(answer: Json, *, is_error: bool) -> Outcome:
     """Write an answer down; TypeError if it is not a JSON object."""
     if not isinstance(answer, dict):
         raise TypeError(f"an answer is a JSON object, not {type(answer).__name__}")
-    text = orjson.dumps(answer).decode()
-    return Outcome(answer=cast("dict[str, Json]", answer), text=text, is_error=is_error)
+    # What agents wrote must neither steer nor hide from the agents that read it.
+    shown, text = dump_visible(cast("Any", answer))
+    return Outcome(answer=shown, text=text, is_error=is_error)

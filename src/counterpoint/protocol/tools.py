@@ -20,6 +20,24 @@ __all__ = ["Json", "Progress", "Tool", "first_paragraph", "tool"]
 C = TypeVar("C")
 
 
+Elsewhere = Callable[[str], str]
+"""(an argument that is not taken) → what is wrong with it, if something beside takes it; else empty."""
+
+
+def nowhere(_name: str) -> str:
+    """Say of an argument that nothing beside takes it."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen(Generic[C]):
+    """What a call runs: a tool or one action of it, and the arguments that are left for it."""
+
+    tool: Tool[C]
+    arguments: Mapping[str, Json]
+    elsewhere: Elsewhere = nowhere
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(Generic[C]):
     """One thing that an agent can ask for."""
@@ -51,9 +69,37 @@ class Tool(Generic[C]):
         code = inspect.unwrap(self.function).__code__
         return code.co_filename, code.co_firstlineno
 
+    @property
+    def told(self) -> str:
+        """What a model reads of it."""
+        return self.description
+
+    @property
+    def parts(self) -> tuple[Tool[C], ...]:
+        """What calls of it run: the tool itself, or each of its actions that is open."""
+        return (self,)
+
+    def chosen(self, arguments: Mapping[str, Json]) -> Chosen[C]:
+        """Return what a call of these arguments runs; InvalidInput if they name nothing of it."""
+        return Chosen(tool=self, arguments=arguments)
+
+    def meant(self, arguments: Mapping[str, Json]) -> Tool[C] | None:
+        """Return what a call of these arguments would run, open or not; None if they name nothing of it."""
+        del arguments  # only of a tool made of several actions they say which
+        return self
+
+    def closes(self, part: Tool[C] | None) -> bool:
+        """Whether a part of it is not for whom it was built."""
+        del part
+        return False
+
+    def narrowed(self, keep: Callable[[Tool[C]], bool]) -> Tool[C] | None:
+        """Return the tool with those of its parts alone that are to be kept; None without any."""
+        return self if keep(self) else None
+
     def listed(self) -> dict[str, Json]:
         """Return the tool's entry in `tools/list`, keys in a fixed order."""
-        entry: dict[str, Json] = {"name": self.name, "description": self.description}
+        entry: dict[str, Json] = {"name": self.name, "description": self.told}
         entry["inputSchema"] = self.parameters.schema
         if self.output is not None:
             entry["outputSchema"] = dict(self.output)
@@ -71,13 +117,14 @@ def tool(
     open_world: bool = False,
     aliases: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
+    trees: Collection[str] = (),
     output: Mapping[str, Json] | None = None,
     meta: Mapping[str, Json] | None = None,
 ) -> Callable[[Callable[Concatenate[C, ...], Json]], Tool[C]]:
     """Make a tool of a synchronous function; TypeError if it cannot be one.
 
     `aliases` maps other spellings to parameters; they and the parameters named in `hidden` are
-    accepted but not shown. A tool that writes takes an idempotency key, one that only reads does not.
+    accepted but not shown. Of `trees` the tool checks the size itself. A tool that writes takes an idempotency key, one that only reads does not.
     """
 
     def wrap(function: Callable[Concatenate[C, ...], Json]) -> Tool[C]:
@@ -87,7 +134,9 @@ def tool(
             name=function.__name__.rstrip("_"),
             description=first_paragraph(function),
             function=function,
-            parameters=Parameters(function, aliases=aliases, hidden=hidden, takes_key=not reads),
+            parameters=Parameters(
+                function, aliases=aliases, hidden=hidden, takes_key=not reads, trees=trees
+            ),
             reads=reads,
             destructive=destructive,
             idempotent=idempotent,

@@ -1,6 +1,6 @@
 """What an agent's configuration starts: stdio to the one server of the database.
 
-It is the standard library, these files and three of `kernel/` only, for a client waits for its start. The
+It is the standard library, these files and some of `kernel/` only, for a client waits for its start. The
 lists, which never vary, are answered at once from the wheel or the user's cache (see
 `kernel/listing_cache.py`); everything else is passed on, line by line, to the server that
 `protocol/rendezvous.py` tells how to find. A server that is missing is started by whoever holds

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 LINE_LIMIT: Final = 10_000_000
 
+_ANY: Final = "any"
+"""The one type of agents of a dialect that has none."""
+_BESIDE: Final = {
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
+"""Lists of what shows the same as tools do, so that a file which opens some tools shuts it."""
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 
@@ -26,30 +34,41 @@ def is_object(value: object) -> TypeGuard[Json]:
 
 
 class Answers:
-    """What a surface answers without a server, and which of its tools only read."""
+    """What a surface answers without a server, and which of its tools and their actions only read."""
 
     def __init__(self, listing: Json) -> None:
         """Take a listing as it ships."""
         self._eras: Json = listing["eras"]
         self._answers: Json = listing["answers"]
-        self.reads = frozenset(listing["reads"])
+        self._reads = frozenset(listing["reads"])
         self._types: dict[str, list[str]] = listing.get("types", {})
         self.handshakes: list[str] = [
             version for version, era in self._eras.items() if "initialize" in self._answers[era]
         ]
+
+    def only_reads(self, params: Json) -> bool:
+        """Return whether a call only reads: its tool, or the one action of it that it names."""
+        name, given = params.get("name"), params.get("arguments")
+        if name in self._reads or not isinstance(name, str):
+            return name in self._reads
+        said = [given.get(part) for part in ("action", "command")] if is_object(given) else []
+        words = [word.lower().replace("_", "-") for word in said if isinstance(word, str)]
+        return " ".join((name, *words)) in self._reads
 
     def narrow(self, agent_type: str, scope: str) -> bool:
         """List only what an agent type and a scope file open; answer whether they open anything.
 
         Where the server would refuse the file or the type, this lists nothing and answers no.
         """
-        # Only one dialect has types of agents: elsewhere every tool is open to everybody.
-        if not self._types:
+        # Only one dialect has types of agents: elsewhere every tool is open to everybody, unless a file says which.
+        if not self._types and not scope:
             return True
-        opened = self._types.get(agent_type)
+        types = self._types or dict.fromkeys(("", agent_type or _ANY), self._tools())
+        role = agent_type if self._types else agent_type or _ANY
+        opened = types.get(role)
         if opened is not None and scope:
             try:
-                opened = read_scope(os.path.expanduser(scope), self._types, agent_type)
+                opened = read_scope(os.path.expanduser(scope), types, role)
             except ScopeRefused:
                 opened = None
         if opened is None:
@@ -59,7 +78,15 @@ class Answers:
             listed = answers["tools/list"]
             shown = [tool for tool in listed["tools"] if tool["name"] in opened]
             answers["tools/list"] = listed | {"tools": shown}
+            if scope:
+                answers.update(
+                    {one: answers[one] | {_BESIDE[one]: []} for one in _BESIDE if one in answers}
+                )
         return True
+
+    def _tools(self) -> list[str]:
+        answers = next(iter(self._answers.values()))
+        return [tool["name"] for tool in answers["tools/list"]["tools"]]
 
     def initialized(self, params: Json) -> Json | None:
         """Return the result of a handshake; None if the server must judge it."""

@@ -364,7 +364,7 @@ class Relay:
         """Return whether a request may be repeated as it is, and what to do."""
         params = request["params"]
         given: object = params.get("arguments")
-        if request["method"] != "tools/call" or params.get("name") in self._answers.reads:
+        if request["method"] != "tools/call" or self._answers.only_reads(params):
             return True, "It only reads: repeat it; another server answers."
         if is_object(given) and "idempotency_key" in given:
             return True, "Repeat it with the same idempotency_key: it is done once."

@@ -18,7 +18,16 @@ import sys
 from contextlib import suppress
 
 from counterpoint import __version__
-from counterpoint.kernel.places import SOCKET, ForeignFolder, find_prefix
+from counterpoint.kernel.ownership import Untrusted, awaited_at, check_folder, check_peer
+from counterpoint.kernel.places import (
+    FOLDER,
+    SOCKET,
+    TOO_LONG_HINT,
+    ForeignFolder,
+    find_prefix,
+    too_long,
+)
+from counterpoint.kernel.releases import release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +37,7 @@ PROTOCOL: Final = 1
 PATIENCE: Final = 20.0
 """Seconds until a server must be there."""
 LOG_LIMIT: Final = 1_000_000
+_STARTS: Final = 2
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that holds what one agent was given to be known by."""
 
@@ -51,23 +61,37 @@ def open_server(database: str, greeting: bytes) -> _socket.socket:
     if database.startswith(SOCKET):
         return _of_another_account(database.removeprefix(SOCKET), greeting)
     try:
+        if reason := too_long(database):
+            raise Refused(reason, TOO_LONG_HINT)
+        # Before anything there is believed: a folder can come with a repository, or be laid there by others.
+        check_folder(database)
         prefix = find_prefix(database)
         to = _greeted(prefix, greeting)
         if to is not None:
             return to
-        os.makedirs(os.path.dirname(prefix), 0o700, exist_ok=True)
-        turn = os.open(f"{prefix}.starting", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        folder = os.path.dirname(prefix)
+        if os.path.basename(folder) == FOLDER and not os.path.isdir(os.path.dirname(folder)):
+            # A project that was moved is not begun again in its old place.
+            raise Refused(
+                f"{os.path.dirname(folder)} is not there any more",
+                "Start this agent again in the folder where the project is now.",
+            )
+        os.makedirs(folder, 0o700, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        turn = os.open(f"{prefix}.starting", flags, 0o600)
         try:
             # Of many relays that find no server one starts it; the others wait here, and then find
             # it.
             fcntl.flock(turn, fcntl.LOCK_EX)
             to = _greeted(prefix, greeting)
-            if to is None:
-                _start(database, f"{prefix}.log", turn)
-                to = _greeted(prefix, greeting)
+            # One that is told to end, or finds its files changed, as it lets nobody in yet is started once more: nothing was done.
+            for _ in range(_STARTS):
+                if to is None:
+                    _start(database, f"{prefix}.log", turn)
+                    to = _greeted(prefix, greeting)
         finally:
             os.close(turn)
-    except ForeignFolder as fault:
+    except (ForeignFolder, Untrusted) as fault:
         raise Refused(str(fault), fault.hint) from fault
     except OSError as fault:
         raise Refused(
@@ -85,7 +109,11 @@ def open_server(database: str, greeting: bytes) -> _socket.socket:
 def _of_another_account(path: str, greeting: bytes) -> _socket.socket:
     """Return a connection to a server that only whoever runs it can start; Refused."""
     try:
-        to = _greeted_at(path, greeting)
+        to = _greeted_at(path, greeting, awaited_at(path))
+    except FileNotFoundError:
+        to = None
+    except Untrusted as fault:
+        raise Refused(str(fault), fault.hint) from fault
     except OSError as fault:
         raise Refused(f"the server at {path} cannot be reached: {fault}", _ASK) from fault
     if to is None:
@@ -97,8 +125,12 @@ def _greeted(prefix: str, greeting: bytes) -> _socket.socket | None:
     """Return a connection to the server that is known; None if none is there; Refused by it."""
     try:
         with open(f"{prefix}.json", "rb") as file:
-            known = json.load(file)
+            # What a server makes known is short: a file that is not is none of a server's, however long.
+            known = json.loads(file.read(_TAIL))
         path, number = known["socket"], known["protocol"]
+        # One that lies beside the database may have another path here: a bind mount, a container.
+        if os.path.basename(path) == os.path.basename(f"{prefix}.sock"):
+            path = f"{prefix}.sock"
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
     if number != PROTOCOL:
@@ -107,15 +139,16 @@ def _greeted(prefix: str, greeting: bytes) -> _socket.socket | None:
             f" relay of version {__version__} cannot speak with",
             "Run `counterpoint down`, and connect again with the newest version.",
         )
-    return _greeted_at(path, greeting)
+    return _greeted_at(path, greeting, os.getuid())
 
 
-def _greeted_at(path: str, greeting: bytes) -> _socket.socket | None:
-    """Return a connection to the server at a socket; None if none is there; Refused by it."""
+def _greeted_at(path: str, greeting: bytes, awaited: int) -> _socket.socket | None:
+    """Return a connection to the server of an account at a socket; None if none is there; Refused by it, Untrusted."""
     to = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     to.settimeout(PATIENCE)
     try:
         to.connect(path)
+        check_peer(to, awaited)
         # Who may not come in is told so before anything is heard from him.
         with suppress(ConnectionError):
             to.sendall(greeting)
@@ -130,7 +163,10 @@ def _greeted_at(path: str, greeting: bytes) -> _socket.socket | None:
         # The file outlives a server that was killed: nobody is there, and one may be started.
         to.close()
         return None
-    refused = _refusal(answer)
+    except Untrusted:
+        to.close()
+        raise
+    refused = _refusal(answer) or _of_other_release(answer)
     if refused is not None:
         to.close()
         raise refused
@@ -149,6 +185,17 @@ def _refusal(answer: bytes) -> Refused | None:
         return Refused("what answers is no server of this product", "Run `counterpoint doctor`.")
 
 
+def _of_other_release(answer: bytes) -> Refused | None:
+    """Return what is to be said of a server that let this relay in and is of another release; None if it is of this one."""
+    version = json.loads(answer).get("version", "")
+    if release(version) == release(__version__):
+        return None
+    return Refused(
+        f"a server of version {version or '?'} has this database, and this relay is of version {__version__}",
+        "Run `counterpoint down`, and start this agent again.",
+    )
+
+
 def _start(database: str, log: str, turn: int) -> None:
     """Start a server and wait until it listens; Refused with its last words if it does not.
 
@@ -156,7 +203,8 @@ def _start(database: str, log: str, turn: int) -> None:
     """
     # Nobody rotates this log: one that has grown too long is begun anew.
     too_long = os.path.exists(log) and os.path.getsize(log) > LOG_LIMIT
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if too_long else 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    flags |= os.O_TRUNC if too_long else 0
     ready, listens = os.pipe()
     for descriptor in (listens, turn):
         # Python makes descriptors that no child gets; the server needs these two.

@@ -7,7 +7,7 @@ import json
 import os
 
 from counterpoint import __version__
-from counterpoint.kernel.client_session import client_session, open_secret
+from counterpoint.kernel.client_session import client_session, forget_secret, open_secret, starter
 from counterpoint.kernel.listing_cache import find_listing
 from counterpoint.kernel.places import SOCKET, find_database
 from counterpoint.relay.answers import Answers
@@ -32,6 +32,10 @@ FLAGS: Final = {
     "tool-scope-file": "tool_scope",
 }
 """Flags that are known here, and the settings they set; of two for one setting the first counts."""
+PASSED: Final = ("COUNTERPOINT_", "FOUNDRY_MCP_SPECS_DIR")
+"""How the names of those variables begin that every server is sent."""
+SENT: Final = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+"""Variables that a server of this account is sent besides its own: where a command must not look. It is sent no others."""
 FOREIGN: Final = ("IN_PROCESS", "MODE", "PROOFS")
 """Variables that make a call the command line's."""
 
@@ -53,23 +57,34 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         flags["db"] = find_database("", flags["db"])
     folder = os.getcwd()
     database = find_database(folder, flags.get("db", ""))
-    said = client_session(flags.get("run", ""), environ)
     own = [flags.get(name, "") for name in ("surface", "agent", "profile", "item", "worktree")]
-    secret = open_secret((said, database, *own), environ)
-    if database.startswith(SOCKET):
-        # It is of another account, which has no business with the rest.
-        environ = {name: environ[name] for name in environ if name.startswith("COUNTERPOINT_")}
+    try:
+        database.encode()
+    except UnicodeEncodeError:
+        # The command line has the words for it.
+        return None
+    said = client_session(flags.get("run", ""), environ, (database, *own))
+    kept = (said or starter(), database, *own)
+    secret = open_secret(kept, environ)
+    # A server of another account has no business with where this one keeps anything.
+    sent = () if database.startswith(SOCKET) else SENT
+    told = {name: environ[name] for name in environ if name.startswith(PASSED) or name in sent}
     greeting = {
         "counterpoint": PROTOCOL,
         "version": __version__,
         "flags": flags,
-        "environ": dict(environ),
+        "environ": told,
         "folder": folder,
         # By it the next server knows this connection again, and this client when it was started again.
         "secret": secret,
+        "run": bool(said),
     }
     line = json.dumps(greeting).encode() + b"\n"
-    return Relay(answers, database, line).run()
+    try:
+        return Relay(answers, database, line).run()
+    finally:
+        if not said:
+            forget_secret(secret, kept, environ)
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

@@ -28,9 +28,10 @@ from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel.errors import (
     CircuitOpen,
-    ClockBehind,
     CounterpointError,
+    LedgerGone,
     ProgramMissing,
+    StoreReplaced,
     Unexpected,
 )
 
@@ -40,8 +41,8 @@ REST: Final = 60.0
 
 T = TypeVar("T")
 
-_FOREIGN: Final = (CircuitOpen, ClockBehind, ProgramMissing, Unexpected)
-"""Refusals of these kinds that say nothing of a database."""
+_FOREIGN: Final = (CircuitOpen, LedgerGone, ProgramMissing, StoreReplaced, Unexpected)
+"""Refusals of these kinds that say nothing of a database, or for good, so that it is not tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +257,10 @@ class GuardedStore:
     def purge(self) -> None:
         """Let nothing that was deleted stay in the files; never refused, for nothing is asked of it."""
         self._store.purge()
+
+    def lost(self) -> CounterpointError | None:
+        """Return why nothing more is read or written by this process; never refused, for it asks nothing of rows."""
+        return self._store.lost()
 
     def close(self) -> None:
         """Let go of the database."""

@@ -40,6 +40,10 @@ class Link(Protocol):
         """Run a statement of statements.py."""
         ...
 
+    def execute_each(self, text: str, values: Sequence[Sequence[Any]], /) -> int:
+        """Run a statement that changes rows once for each values; return how many rows it met in all."""
+        ...
+
     def changes(self) -> int:
         """Return how many rows the last statement that changes something met."""
         ...

@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from counterpoint.core.model.trust.heads import MovedAway
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
+from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.kernel.errors import CounterpointError, Forbidden
 
 
@@ -17,16 +19,19 @@ class ReadOnlyStore:
     would keep something all the same, is refused too.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Take writing away from a store that is open."""
+    def __init__(self, store: Store, moved: MovedAway | None = None) -> None:
+        """Take writing away from a store that is open. moved: where its ledger was moved to."""
         self._store = store
+        self._moved = moved
 
     def reading(self, project: str) -> AbstractContextManager[Reading]:
         """Open a consistent view of a project."""
         return self._store.reading(project)
 
     def writing(self, project: str) -> AbstractContextManager[Writing]:
-        """Raise Forbidden."""
+        """Raise Forbidden, or LedgerMoved."""
+        if self._moved is not None:
+            raise moved_fault(project, self._moved)
         raise Forbidden(
             f"nothing is written to {project} here: this was started in the mode READONLY",
             hint="Ask whoever started it for another mode.",
@@ -52,6 +57,17 @@ class ReadOnlyStore:
     def purge(self) -> None:
         """Do nothing: nothing can have been deleted."""
 
+    def lost(self) -> CounterpointError | None:
+        """Return why nothing more is read by this process; None while all is well."""
+        return self._store.lost()
+
     def close(self) -> None:
         """Let go of the database."""
         self._store.close()
+
+
+def writable(store: Store, project: str, *, is_read_only: bool) -> Store:
+    """Return a store, without writing in the mode READONLY and where the ledger was moved away from."""
+    with store.reading(project) as view:
+        moved = view.moved()
+    return ReadOnlyStore(store, moved) if is_read_only or moved else store

@@ -5,20 +5,24 @@ Rules of writing: (1) a row that is put whole is indexed; one of which columns a
 again only if a searched one became another. (2) Indexing waits for the end of the transaction, or for
 its first search, so rows and texts may come in any order, and what several writers wrote is indexed at once. (3) A writing remembers the end of the ledger,
 the highest numbers and the rows that it found, as a reading inside of it would answer them: what is
-written is followed, or forgotten. So it may serve the next transaction too, if nobody else wrote.
+written is followed, or forgotten. So it may serve the next transaction too, if nobody else wrote. (4) What a plan under way
+has put is found by nobody (statements.py); a writing hides the items alone, so that no two of them get one name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of, prose_columns
+from counterpoint.core.model.trust.heads import MovedAway
 from counterpoint.core.model.trust.writers import WriterSignature
-from counterpoint.core.model.work import Item
-from counterpoint.core.ports.store import Append, Filter, Head, Hit, Kept, Salted
+from counterpoint.core.model.work import Item, Staging
+from counterpoint.core.ports.store import Append, Filter, Head, Hit, Kept, Names, Patch, Salted
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
 from counterpoint.storage import statements
 from counterpoint.storage.digests import HALF, from_blob, from_kept, no_digest, to_blob
@@ -55,6 +59,17 @@ class StoreReading:
         """The project every answer is of."""
         self.tables = tables
         """Every noun that has a table here, by its table, in an order in which rows can be written."""
+        # Where no plan can be under way there is no table to ask.
+        self._veiled: Collection[type[Noun]] = statements.VEILED if Staging.table in tables else ()
+
+    @contextmanager
+    def unveiled(self) -> Generator[None]:
+        """Find what is of plans under way too during the block."""
+        before, self._veiled = self._veiled, ()
+        try:
+            yield
+        finally:
+            self._veiled = before
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
@@ -72,16 +87,23 @@ class StoreReading:
     ) -> list[N]:
         """Return the rows whose columns equal the filters, in order, beyond `after`."""
         shape, values = statements.shaped(noun, equal)
-        text = statements.select(noun, shape, order, after=bool(after))
+        veiled = noun in self._veiled
+        text = statements.select(noun, shape, order, after=bool(after), veiled=veiled)
         if after:
             values += statements.after_values(noun, order, after)
         bound = (self.project, *values, _ALL if limit is None else limit)
         return [noun_of(noun, row) for row in self._link.execute(text, bound)]
 
+    def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
+        """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""
+        shape, values = statements.shaped(noun, equal)
+        text = statements.cells(noun, read, shape, veiled=noun in self._veiled)
+        return list(self._link.execute(text, (self.project, *values)))
+
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
         """Return whether there is such a row."""
         shape, values = statements.shaped(noun, equal)
-        text = statements.exists(noun, shape)
+        text = statements.exists(noun, shape, veiled=noun in self._veiled)
         return self._link.execute(text, (self.project, *values)).fetchone() is not None
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
@@ -100,13 +122,16 @@ class StoreReading:
         self, noun: type[Noun], columns: Sequence[str], equal: Mapping[str, Filter]
     ) -> Answer:
         shape, values = statements.shaped(noun, equal)
-        text = statements.counts(noun, columns, shape)
+        text = statements.counts(noun, columns, shape, veiled=noun in self._veiled)
         return self._link.execute(text, (self.project, *values))
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
-        row = self._link.execute(statements.last_number(noun), (self.project,)).fetchone()
-        return 0 if row is None else int(row[0])
+        asked = [statements.last_number(noun)]
+        if noun is Item and Staging.table in self.tables:
+            asked.append(statements.RESERVED)
+        rows = (self._link.execute(text, (self.project,)).fetchone() for text in asked)
+        return max(int(row[0]) if row else 0 for row in rows)
 
     def ready(
         self, kind: str, *, after: tuple[int, int] | None, root: str, limit: int
@@ -135,7 +160,8 @@ class StoreReading:
         offset: int = 0,
     ) -> list[Hit]:
         """Return rows whose title or text has any of the words, best first."""
-        narrowed = Narrowed(tuple(kinds), item, begun, limit, offset)
+        hides = self._veiled and self._link.execute(statements.HIDES, (self.project,)).fetchone()
+        narrowed = Narrowed(tuple(kinds), item, begun, limit, offset, bool(hides))
         return self._link.hits(words, narrowed)
 
     def stems(self, words: Sequence[str]) -> list[str]:
@@ -172,6 +198,11 @@ class StoreReading:
         while page := self._link.execute(statements.SIGNATURES, (bound, last, PAGE)).fetchall():
             for writer, last, delegation, note in page:
                 yield WriterSignature(writer=writer, first=last, delegation=delegation, note=note)
+
+    def moved(self) -> MovedAway | None:
+        """Return where the ledger was moved to; None if it is here."""
+        found = self._link.execute(statements.MOVED, (self.project,)).fetchone()
+        return MovedAway(place=found[0], time=found[1]) if found else None
 
     def head(self) -> Head:
         """Return the end of the ledger."""
@@ -237,7 +268,8 @@ class StoreReading:
     def _row(self, noun: type[Noun], key: tuple[Cell, ...]) -> Row | None:
         if len(key) != len(statements.row_key(noun)):
             raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
-        return self._link.execute(statements.find(noun), (self.project, *key)).fetchone()
+        text = statements.find(noun, veiled=noun in self._veiled)
+        return self._link.execute(text, (self.project, *key)).fetchone()
 
 
 class StoreWriting(StoreReading):
@@ -251,6 +283,7 @@ class StoreWriting(StoreReading):
         head: the end of the ledger, if known. searched: whether anybody will search what is written.
         """
         super().__init__(link, tables)
+        self._veiled = (Item,) if self._veiled else ()
         self._searched = searched
         self._head = head
         self._numbers: dict[type[Noun], int] = {}
@@ -268,7 +301,8 @@ class StoreWriting(StoreReading):
         if row is None:
             return None
         made = noun_of(noun, row)
-        if None not in row:  # a text that is gone may be kept anew
+        # A text that is gone may be kept anew; what only this block sees, no other may see after it.
+        if None not in row and (self._veiled or noun is not Item):
             if len(self._rows) >= MOST_ROWS:
                 self._rows.clear()
             self._rows[noun, key] = made
@@ -301,6 +335,8 @@ class StoreWriting(StoreReading):
         self._rows.pop(place, None)
         if noun in self._numbers:
             self._numbers[noun] = max(self._numbers[noun], row["number"])
+        if noun is Staging:
+            self._numbers.pop(Item, None)
         if noun.searched and self._searched:
             self._stale[place] = cells
         self._link.execute(statements.put(noun), tuple({**cells, **digests}.values()))
@@ -323,6 +359,16 @@ class StoreWriting(StoreReading):
         self._watch(noun, place, cells)
         self._forget(noun, place)
         self._meet(noun, place, text, (*cells.values(), self.project, *place))
+
+    def change_each(self, noun: type[Noun], written: Names, rows: Sequence[Patch]) -> None:
+        """Set the same columns of many rows; StateDiffers if one is not there."""
+        if not {*noun.key, *prose_columns(noun), *watched(noun)}.isdisjoint(written):
+            raise AssertionError(f"not all of {written} of {noun.table} are changed row by row")
+        for row in rows:
+            self._forget(noun, row.key)
+        values = [(*row.values, self.project, *row.key) for row in rows]
+        if self._link.execute_each(statements.change(noun, written), values) != len(rows):
+            raise StateDiffers(f"{noun.table} has not all of {len(rows)} rows in {self.project!r}")
 
     def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
         """Delete the row with this key; StateDiffers if there is none."""
@@ -358,6 +404,10 @@ class StoreWriting(StoreReading):
         one = signature
         values = (self.project, one.writer, one.first, one.delegation, one.note)
         self._link.execute(statements.VOUCH, values)
+
+    def leave(self, place: str, time: Timestamp) -> None:
+        """Remember that the ledger was moved to a place, and goes on there."""
+        self._link.execute(statements.LEAVE, (self.project, place, time))
 
     def use(self, subject: str, measure: str, used: int) -> None:
         """Set how much of a measure a subject has used."""

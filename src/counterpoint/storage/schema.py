@@ -1,9 +1,9 @@
-"""The tables of a database, drawn from the nouns that it is opened with.
+"""The migrations that make a database, and which database this program opens.
 
-A database is made by migrations, each noted with the SHA-256 of its text. The first is number 12 and
-makes what every ledger has: texts, entries, tree, search, meters, and a table for each noun of the
-core. A noun of a dialect is a migration of its own under the same number, made when it is first asked
-for; a database that has more of these than this program knows is sound, and they are left alone.
+A database is made by migrations, each noted with the SHA-256 of its text. They are files, one text for each
+database (`sqlite/migrations`, `postgres/migrations`), and stand in `RELEASED`. Those of the number 13 are the first shape that was released: texts, entries, tree,
+search, meters, and a table for each noun of the core; a noun of a dialect is a migration of its own, made when it is
+first asked for. A database that has more of these than this program knows is sound, and they are left alone.
 
 A database is opened if and only if (1) it is empty or ours, (2) its version, the highest number noted,
 is neither above the last of this program nor below the first, which nobody can bring forward, (3) each
@@ -12,24 +12,29 @@ migration that both know has the digest noted.
 Rules of the tables: (1) each begins with the project; nothing is found without it. (2) The columns are
 the noun's fields in their order, nothing is NULL. (3) A prose column holds the first 16 bytes of the commitment
 of its text, or none; text and salt stand in `texts` and are taken away together (a redaction). (4) `entries` only
-grows, and only by the next sequence. (5) A migration that was released is never edited.
+grows, and only by the next sequence. (5) A migration that was released is never edited; what comes later is one
+of a higher number, which adds tables, indexes, and columns at the end of a table (`scripts/tables.py` words them).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
-from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Column, Noun
 from counterpoint.core.model.rows import columns as columns_of
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import StoreCorrupt, StoreNewer, StoreOlder
 
-FIRST: Final = 12
-"""Those below it made the databases of the time before there was a release."""
+FIRST: Final = 13
+"""Those below it made the databases of the time before there was a release, which nobody brings forward."""
+RELEASED: Final = ((FIRST, "first"), (FIRST, "actions"), (FIRST, "briefs"))
+"""Every migration by number and name, in the order in which they are made. Of the first number, what is not `first`
+is the table of a noun that not every program asks for."""
 
+Database = Literal["sqlite", "postgres"]
 Noted = tuple[int, str, str]
 """A migration as a database notes it: number, name, SHA-256."""
 
@@ -42,6 +47,15 @@ class Types(NamedTuple):
     bytes: str
     end: str = ""
     small: str = ""
+
+
+TYPES: Final[Mapping[Database, Types]] = {
+    "sqlite": Types(
+        text="TEXT", number="INTEGER", bytes="BLOB", end=" STRICT", small=" STRICT, WITHOUT ROWID"
+    ),
+    # Texts compare byte by byte, so that keys come in the same order from every store.
+    "postgres": Types(text='text COLLATE "C"', number="bigint", bytes="bytea"),
+}
 
 
 class Migration(NamedTuple):
@@ -57,78 +71,28 @@ class Migration(NamedTuple):
         return self.number, self.name, sha256(self.sql.encode())
 
 
-_LEDGER: Final = """
-CREATE TABLE texts (
-  project {text} NOT NULL,
-  commitment {bytes} NOT NULL,
-  salt {bytes} NOT NULL,
-  body {text} NOT NULL,
-  PRIMARY KEY (project, commitment)
-){small};
+def migrations(nouns: Iterable[type[Noun]], database: Database) -> tuple[Migration, ...]:
+    """Return the migrations that make a database with tables for these nouns.
 
-CREATE TABLE entries (
-  project {text} NOT NULL,
-  sequence {number} NOT NULL,
-  data {bytes} NOT NULL,
-  leaf {bytes} NOT NULL,
-  subject {text} NOT NULL,
-  action {text} NOT NULL,
-  PRIMARY KEY (project, sequence)
-){small};
-
-CREATE INDEX entries_subject ON entries (project, subject, sequence) WHERE subject <> '';
-CREATE INDEX entries_action ON entries (project, action, sequence);
-
-CREATE TABLE heads (
-  project {text} NOT NULL PRIMARY KEY,
-  size {number} NOT NULL,
-  leaf {text} NOT NULL,
-  time {text} NOT NULL,
-  frontier {bytes} NOT NULL
-){end};
-
--- Hashes of complete subtrees, every fourth level; level 0 of the tree is the column `leaf`.
-
-CREATE TABLE nodes (
-  project {text} NOT NULL,
-  level {number} NOT NULL,
-  position {number} NOT NULL,
-  hash {bytes} NOT NULL,
-  PRIMARY KEY (project, level, position)
-){small};
-
--- What writers signed of their entries. No state either: it vouches for entries, and stands beside them.
-
-CREATE TABLE signatures (
-  project {text} NOT NULL,
-  first {number} NOT NULL,
-  writer {text} NOT NULL,
-  delegation {text} NOT NULL,
-  note {text} NOT NULL,
-  PRIMARY KEY (project, first)
-){small};
-
--- How often something was used. No state: the ledger says nothing of it, no replay makes it, and a
--- project that moves to another database begins to count anew.
-
-CREATE TABLE meters (
-  project {text} NOT NULL,
-  subject {text} NOT NULL,
-  measure {text} NOT NULL,
-  used {number} NOT NULL,
-  PRIMARY KEY (project, subject, measure)
-){small};
-"""
-
-
-def migrations(nouns: Iterable[type[Noun]], types: Types, own: str) -> tuple[Migration, ...]:
-    """Return the migrations for a database with tables for these nouns; `own` is the database's part."""
-    core = "\n".join(tables_of(noun, types) for noun in NOUNS)
-    first = Migration(FIRST, "first", _LEDGER.format(**types._asdict()) + own + core)
-    further = (
-        Migration(FIRST, noun.table, tables_of(noun, types)) for noun in nouns if noun not in NOUNS
+    Nouns of stores that pass away have none that was released, and their tables are made from their fields.
+    """
+    asked = {noun.table: noun for noun in nouns}
+    released = tuple(
+        Migration(number, name, _text(database, f"{number:03}_{name}.sql"))
+        for number, name in RELEASED
+        if number > FIRST or name == "first" or name in asked
     )
-    return first, *further
+    passing = (
+        Migration(FIRST, name, tables_of(noun, TYPES[database]))
+        for name, noun in asked.items()
+        if all(f"CREATE TABLE {name} (" not in one.sql for one in released)
+    )
+    return *passing, *released
+
+
+@cache
+def _text(database: Database, file: str) -> str:
+    return (Path(__file__).parent / database / "migrations" / file).read_text(encoding="utf-8")
 
 
 @cache
@@ -183,7 +147,7 @@ def missing(
         _, name, digest = migration.noted
         if there.get(name, digest) != digest:
             raise StoreCorrupt(
-                f"{where} was made with another text of {name} than this program has",
+                f"{where} has a schema that this program does not know: it was made with another text of {name}",
                 hint="Use the release of Counterpoint that made the database, or its next one.",
                 path=where,
             )

@@ -29,7 +29,7 @@ _PREFIX_FROM = 3
 class Narrowed(NamedTuple):
     """Which hits are asked for: of some kinds, about an item, a page of them.
 
-    begun: every word also matches as a beginning, not only the last.
+    begun: every word also matches as a beginning, not only the last. hides: whether there are plans under way.
     """
 
     kinds: tuple[str, ...] = ()
@@ -37,6 +37,7 @@ class Narrowed(NamedTuple):
     begun: bool = False
     limit: int = 20
     offset: int = 0
+    hides: bool = False
 
 
 class Document(NamedTuple):

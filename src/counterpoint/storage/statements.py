@@ -4,16 +4,20 @@ Rules: (1) every statement but one is bound to a project, whose value is the fir
 (2) Names of tables and columns come from the nouns; any other name is a fault of the program and
 ends in an AssertionError before a statement is made. (3) Values only ever travel as parameters, but
 for the words of a partial index, which stand in the text: only so does a database see that it will do.
-(4) A prose column is answered as its text: '' stays '', a text that is gone is NULL.
+(4) A prose column is answered as its text: '' stays '', a text that is gone is NULL. (5) A statement that is `veiled`
+finds nothing of plans under way. Whether there is one at all is asked first, and by itself, so that databases ask it
+once for a statement and not for each row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Final
 
+from counterpoint.core.model.catalogue import OF_PLANS
 from counterpoint.core.model.rows import Cell, Noun, columns
-from counterpoint.core.model.work import Project
+from counterpoint.core.model.work import Item, Project, Staging
 from counterpoint.core.ports.store import Filter
 
 Shape = tuple[tuple[str, int | str], ...]
@@ -37,6 +41,8 @@ VOUCH = (
     " ON CONFLICT (project, first) DO UPDATE SET writer = excluded.writer,"
     " delegation = excluded.delegation, note = excluded.note"
 )
+MOVED = "SELECT place, time FROM moved WHERE project = ?"
+LEAVE = "INSERT INTO moved (project, place, time) VALUES (?, ?, ?)"
 METER = "SELECT used FROM meters WHERE project = ? AND subject = ? AND measure = ?"
 MEASURES = (
     "SELECT measure FROM meters WHERE project = ? AND subject = ? AND used > 0 ORDER BY measure"
@@ -44,6 +50,19 @@ MEASURES = (
 USE = (
     "INSERT INTO meters (project, subject, measure, used) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (project, subject, measure) DO UPDATE SET used = excluded.used"
+)
+HIDES = f"SELECT 1 FROM {Staging.table} WHERE project = ? AND status = 'hidden' LIMIT 1"
+VEILED: Final = frozenset((Item, *OF_PLANS))
+"""What is not found of plans under way."""
+_ALL_SEEN: Final = f"NOT EXISTS (SELECT 1 FROM {Staging.table} AS h WHERE h.status = 'hidden')"
+_HIDING: Final = (
+    f"SELECT 1 FROM {Staging.table} AS s WHERE s.status = 'hidden' AND s.project = t.project"
+    ' AND t.number BETWEEN s."first" AND s."last"'
+)
+_HIDING_ITEM: Final = (
+    f"SELECT 1 FROM {Item.table} AS i JOIN {Staging.table} AS s"
+    ' ON s.project = i.project AND i.number BETWEEN s."first" AND s."last"'
+    " WHERE s.status = 'hidden' AND i.project = {project} AND i.id = {about}.item"
 )
 
 
@@ -73,9 +92,10 @@ def projects() -> str:
 
 
 @cache
-def find(noun: type[Noun]) -> str:
+def find(noun: type[Noun], *, veiled: bool = False) -> str:
     """Return the statement that reads one row by its key."""
-    return f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE {keyed(noun)}"
+    where = f"{keyed(noun)}{_veil(noun) if veiled else ''}"
+    return f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE {where}"
 
 
 @cache
@@ -142,33 +162,52 @@ def last_number(noun: type[Noun]) -> str:
     return f"SELECT coalesce(max(number), 0) FROM {noun.table} WHERE project = ?"
 
 
+RESERVED = f'SELECT coalesce(max("last"), 0) FROM {Staging.table} WHERE project = ?'
+"""Reads the highest number that was kept for an item, of a plan under way or of any before."""
+
+
 @cache
-def select(noun: type[Noun], shape: Shape, order: str, *, after: bool) -> str:
+def select(noun: type[Noun], shape: Shape, order: str, *, after: bool, veiled: bool = False) -> str:
     """Return the statement that reads filtered rows in an order; the limit is its last value."""
     ways = ordering(noun, order)
     beyond = f" AND {_beyond(ways)}" if after else ""
     sorted_by = ", ".join(f't."{name}"{" DESC" if down else ""}' for name, down in ways)
     return (
         f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE t.project = ?"
-        f"{_filtered(noun, shape)}{beyond} ORDER BY {sorted_by} LIMIT ?"
+        f"{_filtered(noun, shape)}{beyond}{_veil(noun) if veiled else ''} ORDER BY {sorted_by} LIMIT ?"
     )
 
 
 @cache
-def exists(noun: type[Noun], shape: Shape) -> str:
-    """Return the statement that finds out whether a row matches."""
-    return f"SELECT 1 FROM {noun.table} AS t WHERE t.project = ?{_filtered(noun, shape)} LIMIT 1"
+def cells(noun: type[Noun], read: tuple[str, ...], shape: Shape, *, veiled: bool = False) -> str:
+    """Return the statement that reads some columns of filtered rows by key."""
+    check(noun, read)
+    return (
+        f"SELECT {_named(read)} FROM {noun.table} AS t WHERE t.project = ?"
+        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} ORDER BY {_named(row_key(noun))}"
+    )
 
 
 @cache
-def counts(noun: type[Noun], columns: Sequence[str], shape: Shape) -> str:
+def exists(noun: type[Noun], shape: Shape, *, veiled: bool = False) -> str:
+    """Return the statement that finds out whether a row matches."""
+    where = f"t.project = ?{_filtered(noun, shape)}{_veil(noun) if veiled else ''}"
+    return f"SELECT 1 FROM {noun.table} AS t WHERE {where} LIMIT 1"
+
+
+@cache
+def counts(noun: type[Noun], columns: Sequence[str], shape: Shape, *, veiled: bool = False) -> str:
     """Return the statement that counts matching rows for each value of some columns."""
     check(noun, columns)
-    named = ", ".join(f't."{column}"' for column in columns)
+    named = _named(columns)
     return (
         f"SELECT {named}, count(*) FROM {noun.table} AS t WHERE t.project = ?"
-        f"{_filtered(noun, shape)} GROUP BY {named} ORDER BY {named}"
+        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} GROUP BY {named} ORDER BY {named}"
     )
+
+
+def _named(read: Iterable[str]) -> str:
+    return ", ".join(f't."{name}"' for name in read)
 
 
 def shaped(noun: type[Noun], equal: Mapping[str, Filter]) -> tuple[Shape, list[Cell]]:
@@ -243,6 +282,20 @@ def _condition(noun: type[Noun], name: str, wanted: int | str) -> str:
             raise AssertionError(f"{wanted!r} is no word of an index of {noun.table}")
         return f" AND t.\"{name}\" = '{wanted}'"
     return f' AND t."{name}" = ?' if wanted < 0 else f' AND t."{name}" IN ({_marks(wanted)})'
+
+
+def _veil(noun: type[Noun]) -> str:
+    """Return the condition that a row is of no plan under way."""
+    hiding = _HIDING if noun is Item else _HIDING_ITEM.format(project="t.project", about="t")
+    return f" AND ({_ALL_SEEN} OR NOT EXISTS ({hiding}))"
+
+
+def unhidden(about: str, project: str) -> str:
+    """Return the condition that what a document is about is no item of a plan under way.
+
+    about: what the document is called there. project: what stands for the value of the project.
+    """
+    return f" AND NOT EXISTS ({_HIDING_ITEM.format(project=project, about=about)})"
 
 
 def _marks(many: int) -> str:

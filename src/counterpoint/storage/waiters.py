@@ -12,6 +12,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from counterpoint.kernel.errors import Unavailable
+
 
 class Waiters(ABC):
     """The threads of this process that wait for entries of one database."""
@@ -44,8 +46,14 @@ class Waiters(ABC):
         while not self._is_closed:
             # Counted before the look: what is committed after it wakes us from the sleep below.
             wakes = self._wakes
-            if is_there():
-                return True
+            try:
+                if is_there():
+                    return True
+            except Unavailable:
+                # It was closed between our look at that and the one at the database.
+                if self._is_closed:
+                    return False
+                raise
             if time.monotonic() >= until:
                 return False
             self._sleep(wakes, until)

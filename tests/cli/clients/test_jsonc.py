@@ -22,7 +22,7 @@ OBJECTS = st.dictionaries(NAMES, VALUES, max_size=4)
 INDENTS = st.sampled_from([None, 2, 4, "\t"])
 
 
-@settings(max_examples=50)
+@settings(max_examples=15)
 @given(OBJECTS, st.dictionaries(NAMES, VALUES, max_size=3), INDENTS, VALUES)
 def test_one_member_is_set_and_all_else_reads_the_same(whole, servers, indent, value):
     """In every style of writing, whether the member was there or not."""
@@ -31,7 +31,7 @@ def test_one_member_is_set_and_all_else_reads_the_same(whole, servers, indent, v
     assert json.loads(edited) == {**whole, "servers": {**servers, "mine": value}}
 
 
-@settings(max_examples=50)
+@settings(max_examples=15)
 @given(OBJECTS, INDENTS)
 def test_no_byte_of_others_goes(whole, indent):
     """An edit inserts one piece: what stood there stands before it and after it."""
@@ -47,7 +47,7 @@ def shared(one: str, other: str) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-@settings(max_examples=50)
+@settings(max_examples=15)
 @given(OBJECTS, INDENTS)
 def test_setting_twice_is_setting_once(whole, indent):
     """The second edit finds what the first wrote."""

@@ -192,10 +192,22 @@ def test_fresh_files_are_what_each_client_reads(call, installed):
 def test_the_ledger_is_made_and_hidden_from_git(call, project):
     """It is there, and git sees nothing of it."""
     said = call("init", "--yes")
+    assert "no counterpoint.toml was written and checks run nothing" in said.out
     assert "Made the ledger" in said.out
     assert (project / ".counterpoint" / "ledger.db").exists()
     assert ".counterpoint" not in git(project, "status", "--porcelain")
     assert call("status", "--json").json["project"]["id"] == "harbour"
+
+
+def test_what_commands_write_without_a_server_is_signed_when_they_end(call, project, monkeypatch):
+    """Nothing waits after `init`, and no entry stays unsigned for ever; a signer that could ask is left alone."""
+    assert call("init", "--yes").code == 0
+    assert "signature" not in call("status").err
+    assert call("trust", "--allow", "make").code == 0
+    assert call("audit", "verify", "--json").json["unsigned"] == 0
+    monkeypatch.setenv("COUNTERPOINT_SIGNER", "command:sh -c 'touch asked; exit 1'")
+    assert call("trust", "--allow", "make lint").code == 0
+    assert not (project / "asked").exists()
 
 
 def test_a_dry_run_shows_all_and_writes_nothing(call, installed):
@@ -354,3 +366,48 @@ def test_a_folder_without_git_works_and_is_told(call, place):
     assert said.code == 0
     assert "git" in said.err
     assert call("status").code == 0
+
+
+def test_the_tests_and_linters_of_a_project_are_listed_and_trusted(call, installed, project):
+    """What a person sets up counts at once; plain targets of a Makefile and of scripts, others with a star; a second run changes nothing."""
+    (project / "pyproject.toml").write_text("[tool.pytest]\n[tool.ruff]\n")
+    (project / "package.json").write_text('{"scripts": {"test": "x", "lint": "y", "start": "z"}}')
+    (project / "yarn.lock").touch()
+    (project / "Makefile").write_text("X := 1\nall: test\ntest:\n\ttrue\nlint : x\n")
+    (project / "Cargo.toml").touch()
+    (project / "go.mod").touch()
+    assert call("init", "--yes").code == 0
+    said = call("trust", "--json").json
+    shown = {" ".join(words) for words in said["commands"]}
+    assert shown == {
+        "pytest *", "python -m pytest *", "ruff check *", "ruff format --check *", "yarn run test",
+        "yarn run lint", "make test", "make lint", "cargo test *", "cargo clippy *", "go test *",
+        "go vet *",
+    }  # fmt: skip
+    acts = [one["action"] for one in call("log", "--json").json["entries"]]
+    assert acts.count("configuration.trusted") == 1
+    before = (project / "counterpoint.toml").read_text()
+    assert "nothing to change" in call("init", "--yes").out
+    assert (project / "counterpoint.toml").read_text() == before
+
+
+def test_what_was_done_is_told_as_json_too(call, installed, project):
+    """One document with the files, the ledger and what is left to do by hand; the difference goes beside it."""
+    planned = call("init", "--client", "claude", "--json", "--dry-run")
+    assert (planned.code, planned.json["written"]) == (0, False)
+    assert "+++ b/AGENTS.md" in planned.err
+    refused = call("init", "--client", "claude", "--json")
+    assert (refused.code, refused.json["error"]) == (2, "invalid_input")
+    done = call("init", "--client", "claude", "--json", "--yes")
+    assert done.json == {**planned.json, "written": True}
+    assert {".mcp.json", "AGENTS.md"} <= set(done.json["files"])
+    again = call("init", "--client", "claude", "--json", "--yes").json
+    assert (again["made"], again["files"]) == (False, [])
+
+
+def test_where_no_ledger_can_be_no_change_is_offered(call, project):
+    """A file has the name of its folder: that is said before, and in place of, what would be changed."""
+    (project / ".counterpoint").write_text("mine\n")
+    said = call("init", "--yes")
+    assert (said.code, said.out) == (3, "")
+    assert ".counterpoint is a file" in said.err

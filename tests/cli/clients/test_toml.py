@@ -49,6 +49,7 @@ def test_line_ends_are_those_of_the_file():
     "text",
     [
         "a = ",
+        "a = " + "[" * 100_000,
         'servers = "text"\n',
         "servers = {other = {x = 1}}\n",
         '[servers]\nmine = {command = "old"}\n',

@@ -12,6 +12,7 @@ import pytest
 from counterpoint.cli.server.serving import Connection
 from counterpoint.core.rules.identity import name_of
 from counterpoint.evidence.processes import peer
+from counterpoint.protocol.surface import Caller
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -55,7 +56,8 @@ def test_an_agent_works_through_the_server(start, call, ledger):
     assert not answer.get("isError"), answer
     wire.process.stdin.close()
     assert wire.process.wait(20) == 0
-    entry = call("log", "--json", "--limit", "1").json["entries"][0]
+    entries = call("log", "--json", "--limit", "2").json["entries"]
+    entry = next(one for one in reversed(entries) if one["action"] != "signer.named")
     assert entry["actor"]["name"] == "harbour-master"
     assert entry["actor"]["session"].startswith("ses_")
     shown = call("show", entry["actor"]["session"], "--json").json["session"]
@@ -107,10 +109,10 @@ def test_a_broken_database_is_told_by_each_call_and_ends_nothing(start, ledger):
 def test_calls_of_one_connection_share_session_and_secret(app):
     """The ledger is opened once; another connection signs its cursors alike."""
     connection = Connection(app, peer(os.getpid()), "")
-    one, two = connection.call("harbour-master"), connection.call("harbour-master")
+    one, two = (connection.call(Caller(client="harbour-master")) for _ in range(2))
     assert one.core.caller.actor == two.core.caller.actor
     assert one.core.caller.actor.name == "harbour-master"
-    other = Connection(app, peer(0), "").call("")
+    other = Connection(app, peer(0), "").call(Caller())
     assert other.core.caller.actor.name == "agent"
     assert other.core.caller.actor.session != one.core.caller.actor.session
     assert one.secret() == two.secret() == other.secret()

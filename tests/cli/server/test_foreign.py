@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from counterpoint.core.model.evidence import Command
 from counterpoint.evidence.absent import UNSEEN, NoTrees
 from counterpoint.kernel.errors import Forbidden, InvalidInput, PathOutside, Unavailable
 from counterpoint.protocol.peers import PeerProcess
+from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.sockets import Greeting
 
 
@@ -73,11 +75,26 @@ def test_another_ledger_or_project_is_not_served(host: App) -> None:
 
 def test_users_are_named_or_numbered(tmp_path: Path) -> None:
     """The account of the server always comes in; a user that there is not is a mistake."""
-    assert open_socket(tmp_path, ["root", "61002"]).users == {0, 61_002, os.getuid()}
+    assert open_socket(tmp_path / "s", ["root", "61002"]).users == {0, 61_002, os.getuid()}
     with pytest.raises(InvalidInput, match="no user 'nobody-of-this-name'"):
-        open_socket(tmp_path, ["nobody-of-this-name"])
+        open_socket(tmp_path / "s", ["nobody-of-this-name"])
     with pytest.raises(Unavailable, match="No such file"):
         open_socket(tmp_path / "none", []).open()
+
+
+def test_a_socket_without_a_folder_is_refused_before_anything_is_made(call, place: Path) -> None:
+    """It says what to make, and leaves no lock behind."""
+    words = ("serve", "--db", str(place / "kept.db"), "--allow-user", "root", "--socket")
+    said = call(*words, str(place / "missing" / "agents.sock"))
+    assert (said.code, "mkdir" in said.err) == (3, True)
+    assert list(place.iterdir()) == []
+    (place / "taken").write_text("mine")
+    said = call(*words, str(place / "taken"))
+    assert (said.code, "no socket" in said.err) == (3, True)
+    assert (place / "taken").read_text() == "mine"
+    meeting = replace(find_rendezvous(place / "kept.db"), at=place / ("s" * 120))
+    with pytest.raises(Unavailable, match="cannot be made"):
+        meeting.listen()
 
 
 def test_nothing_is_measured_read_written_or_run(tmp_path: Path) -> None:

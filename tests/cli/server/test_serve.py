@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from counterpoint import __version__
 from counterpoint.app import App, open_app
 from counterpoint.cli import doctor
 from counterpoint.cli.server import serving
@@ -57,11 +58,17 @@ async def soon(event: asyncio.Event) -> None:
     await asyncio.wait_for(event.wait(), PATIENCE)
 
 
-async def sit(folder: Path) -> asyncio.StreamWriter:
+async def sit(folder: Path, idle: str = "10") -> asyncio.StreamWriter:
     """Connect to the server of a folder as a relay does."""
     path = find_rendezvous(folder / ".counterpoint" / "ledger.db").socket
     reader, writer = await asyncio.open_unix_connection(str(path))
-    said = {"counterpoint": 1, "version": "0", "flags": {}, "environ": {}, "folder": str(folder)}
+    said = {
+        "counterpoint": 1,
+        "version": __version__,
+        "flags": {},
+        "environ": {"COUNTERPOINT_IDLE_MINUTES": idle},
+        "folder": str(folder),
+    }
     writer.write(json.dumps(said).encode() + b"\n")
     assert json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))["ok"]
     return writer
@@ -73,6 +80,16 @@ def hall(app: App) -> Iterator[ConnectionApps]:
     made = ConnectionApps(host=app)
     yield made
     made.checkpoints.close()
+
+
+def test_one_database_by_two_paths_has_one_server(hall: ConnectionApps, ledger, tmp_path):
+    """As where a folder is mounted twice: paths differ, the file does not."""
+    (tmp_path / "twice").mkdir(mode=0o700)
+    second = tmp_path / "twice" / "ledger.db"
+    second.hardlink_to(ledger / ".counterpoint" / "ledger.db")
+    assert hall.admit(greeting(ledger, db=str(second)))
+    with pytest.raises(InvalidInput, match="this is the server of"):
+        hall.admit(greeting(ledger, db=str(second.with_name("other.db"))))
 
 
 def test_each_connection_is_its_own_agent_over_one_store(hall: ConnectionApps, app, ledger):
@@ -137,7 +154,7 @@ def test_the_calls_of_one_principal_are_counted_together(
     one = hall.admit(greeting(ledger, agent="ada"))
     same = hall.admit(greeting(ledger, agent="bob"))
     other = hall.admit(greeting(ledger, environ=given))
-    assert one.caller == same.caller == next(iter(app.met))
+    assert one.caller == same.caller == next(iter(app.connected))
     assert other.caller not in {one.caller, given["COUNTERPOINT_CREDENTIAL"]}
     monkeypatch.setattr(serving, "peer", lambda *_: Peer((), "boot"))
     assert {hall.admit(greeting(ledger)).caller for _ in range(2)} == {"unattested"}
@@ -197,7 +214,7 @@ def test_a_server_leaves_when_nobody_came_and_when_nobody_is_left(app, ledger, m
     async def somebody() -> None:
         monkeypatch.setattr(serving, "FIRST", PATIENCE)
         async with serve_sockets(app, workers=Workers(1), idle=0) as sockets:
-            one = await sit(ledger)
+            one = await sit(ledger, idle="0")
             assert not sockets.over.is_set()
             one.close()
             await soon(sockets.over)
@@ -205,6 +222,23 @@ def test_a_server_leaves_when_nobody_came_and_when_nobody_is_left(app, ledger, m
     asyncio.run(nobody())
     asyncio.run(somebody())
     assert find_rendezvous(app.database).known() is None
+
+
+def test_a_server_stays_as_long_as_any_agent_that_came_is_set_to(app, ledger):
+    """Whoever started it may have been set to less, as `doctor` is."""
+
+    async def both() -> None:
+        async with serve_sockets(app, workers=Workers(1), idle=0) as sockets:
+            starter, agent = await sit(ledger, idle="0"), await sit(ledger, idle="1")
+            starter.close()
+            agent.close()
+            while sockets.clients:
+                sockets.changed.clear()
+                await soon(sockets.changed)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(sockets.over.wait(), 0.05)
+
+    asyncio.run(both())
 
 
 def test_there_are_never_two_servers(app, ledger, monkeypatch):
@@ -271,7 +305,7 @@ print(json.dumps(sorted(sys.modules)))
 
 NOT_NEEDED = (
     *("anyio", "click", "cryptography", "html", "importlib.metadata", "importlib.resources"),
-    *("mcp", "pathspec", "re2", "rich", "starlette", "yaml"),
+    *("mcp", "re2", "rich", "starlette", "yaml"),
     *(
         "counterpoint.cli.main",
         "counterpoint.core.operations.audit",

@@ -8,6 +8,7 @@ import json
 import selectors
 import signal
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import jwt
@@ -18,14 +19,10 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from counterpoint.app import open_app
-from counterpoint.cli.server.up import HttpBackend
 from counterpoint.core.model.filters import Note
-from counterpoint.kernel.errors import CircuitOpen, StoreFull
-from counterpoint.protocol.surface import Caller
-from counterpoint.storage.breaker import Breaker
-from fakes.failing import FailingStore
 
 PATIENCE = 20.0
+KIND = {"content_type": "application/json", "accept": "application/json"}
 PLAN = "# Ship\n## Hull\n- [ ] Caulk the seams\n- [ ] Tar the keel\n"
 
 
@@ -36,7 +33,9 @@ class Server:
         self.process = process
         self._waiting = selectors.DefaultSelector()
         self._waiting.register(process.stderr, selectors.EVENT_READ)
-        (self.url,) = self.line("listening")["addresses"]
+        told = self.line("listening")
+        (self.url,) = told["addresses"]
+        self.token = Path(told["token_file"]).read_text().strip()
 
     def line(self, event):
         """Answer the next line of the log that tells of an event."""
@@ -60,8 +59,9 @@ class Server:
         finally:
             wire.close()
 
-    def call(self, tool, by="", arguments=None, **headers):
-        """Call a tool in the older era; answer the status and the result."""
+    def call(self, tool, by=None, arguments=None, **headers):
+        """Call a tool in the older era, by the account's own token or another; answer the status and the result."""
+        by = self.token if by is None else by
         message = {
             "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": tool, "arguments": arguments or {}},
@@ -152,7 +152,7 @@ def test_a_role_narrows_a_surface_over_http_too(up, ledger, monkeypatch):
     monkeypatch.setenv("COUNTERPOINT_TOOL_SCOPE_FILE", "tools.json")
     server = up()
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-    kind = {"content_type": "application/json", "accept": "application/json"}
+    kind = {**KIND, "authorization": f"Bearer {server.token}"}
     _, _, body = server.send("POST", "/mcp/symphony", json.dumps(ask), **kind)
     names = [tool["name"] for tool in json.loads(body)["result"]["tools"]]
     assert names == ["get_issue", "list_issues"]
@@ -161,6 +161,9 @@ def test_a_role_narrows_a_surface_over_http_too(up, ledger, monkeypatch):
     _, _, body = server.send("POST", "/mcp/symphony", json.dumps(ask), **kind)
     result = json.loads(body)["result"]
     assert (result["isError"], result["structuredContent"]["code"]) == (True, "PERMISSION_DENIED")
+    # A surface that has no such tool is not served at all, nor is what shows the same as its tools.
+    assert server.send("POST", "/mcp/native", json.dumps(ask), **kind)[0] == 404
+    assert server.send("GET", "/events", authorization=kind["authorization"])[0] == 404
 
 
 @pytest.mark.parametrize("content", ["", '["approve_pr"]'])
@@ -181,27 +184,49 @@ def test_a_role_of_another_dialect_leaves_out_the_surface_that_has_none_of_it(up
     monkeypatch.setenv("COUNTERPOINT_PROFILE", "poet")
     server = up()
     assert server.call("brief")[0] == 200
-    kind = {"content_type": "application/json", "accept": "application/json"}
+    kind = {**KIND, "authorization": f"Bearer {server.token}"}
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     assert server.send("POST", "/mcp/symphony", json.dumps(ask), **kind)[0] == 404
 
 
-def test_a_token_is_needed_as_soon_as_there_is_one(up, token, call):
-    """Made or revoked while the server runs: the next call knows."""
-    server = up()
+def test_nobody_is_served_without_a_token(up, ledger, token, call):
+    """Neither tools, events nor measures, from the first start on; the account's own lies in a file that only it reads.
+
+    It reads and writes, is shown in no log and in no list, and opens nothing from when it is taken away. Nor does it make
+    a second principal of everybody who can read it: who works with it is nobody that is attested.
+    """
+    server, other = up(), token("ci")
+    for path in ("/mcp", "/mcp/agentic", "/events", "/events/workflow", "/metrics"):
+        method = "POST" if path.startswith("/mcp") else "GET"
+        status, headers, _ = server.send(method, path, "{}" if method == "POST" else None, **KIND)
+        assert (status, headers["www-authenticate"][:6]) == (401, "Bearer"), path
+    file = Path(call("token", "local", "--json").json["file"])
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert not file.is_relative_to(ledger)
+    assert call("token", "local").out.strip() == server.token == file.read_text().strip()
+    assert not server.call("plan", arguments={"markdown": PLAN})[1]["isError"]
+    entries = call("log", "--json").json["entries"]
+    made = max(
+        (one for one in entries if one["action"] == "plan.created"), key=lambda e: e["sequence"]
+    )
+    assert (made["actor"]["name"], made["actor"].get("principal")) == ("agent", None)
+    assert server.call("brief", other)[0] == 200
+    (_, own) = call("token", "list", "--json").json
+    assert (own["scopes"], own["file"]) == (["read", "write"], str(file))
+    file.chmod(0o640)
+    assert server.call("brief")[0] == 401
+    file.chmod(0o600)
     assert server.call("brief")[0] == 200
-    secret = token("ci")
+    assert call("token", "create", "local").code == 2
+    assert call("token", "revoke", "local").code == 0
     assert server.call("brief")[0] == 401
-    assert server.call("brief", secret)[0] == 200
-    call("token", "revoke", "ci")
-    status, refusal = server.call("brief", secret)
-    assert (status, refusal["error"]) == (401, "invalid_token")
-    assert server.call("brief")[0] == 401
+    assert call("token", "revoke", "local").code == 1
+    assert server.token not in server.end()[1]
 
 
 def test_an_agent_says_who_it_is_and_in_which_of_its_sessions(up, token):
     """A name is a label under its token; a session is its own, or it is refused."""
-    server, secret = up(), token("ci")
+    server, secret, other = up(), token("ci"), token("other")
     _, result = server.call("brief", secret, counterpoint_agent="zoe")
     you = result["structuredContent"]["you"]
     assert you["agent"] == "zoe"
@@ -214,7 +239,7 @@ def test_an_agent_says_who_it_is_and_in_which_of_its_sessions(up, token):
     _, result = server.call("remember", secret, asked, **mine)
     assert not result["isError"], result
     for by, session, code in (
-        (token("other"), you["session"], "forbidden"),
+        (other, you["session"], "forbidden"),
         (secret, "ses_" + "7" * 26, "not_found"),
         (secret, "ses_1", "not_found"),
     ):
@@ -243,7 +268,8 @@ def test_a_token_is_who_acts_whatever_its_headers_say(up, token, call):
         for one in actors
         if one["kind"] == "agent" and not one["principal"]["id"].startswith("cn_")
     }
-    assert found == {one["id"] for one in call("token", "list", "--json").json}
+    listed = call("token", "list", "--json").json
+    assert found == {one["id"] for one in listed if one["id"] != "local"}
 
 
 def test_a_reading_token_sees_reading_tools_alone(up, token):
@@ -262,25 +288,57 @@ def test_it_is_alive_ready_and_counted(up):
     assert server.send("GET", "/healthz")[0] == 200
     status, _, body = server.send("GET", "/readyz")
     assert (status, json.loads(body)["troubles"]) == (200, [])
-    assert b"counterpoint_ledger_entries" in server.send("GET", "/metrics")[2]
+    measured = server.send("GET", "/metrics", authorization=f"Bearer {server.token}")[2]
+    assert b"counterpoint_ledger_entries" in measured
     line = server.line("request")
     assert (line["path"], line["status"], line["outcome"]) == ("/healthz", 200, "ok")
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104 -- what must be refused
-def test_an_open_door_beyond_this_machine_is_refused(ledger, call, host):
-    """Nothing is listened on."""
-    said = call("up", "--host", host, "--port", "0")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--host", "0.0.0.0"),  # noqa: S104 -- what must be refused
+        ("--host", "::"),
+        ("--host", "example.org"),
+        ("--allow-host", "plan.example.org"),
+    ],
+    ids=" ".join,
+)
+def test_an_open_door_beyond_this_machine_is_refused(ledger, call, words):
+    """By another address or under another name; nothing is listened on. The account's own token is for this machine."""
+    call("token", "local")
+    said = call("up", *words, "--port", "0")
     assert said.code == 2
     assert "token create" in said.err
 
 
 def test_with_a_token_it_listens_beyond_this_machine(up, token):
-    """By the names that it was given and no other."""
+    """By the names that it was given and no other, and for pages of its own alone: at every path, with their ports."""
     secret = token("ci")
     server = up("--host", "0.0.0.0", "--allow-host", "plan.example.org")  # noqa: S104 -- what is tested
+    port = urlsplit(server.url).port
     assert server.call("brief", secret, host="plan.example.org")[0] == 200
     assert server.call("brief", secret, host="other.example.org")[0] == 403
+    assert server.call("brief", secret, host=f"localhost:{port + 1}")[0] == 403
+    asked = {"authorization": f"Bearer {secret}", "host": f"localhost:{port}"}
+    for origin, status in (
+        (f"http://localhost:{port}", 200),
+        ("https://plan.example.org", 200),
+        (f"http://localhost:{port + 1}", 403),
+        ("http://localhost", 403),
+        (f"https://localhost:{port}", 403),
+    ):
+        assert server.call("brief", secret, origin=origin, host=asked["host"])[0] == status, origin
+        if status != 200:
+            socket = {
+                "upgrade": "websocket",
+                "connection": "Upgrade",
+                "sec_websocket_version": "13",
+            }
+            key = {"sec_websocket_key": "dGhlIHNhbXBsZSBub25jZQ=="}
+            for more in ({}, {**socket, **key}):
+                got = server.send("GET", "/events/workflow", origin=origin, **asked, **more)
+                assert got[0] == status, (origin, more)
 
 
 def test_an_expired_or_revoked_token_opens_no_door(ledger, call, token):
@@ -339,11 +397,12 @@ def test_a_token_of_an_oauth_server_is_taken(up, ledger):
     assert server.call("plan", signed, {"markdown": PLAN})[0] == 403
     other = jwt.encode({**claims, "aud": names[0]}, key, "EdDSA", headers={"kid": "one"})
     assert server.call("brief", other)[0] == 401
-    assert server.call("brief")[0] == 401
+    assert server.call("brief", "")[0] == 401
     told = server.send("GET", "/.well-known/oauth-protected-resource/mcp")[2]
     assert json.loads(told)["authorization_servers"] == [names[0]]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(up, number):
     """With the code of success, and a last line."""
@@ -389,64 +448,6 @@ def test_the_feed_is_followed_over_http(up, agent, token, call):
     assert got.read().endswith(b"\n\n")
     wire.close()
     assert server.end()[0] == 0
-
-
-def test_an_open_breaker_makes_the_server_not_ready_and_is_measured(app):
-    """With the reason; as soon as it is time for a trial, callers are welcome again."""
-    office = HttpBackend(app=app, issuer=None, connections=lambda: 3)
-    office.open()
-    assert office.troubles() == []
-    seconds = [0.0]
-    app.breaker = Breaker(seconds=lambda: seconds[0])
-
-    def down():
-        raise StoreFull
-
-    for _ in range(5):
-        with pytest.raises(StoreFull):
-            app.breaker.opening(down)
-    with pytest.raises(CircuitOpen):
-        app.breaker.opening(down)
-    assert office.troubles() == ["circuit_open: store_full, a trial in 60 s"]
-    measured = {name: value for name, (_, value) in office.gauges().items()}
-    assert measured.pop("counterpoint_ledger_entries") > 0
-    assert measured == {
-        "counterpoint_open_connections": 3,
-        "counterpoint_circuit_state": 2,
-        "counterpoint_circuit_failures": 5,
-        "counterpoint_circuit_openings_total": 1,
-        "counterpoint_circuit_refusals_total": 1,
-    }
-    seconds[0] += 60
-    assert office.troubles() == []
-
-
-def test_a_store_that_fails_does_not_hide_the_other_measures(app, monkeypatch):
-    """That is when somebody looks at them."""
-    office = HttpBackend(app=app, issuer=None, connections=lambda: 3)
-    office.open()
-    monkeypatch.setattr(app, "store", FailingStore(app.store, fault=StoreFull))
-    assert office.troubles() == ["store_full"]
-    assert "counterpoint_ledger_entries" not in office.gauges()
-    assert office.gauges()["counterpoint_open_connections"][1] == 3
-
-
-def test_a_caller_of_a_guarded_surface_is_refused_over_http_too(app):
-    """Before anybody asks the store in which session the caller sits; others ask it as ever."""
-    office = HttpBackend(app=app, issuer=None, connections=lambda: 0)
-    office.open()
-    grant = office.anyone()
-    office.call_for(grant, Caller(guarded=True)).core.items.project()
-
-    def down():
-        raise StoreFull
-
-    for _ in range(5):
-        with pytest.raises(StoreFull):
-            app.breaker.opening(down)
-    with pytest.raises(CircuitOpen):
-        office.call_for(grant, Caller(guarded=True))
-    office.call_for(grant, Caller()).core.items.project()
 
 
 def test_a_month_outlives_the_server(up, token, call):

@@ -41,7 +41,7 @@ def test_a_receipt_and_a_verdict_are_exported_signed_with_who_it_was(app: App, c
     assert (told["agent"], told["principal"]) == (actor["name"], actor["principal"])
     assert actor["principal"]["strength"] == "connection"
 
-    rejected = call("reject", "HARBOUR-3", "--reason", "no", "--json")
+    rejected = call("reject", "HARBOUR-4", "--reason", "no", "--json")
     verdict = rejected.json["verdict"]["id"]
     assert call("audit", "export", "--verdict", verdict, "review.json").code == 0
     predicate = opened(Path("review.json").read_text(), key)["predicate"]

@@ -63,6 +63,7 @@ def enter(
         )
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("enrolled", [False, True])
 def test_a_forged_approval_is_found_by_every_verifier(
     app: App, call: Callable[..., Any], *, enrolled: bool

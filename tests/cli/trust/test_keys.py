@@ -39,8 +39,9 @@ def ssh(place: Path) -> Path:
 
 
 def last(call: Call) -> dict[str, object]:
-    """Answer the last entry of the ledger."""
-    return call("log", "--limit", "1", "--json").json["entries"][0]
+    """Answer the last entry of the ledger but the program's own, which names the key at the first signature."""
+    entries = call("log", "--limit", "2", "--json").json["entries"]
+    return next(one for one in reversed(entries) if one["action"] != "signer.named")
 
 
 def test_a_key_is_made_at_a_terminal_and_signs_there(at: Open, call: Call, place: Path) -> None:
@@ -57,6 +58,8 @@ def test_a_key_is_made_at_a_terminal_and_signs_there(at: Open, call: Call, place
 
     terminal = at("reject", "HARBOUR-1", "--reason", "not yet")
     terminal.expect("You sign item.rejected")
+    title = call("show", "harbour-1", "--json").json["item"]["title"]
+    terminal.expect(f"harbour-1: {title}")
     terminal.expect("not yet")
     assert sign(terminal) == 0
     assert "Not confirmed" not in terminal.seen
@@ -64,9 +67,26 @@ def test_a_key_is_made_at_a_terminal_and_signs_there(at: Open, call: Call, place
     assert entry["action"] == "item.rejected"
     assert entry["actor"]["principal"] == {"strength": "person", "id": key["id"]}
     assert PASSPHRASE not in terminal.seen
-    assert call("audit", "verify").code == 0
+    told = "2 acts are signed by those who did them"
+    assert told in call("audit", "verify").out
     assert call("audit", "export", "it.bundle").code == 0
-    runpy.run_path(str(VERIFIER))["verify"](Path("it.bundle").read_bytes())
+    assert told in runpy.run_path(str(VERIFIER))["verify"](Path("it.bundle").read_bytes())
+
+
+def test_the_head_above_what_a_person_signed_is_signed_before_the_command_ends(
+    at: Open, call: Call, app: App
+) -> None:
+    """So nobody puts a row into its entry afterwards; what nobody signed waits for a server."""
+
+    def waits() -> int:
+        return app.itself().signing.unsigned().waiting
+
+    make_key(at)
+    assert waits() == 0
+    assert sign(at("release", "HARBOUR-4")) == 0
+    assert waits() == 0
+    assert call("reject", "HARBOUR-1", "--reason", "not yet").code == 0
+    assert waits() == 1
 
 
 def test_a_wrong_passphrase_changes_nothing(at: Open, call: Call) -> None:
@@ -95,14 +115,21 @@ def test_without_a_terminal_nobody_is_asked(
 
 
 def test_without_a_key_a_terminal_is_offered_one(at: Open, call: Call) -> None:
-    """No is taken for an answer, and what follows is unconfirmed; yes makes the key and signs."""
+    """A no stops the act, going on without is an answer of its own, and yes makes the key and signs."""
+    before = call("log", "--json").json["entries"]
     terminal = at("reject", "HARBOUR-1", "--reason", "no")
-    terminal.expect("Make a key under a passphrase now?")
+    terminal.expect("Make a key under a passphrase now")
     terminal.type("n")
+    terminal.expect("Stopped.")
+    assert terminal.end() == 130
+    assert call("log", "--json").json["entries"] == before
+    terminal = at("reject", "HARBOUR-1", "--reason", "no")
+    terminal.expect("Make a key under a passphrase now")
+    terminal.type("w")
     terminal.expect("counterpoint key add")
     assert terminal.end() == 0
     terminal = at("reject", "HARBOUR-1", "--reason", "no")
-    terminal.expect("Make a key under a passphrase now?")
+    terminal.expect("Make a key under a passphrase now")
     terminal.type("y")
     for prompt in ("Passphrase for a fresh key:", "The same again:", "Passphrase of your key:"):
         terminal.expect(prompt)
@@ -118,6 +145,7 @@ def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(
     """The same command with a signature does."""
     make_key(at)
     policy = at("policy", "--reviews", "person")
+    policy.expect("attested -> person")
     assert sign(policy) == 0, policy.seen
     task = agent.plans.create(agent.plans.read("# Extra\n- [ ] Bolt\n  - review: yes\n")).ready[0]
     token = agent.claims.start(task).claim.token
@@ -136,8 +164,10 @@ def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(
 
 
 @pytest.mark.timeout(180)
-def test_what_else_a_person_decides_is_signed(at: Open, call: Call, app: App, agent: Core) -> None:
-    """Ending a credential or a token, opening an item again, resolving a blocker, saying which one it was."""
+def test_what_else_a_person_decides_is_signed(
+    at: Open, call: Call, app: App, agent: Core, place: Path
+) -> None:
+    """Ending a credential or a token, opening an item again, resolving a blocker; of words that go only where they stand is shown."""
     make_key(at)
     assert call("agent", "create", "ada").code == 0
     assert call("token", "create", "bob").code == 0
@@ -156,6 +186,14 @@ def test_what_else_a_person_decides_is_signed(at: Open, call: Call, app: App, ag
         assert sign(terminal) == 0, terminal.seen
         entry = last(call)
         assert (entry["action"], entry["actor"]["principal"]["strength"]) == (action, "person")
+    words = place.parent / "private.txt"
+    words.write_text("Bolt of 4711")
+    agent.memory.put("project", "n", "Bolt of 4711 once")
+    terminal = at("audit", "redact", "--text", str(words), "--reason", "private")
+    terminal.expect("wherever the words of private.txt stand")
+    terminal.expect("1 are taken away for good")
+    assert sign(terminal) == 0, terminal.seen
+    assert "4711" not in terminal.seen
     assert call("unblock", "HARBOUR-r99").code == 1
     assert call("audit", "verify").code == 0
     assert call("audit", "export", "it.bundle").code == 0

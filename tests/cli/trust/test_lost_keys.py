@@ -15,13 +15,14 @@ from counterpoint.app import Identity, open_app
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.errors import SignerAway
+from fakes.harbour import where_it_is
 
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 
 
 def seal(ledger: Path, session: str) -> None:
     """Think and seal, as an agent does in a session of its own."""
-    app = open_app(ledger, {})
+    app = open_app(ledger, where_it_is())
     try:
         core = app.core(Identity(kind="agent", name="ada", session=session))
         task = core.items.project().prefix + "-1"
@@ -45,7 +46,7 @@ def test_seals_of_both_keys_are_sound_over_an_epoch(
     assert call("audit", "epoch", "--reason", "The disk of the signer died").code == 0
     seal(ledger, "ses_after")
     assert call("audit", "verify").code == 0
-    app = open_app(ledger, {})
+    app = open_app(ledger, where_it_is())
     for session in ("ses_before", "ses_after"):
         assert app.person().use(Seals).verify(session).faults == ()
     key = app.person().audit.key.to_text()
@@ -85,7 +86,7 @@ def test_a_signer_whose_key_was_exchanged_meanwhile_takes_the_other_one(
     ledger: Path, call: Any
 ) -> None:
     """A server goes on with the key that is there now, not with one that it has read before."""
-    app = open_app(ledger, {})
+    app = open_app(ledger, where_it_is())
     before = app.person().audit.key
     lose_the_key()
     assert call("audit", "epoch", "--reason", "The disk of the signer died").code == 0

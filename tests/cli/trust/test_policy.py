@@ -9,5 +9,5 @@ def test_a_person_says_how_independent_reviews_have_to_be(call, ledger):
     said = call("policy", "--reviews", "declared", "--reason", "a container", "--json")
     assert said.json == {"reviews": "declared"}
     assert "Reviews: declared" in call("status").out
-    last = call("log", "--limit", "1", "--json").json["entries"][0]
+    last = call("log", "--action", "policy.changed", "--json").json["entries"][0]
     assert (last["action"], last["facts"]["reason"]) == ("policy.changed", "a container")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from counterpoint.app import open_app
+from fakes.harbour import where_it_is
 from fakes.rewriting import rewrite
 
 
@@ -84,7 +84,7 @@ class Monitor:
 
 def write(ledger: Path, many: int, value: str = "") -> None:
     """Append entries."""
-    app = open_app(ledger, {})
+    app = open_app(ledger, where_it_is())
     for number in range(many):
         app.itself().memory.put("project", "n", value or number)
     app.close()
@@ -92,8 +92,8 @@ def write(ledger: Path, many: int, value: str = "") -> None:
 
 @pytest.fixture
 def tiles(call, ledger, tmp_path) -> Monitor:
-    """A monitor of the tiles of a ledger of 270 entries."""
-    write(ledger, 264)
+    """A monitor of the tiles of a ledger of 270 entries, of which the last names the key."""
+    write(ledger, 263)
     said = call("audit", "export", "--tiles", str(tmp_path / "log"))
     assert said.code == 0, said.err
     return Monitor(tmp_path / "log", call("audit", "verify", "--json").json["key"])
@@ -127,7 +127,7 @@ def test_an_export_that_was_broken_off_is_gone_on_with(call, tiles):
     assert tiles.read() == first
 
 
-def test_nothing_is_written_into_a_folder_of_somebody_else(call, ledger, tiles, tmp_path):
+def test_nothing_is_written_into_a_folder_of_somebody_else(call, stored, tiles, tmp_path):
     """Neither where something else lies, nor where another ledger or another history does."""
     strange = tmp_path / "strange"
     strange.mkdir()
@@ -146,18 +146,17 @@ def test_nothing_is_written_into_a_folder_of_somebody_else(call, ledger, tiles, 
     note.write_text(kept.replace("\n270\n", "\n269\n"))
     assert call("audit", "export", "--tiles", str(tiles.folder)).code == 1
     note.write_text(kept)
-    database = ledger / ".counterpoint" / "ledger.db"
-    shutil.copy(database, tmp_path / "kept.db")
-    rewrite(database, b'"n":"ada"', b'"n":"eve"')
+    kept = stored.copied()
+    rewrite(stored, b'"n":"ada"', b'"n":"eve"')
     assert call("audit", "export", "--tiles", str(tiles.folder)).code == 1
-    shutil.copy(tmp_path / "kept.db", database)
+    stored.put(kept)
     assert call("audit", "export", "--tiles", str(tiles.folder), "x.bundle").code == 2
 
 
 def test_a_bundle_with_an_entry_that_does_not_fit_is_left_out_and_named(call, ledger, tmp_path):
     """A large plan is one entry; its hash is there all the same, and so are the other bundles."""
     write(ledger, 270)
-    app = open_app(ledger, {})
+    app = open_app(ledger, where_it_is())
     core = app.itself()
     where = ", ".join(f"decks/{'x' * 150}/{number}" for number in range(8))
     tasks = f"- [ ] Lay a plank\n  - areas: {where}\n" * 90

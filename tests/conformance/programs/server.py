@@ -52,7 +52,7 @@ class Events(EventStore):
         return stream
 
 
-def config() -> ServerConfig[object]:
+def config(port: int) -> ServerConfig[object]:
     """Answer a house with the one surface, open to everyone on this machine."""
     everyone = Grant(id="everyone", name="everyone", session="")
     return ServerConfig(
@@ -64,16 +64,16 @@ def config() -> ServerConfig[object]:
         troubles=list[str],
         gauges=dict[str, tuple[str, float]],
         log=lambda _line: None,
-        hosts=Hosts(names=LOOPBACK),
+        hosts=Hosts(own=LOOPBACK, ports=(port,)),
     )
 
 
 async def serve_door(told: asyncio.Event) -> None:
     """Serve with the product's own transport until told to end."""
-    door = HttpApp(config=config())
+    sockets = listen("127.0.0.1", 0)
+    door = HttpApp(config=config(sockets[0].getsockname()[1]))
     async with door.opened():
         Beside(door._served[NAME].plain.app).put()
-        sockets = listen("127.0.0.1", 0)
         say_port(sockets[0])
         await Listener(door, sockets).serve(told)
 

@@ -27,7 +27,6 @@ def is_valid(data: bytes) -> bool:
     return True
 
 
-@pytest.mark.no_cover
 @given(st.lists(ENTRIES, min_size=1, max_size=5))
 def test_a_block_of_entries_is_read_as_each_of_them(entries: list[Entry]) -> None:
     """Whatever valid entries stand together, each is answered as alone."""
@@ -89,7 +88,6 @@ def test_entries_that_are_one_only_together_are_not_answered(entry: Entry) -> No
     assert load_block([first[:9], first[9:]]) is None
 
 
-@pytest.mark.no_cover
 @given(
     ENTRIES,
     st.lists(st.sampled_from(PLACES) | st.integers(0, 2), min_size=1, max_size=4),

@@ -28,7 +28,6 @@ from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 from fakes.entries import ENTRIES, FAULTS, NO_REFERENCES, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
 
 
-@pytest.mark.no_cover
 @given(ENTRIES)
 def test_every_entry_comes_back_from_its_bytes(entry: Entry) -> None:
     """What was written is read again, and writes the same bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
@@ -107,7 +108,7 @@ CONSISTENCY = [
         ],
     ),
 ]
-LARGEST = 256
+LARGEST = 256 if os.environ.get("COUNTERPOINT_LONG") == "1" else 96
 """Each pair of sizes, and of an index and a size, up to this one is tried."""
 LEAVES = [leaf_hash(bytes([number])) for number in range(LARGEST)]
 CT_LEAVES = [leaf_hash(data) for data in INPUTS]
@@ -223,7 +224,11 @@ def test_every_completed_node_is_the_root_of_its_leaves() -> None:
             assert (index + 1) << level == size
             assert node == slow_root(LEAVES[index << level : size])
         seen.extend((level, index) for level, index, _ in completed)
-    whole = {(level, index) for level in range(1, 9) for index in range(LARGEST >> level)}
+    whole = {
+        (level, index)
+        for level in range(1, LARGEST.bit_length())
+        for index in range(LARGEST >> level)
+    }
     assert len(seen) == len(whole)
     assert set(seen) == whole
 
@@ -245,7 +250,7 @@ def test_leaves_that_come_together_complete_what_they_complete_one_by_one() -> N
 
 @pytest.mark.no_cover
 def test_every_inclusion_proof_equals_the_slow_tree_and_verifies() -> None:
-    """Every leaf of every tree up to 256 is proved, in at most two reads a level."""
+    """Every leaf of every tree up to the largest is proved, in at most two reads a level."""
     tree = Tree(LEAVES)
     for size in range(1, LARGEST + 1):
         for index in range(size):
@@ -258,7 +263,7 @@ def test_every_inclusion_proof_equals_the_slow_tree_and_verifies() -> None:
 
 @pytest.mark.no_cover
 def test_every_consistency_proof_equals_the_slow_tree_and_verifies() -> None:
-    """Every pair of trees up to 256 is proved, in at most two reads a level."""
+    """Every pair of trees up to the largest is proved, in at most two reads a level."""
     tree = Tree(LEAVES)
     roots = [slow_root(LEAVES[:size]) for size in range(LARGEST + 1)]
     for second in range(LARGEST + 1):

@@ -15,6 +15,7 @@ from counterpoint.core.ledger.faults import MOST_FAULTS
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.thoughts import link_of_row
 from counterpoint.core.ledger.trail import Trail, check_seal, origin_of
+from counterpoint.core.model.trust.heads import NAMED
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.errors import LedgerBroken, ProofMismatch
@@ -177,14 +178,48 @@ def test_a_wrong_row_of_a_thought_or_a_seal_is_found(
 def test_a_seal_signed_by_another_key_is_found(entries: Entries, key: VerifierKey) -> None:
     """The key that the ledger names signs its seals, or the one that is given where it names none."""
     stranger = VerifierKey(name=key.name, public_key=FixedKey(b"s" * 32).public_key)
+    (named,) = (one for one in entries if one["a"] == NAMED)
     assert faults(entries, stranger) == []
-    entries[0]["r"][0]["v"]["public_key"] = stranger.public_key.hex()
+    named["r"][0]["c"]["public_key"] = stranger.public_key.hex()
     (fault,) = faults(entries, key)
     assert isinstance(fault, ProofMismatch)
-    entries[0]["r"][0]["v"].pop("public_key")
+    entries.remove(named)
     assert faults(entries, key) == []
     (fault,) = faults(entries, stranger)
     assert isinstance(fault, ProofMismatch)
+    entries[0]["r"][0]["v"]["public_key"] = key.public_key.hex()
+    assert faults(entries, stranger) == []
+
+
+def test_a_key_is_named_once(entries: Entries, key: VerifierKey) -> None:
+    """By an entry of nobody's that does nothing else, where no key was named; by an epoch as often as there are epochs."""
+    row = {"t": "projects", "k": {}, "c": {"public_key": key.public_key.hex()}}
+    epoch = {"t": "epochs", "k": {"number": 2}, "v": {"public_key": key.public_key.hex()}}
+    first = {"a": NAMED, "r": [row]}
+    later = {"a": "epoch.opened", "r": [epoch]}
+    ada = {"k": "agent", "n": "ada", "i": {"k": "connection", "i": "cn_agent_ada"}}
+    for written, many in (
+        ([first], 0),
+        ([first, later], 0),
+        ([first, first], 1),
+        ([first, first | {"r": [{**row, "c": {"public_key": "ab" * 32}}]}], 1),
+        ([later, first], 1),
+        ([first, first | {"a": "policy.changed"}], 1),
+        ([first | {"a": "policy.changed"}, first], 1),
+        ([first | {"w": ada}, first], 1),
+        ([first | {"r": []}, first], 1),
+        ([first | {"r": [row, row]}, first], 1),
+        ([first | {"r": [{"t": "projects", "k": {}, "v": row["c"]}]}, first], 1),
+        ([first | {"r": [{**row, "c": {"title": "x"}}]}, first], 1),
+        ([first | {"r": [{**row, "c": {"public_key": "none"}}]}, first], 1),
+        ([first | {"r": [epoch]}], 1),
+    ):
+        trail = Trail(key)
+        for place, one in enumerate(written, 1):
+            trail.read({**entries[0], "n": place, "w": {"k": "system", "n": "x"}, **one})
+        found = [one.message for one in trail.faults]
+        assert len(found) == many
+        assert trail.keys.present == key
 
 
 def test_a_checkpoint_of_another_root_is_no_seal(key: VerifierKey) -> None:

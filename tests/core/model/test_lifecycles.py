@@ -38,7 +38,7 @@ def make(table, status):
         return Session(
             project="p", id="s", agent="a", profile="", client="", status=status, continues="",
             started_at=NOW, ended_at="", item="", details=Prose(""), purpose="connection", writer="",
-            principal="", capability="",
+            principal="", capability="", active_at=NOW, entered=0,
         )  # fmt: skip
     if table.name == "gate":
         return Gate(
@@ -128,7 +128,7 @@ def test_a_lease_runs_until_its_end():
     """At the very moment of the end it has run out; released it never runs."""
     claim = Claim(
         project="p", item="p-1", token=1, session="s", agent="a", state="live", claimed_at=NOW,
-        leased_until=LATER,
+        leased_until=LATER, seconds=1 << 40,
     )  # fmt: skip
     assert claim.is_live(NOW)
     assert not claim.is_live(LATER)

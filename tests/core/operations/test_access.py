@@ -82,7 +82,6 @@ def test_a_token_of_another_project_is_not_known(studio, person):
     foreign = studio.core("pat", kind="human")
     foreign.projects.open("Another")
     assert foreign.tokens.authenticate(made.secret, HERE) is None
-    assert not foreign.tokens.are_needed()
     assert foreign.tokens.list() == []
 
 
@@ -94,14 +93,6 @@ def test_a_name_is_free_again_when_its_token_is_not_in_force(studio, person):
     person.tokens.create(TokenRequest(name="ci"))
     studio.refuses(InvalidInput, lambda: person.tokens.revoke("ci"))
     studio.refuses(InvalidInput, lambda: person.tokens.create(TokenRequest(name="")))
-
-
-def test_from_the_first_token_on_one_is_needed(person):
-    """Revoking the last one shuts the door; it does not open it."""
-    assert not person.tokens.are_needed()
-    person.tokens.create(TokenRequest(name="ci"))
-    person.tokens.revoke("ci")
-    assert person.tokens.are_needed()
 
 
 def bearer(name="ci", capability="c1", session="", principal=""):
@@ -236,10 +227,9 @@ def test_a_credential_that_is_not_in_force_is_refused(studio, person):
 
 
 def test_a_credential_opens_nothing_over_the_network(person):
-    """Nor does the first of them shut the door that is open without any token."""
+    """It is for this machine."""
     made = agent_token(person)
     assert person.tokens.authenticate(made.secret, HERE) is None
-    assert not person.tokens.are_needed()
 
 
 def test_an_agent_makes_no_credential(studio, person):

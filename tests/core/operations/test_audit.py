@@ -27,6 +27,7 @@ from counterpoint.kernel.errors import (
     ChainBroken,
     ForkRefused,
     InvalidInput,
+    NotFound,
     ProofMismatch,
     SignerAway,
     StateDiffers,
@@ -306,9 +307,10 @@ def test_proofs_lead_to_the_signed_root(studio):
     for wrong in (
         lambda: audit.inclusion(size), lambda: audit.inclusion(-1), lambda: audit.inclusion(0, 99),
         lambda: audit.consistency(size + 1), lambda: audit.consistency(-1),
-        lambda: audit.entry(-1), lambda: audit.entry(size),
     ):  # fmt: skip
         studio.refuses(InvalidInput, wrong)
+    for place in (-1, size):
+        studio.refuses(NotFound, lambda one=place: audit.entry(one))
 
 
 def test_an_export_verifies_without_us(studio):

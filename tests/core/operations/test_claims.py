@@ -51,6 +51,31 @@ def test_start_claims_and_remembers_the_tree(studio, ada, task):
     assert tables == {"items", "claims", "contributions", "start_points"}
 
 
+def test_a_claim_in_a_session_that_many_share_is_nobodys_without_its_token(studio, task):
+    """A second start there may be another caller's; whoever has the token ends it, and when it lapses others may begin."""
+    first, beside = (
+        studio.core("ada", session="ses_all", capability="all", is_shared=True) for _ in range(2)
+    )
+    began = first.claims.start(task).claim.token
+    assert began > 1
+    assert first.overview.held() == beside.overview.held() == beside.overview.to_continue() == ()
+    said = {
+        studio.refuses(
+            InvalidInput, lambda wrong=wrong: beside.tasks.finish(task, wrong, DONE)
+        ).hint
+        for wrong in (1, began - 1, began + 1)
+    }
+    assert len(said) == 1
+    for proposed in (beside.claims.start, beside.claims.succeed):
+        fault = studio.refuses(AlreadyClaimed, lambda proposed=proposed: proposed(task))
+        assert "the token that came with its claim" in fault.hint
+    studio.clock.pass_by(minutes=31)
+    taken = beside.claims.start(task)
+    assert (taken.claim.token > began, taken.renewed) == (True, False)
+    studio.refuses(InvalidInput, lambda: first.tasks.finish(task, began, DONE))
+    assert first.tasks.finish(task, taken.claim.token, DONE).item.status == "done"
+
+
 def test_a_second_start_renews_and_keeps_token_and_start_point(studio, ada, task):
     """What was written before the renewal still counts as the caller's work."""
     first = ada.claims.start(task)

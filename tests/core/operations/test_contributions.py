@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from builders import known_connection
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor, ActorKind, Principal, TokenRequest
 from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Report
 from counterpoint.core.model.identity import Connection, Contribution, Peer, Process
 from counterpoint.core.operations.recording.context import Caller
-from counterpoint.core.rules.identity import connection_id
+from counterpoint.core.rules.identity import connection_id, connection_of
 from counterpoint.kernel.errors import Forbidden
 from fakes.studio import ROOT, Studio
 
@@ -52,7 +53,9 @@ def connect(
     found = Core(studio.ports, caller).identities.attest(peer, credential=credential)
     assert found is not None
     known = replace(caller.actor, principal=found.principal)
-    return Core(studio.ports, replace(caller, actor=known, connection=found.connection))
+    return Core(
+        studio.ports, replace(caller, actor=known, connection=found.connection, origin=found.origin)
+    )
 
 
 def connections(studio: Studio) -> list[Connection]:
@@ -68,6 +71,45 @@ def ids(ada: Core) -> dict[str, str]:
     return {
         title: f"demo-{number}" for number, title in enumerate(("Plan", "One", "Two", "A", "C"), 1)
     }
+
+
+def test_who_is_connected_is_asked_once_for_each_act_of_a_person(
+    studio: Studio, ids: dict[str, str]
+) -> None:
+    """And is no person, whatever he has written; for an agent nobody is asked."""
+    asked: list[int] = []
+
+    def connected() -> list[Connection]:
+        asked.append(1)
+        return [known_connection("cn_other", boot="elsewhere")]
+
+    studio.ports = replace(studio.ports, connected=connected)
+    person = connect(
+        studio, Peer((process(19, 17, "sh"), process(17, 1, "tmux"), INIT), "b"), kind="human"
+    )
+    person.items.edit(ids["One"], Edit(waive=("review",), reason="small"))
+    assert len(asked) == 1
+    agent = connection_of(
+        PEER,
+        Principal(strength="connection", id=BEHIND),
+        project="",
+        agent="",
+        client="",
+        now=studio.clock.now(),
+    )
+    studio.ports = replace(studio.ports, connected=lambda: [agent])
+    shell = connect(
+        studio,
+        Peer((process(29, 21, "python3"), process(21, 7, "make"), AGENT, INIT), "b"),
+        kind="human",
+    )
+    fault = studio.refuses(
+        Forbidden, lambda: shell.tokens.create(TokenRequest(name="x", kind="agent"))
+    )
+    assert "an agent has started this command, under the name ada" in str(fault)
+    studio.ports = replace(studio.ports, connected=connected)
+    connect(studio, PEER).journal.append(Note(kind="comment", body="so"))
+    assert len(asked) == 1
 
 
 def test_who_stands_behind_an_agent_is_kept_with_its_first_write(studio: Studio) -> None:
@@ -145,7 +187,7 @@ def test_whoever_has_the_same_name_may_judge(
     actor = replace(window.caller.actor, principal=None)
     nobody = Core(studio.ports, replace(window.caller, actor=actor))
     fault = studio.refuses(Forbidden, lambda: nobody.reviews.review(ids["One"], YES))
-    assert "nothing tells ada from who worked on" in fault.message
+    assert "Counterpoint cannot tell ada from whoever worked on" in fault.message
     judge = Core(studio.ports, replace(window.caller, actor=replace(actor, principal=other)))
     assert judge.reviews.review(ids["One"], YES).verdict.agent == "ada"
 
@@ -175,7 +217,7 @@ def test_beside_the_bearer_of_a_credential_stands_the_process_that_hosts_him(
     with studio.view() as view:
         hosts = view.select(Contribution, how="hosted")
     hosted, elsewhere = BEHIND, connection_id(other.lineage[1], "b")
-    assert {(one.item, one.principal) for one in hosts} == {
+    assert {(one.item, one.principal) for one in hosts if one.item in ids.values()} == {
         (ids[item], host) for item in ("A", "One", "Two", "Plan") for host in (hosted, elsewhere)
     }
     assert {one.id for one in connections(studio)} >= {hosted, elsewhere}

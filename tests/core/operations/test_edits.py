@@ -178,6 +178,23 @@ def test_no_circle_comes_from_a_new_place(studio, ada, ids, item, parent):
     studio.refuses(fault, lambda: ada.items.edit(ids[item], Edit(parent=ids[parent])))
 
 
+@pytest.mark.parametrize("kind", ["issue", "task"])
+@pytest.mark.parametrize("moved", ["plan", "workflow", "spec", "phase"])
+def test_what_holds_work_is_moved_below_no_work(studio, ada, moved, kind):
+    """As it is made below none, in the words of any dialect; a plan may stand in a phase."""
+    below = Draft(kind=moved, title="Whole")
+    whole = ada.plans.create(Draft(kind="plan", title="Root", children=(below,))).items[1].id
+    above = ada.plans.create(Draft(kind=kind, title="Work")).root.id
+    for proposed in (
+        lambda: ada.items.edit(whole, Edit(parent=above)),
+        lambda: ada.plans.create(below, parent=above),
+    ):
+        refused = studio.refuses(InvalidInput, proposed)
+        assert f"a {moved} cannot stand below the {kind} {above}" in str(refused)
+    phase = Draft(kind="plan", title="Other", children=(Draft(kind="phase", title="P"),))
+    ada.items.edit(whole, Edit(parent=ada.plans.create(phase).items[1].id))
+
+
 def test_needed_work_cannot_be_put_below_what_needs_it(studio, ada, ids):
     """A phase that waits for a task cannot hold it."""
     x = ada.plans.create(Draft(kind="task", title="X")).root.id

@@ -64,7 +64,7 @@ def test_who_changed_gates_before_work_began_does_not_do_that_work(
     if how == "skip":
         ada.items.edit(ids["A"], Edit(status="open"))
     fault = studio.refuses(Forbidden, lambda: ada.claims.start(ids["A"]))
-    assert "does not do that work" in fault.message
+    assert "may not do the work" in fault.message
     taken = [ada.claims.take_next(ReadyFilter()) for _ in range(3)]
     assert [one and one[0].item.id for one in taken] == [ids["C"], ids["B"], None]
     assert bob.claims.start(ids["A"]).claim.token == 1
@@ -371,3 +371,22 @@ def test_the_mark_of_a_project_holds_for_all_its_work(
     assert parts(studio, "loosened") == {("", "cn_agent_ada"), ("", "cn_agent_cyd")}
     person.projects.ask_of_reviews("person")
     studio.refuses(Forbidden, lambda: lessen(maintainer))
+
+
+def test_where_a_person_is_asked_for_nothing_is_left_out_past_a_review(
+    studio: Studio, bob: Core, ids: dict[str, str]
+) -> None:
+    """Before work began anybody may leave a part out; a review is waived first, which a person signs."""
+    person = Person(studio=studio)
+    person.enrol()
+    strict = ProposedAct(action="policy.changed", decision={"policy": "person"})
+    person.does(strict).projects.ask_of_reviews("person")
+    left_out = Edit(status="skipped")
+    refused = studio.refuses(GateClosed, lambda: bob.items.edit(ids["One"], left_out))
+    assert "review" in refused.message
+    assert "waive" in refused.hint
+    waived = ProposedAct(action="item.edited", subject=ids["One"], decision={"waived": ["review"]})
+    edit = Edit(waive=("review",), reason="not needed")
+    person.does(waived, "not needed").items.edit(ids["One"], edit)
+    assert bob.items.edit(ids["One"], left_out).status == "skipped"
+    assert studio.system.audit.verify().sound

@@ -82,10 +82,12 @@ def test_a_redacted_file_is_offered_no_more(studio: Studio, ada: Core, person: C
     assert names(ada, "worker") == []
 
 
-def test_a_global_file_is_offered_in_every_project(tmp_path: Path) -> None:
-    """Of one name the one written last counts, wherever that was."""
+def test_a_global_file_is_offered_in_every_project_that_asks_for_it(tmp_path: Path) -> None:
+    """Of one name the one written last counts, wherever that was; who did not ask reads nothing of others."""
     opened = Studio(tmp_path / "ledger.db")
     try:
+        unasked = Core(replace(opened.ports, project="other"), opened.core("bob").caller)
+        opened.ports = replace(opened.ports, reads_global=True)
         here = opened.core("ada")
         ports = replace(opened.ports, project="other")
         Core(ports, opened.system.caller).projects.open("Another")
@@ -93,6 +95,7 @@ def test_a_global_file_is_offered_in_every_project(tmp_path: Path) -> None:
         here.notebooks.write("global", "worker", "a.md", "old")
         here.notebooks.write("project", "worker", "mine.md", "mine")
         assert names(there, "worker") == [("a.md", "old")]
+        assert names(unasked, "worker") == []
         opened.clock.pass_by(seconds=1)
         there.notebooks.write("global", "worker", "a.md", "fresh")
         assert names(here, "worker") == [("a.md", "fresh"), ("mine.md", "mine")]

@@ -121,6 +121,13 @@ def test_words_are_found_where_they_stand(ada, ids):
         ada.overview.search("?!", limit=9)
 
 
+def test_nothing_is_alike_a_text_without_words(ada):
+    """A decision that is only signs has no words to share."""
+    ada.journal.append(Note(kind="decision", title="Oak", body="Oak is heavy"))
+    assert [one.title for one in ada.overview.alike("decision", "heavy oak", limit=3)] == ["Oak"]
+    assert ada.overview.alike("decision", "--- !?", limit=3) == []
+
+
 def test_what_was_written_in_this_call_is_found_in_it(ada):
     """One call sees its own writes, whatever it asks."""
 

@@ -11,7 +11,6 @@ from counterpoint.core.model.filters import Edit, ReadyFilter, Report
 from counterpoint.core.model.work import Criterion, Item
 from counterpoint.kernel.errors import (
     Conflict,
-    CyclicDependency,
     InvalidInput,
     MalformedDocument,
     NotFound,
@@ -109,21 +108,6 @@ def test_a_preview_makes_nothing(studio, ada):
     for call in (ada.plans.preview, ada.plans.create):
         studio.refuses(InvalidInput, lambda c=call: c(phase))
         studio.refuses(InvalidInput, lambda c=call: c(phase, "demo-99"))
-
-
-def test_a_large_plan_is_spread_over_entries_of_one_transaction(studio, ada):
-    """A hundred items an entry; a fault at the end undoes the beginning."""
-    draft = Draft(
-        kind="plan", title="Large",
-        children=tuple(Draft(kind="task", title=f"t{n}") for n in range(249)),
-    )  # fmt: skip
-    before = studio.image().size
-    ada.plans.create(draft)
-    actions = [entry.action for entry in studio.system.audit.log(after=before - 1)]
-    assert actions == ["plan.created", "plan.extended", "plan.extended"]
-    late = Draft(kind="task", title="late", needs=("demo-1",))
-    draft = Draft(kind="plan", title="Larger", children=(*draft.children, late))
-    studio.refuses(CyclicDependency, lambda: ada.plans.create(draft, "demo-1"))
 
 
 def test_a_plan_below_an_item_takes_the_next_place(studio, ada):

@@ -9,7 +9,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Judgment, Report
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.work import Gate
-from counterpoint.core.operations.recording.looks import Looks
+from counterpoint.core.operations.recording.last_reads import LastReads
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import (
@@ -90,11 +90,24 @@ def test_nothing_is_approved_before_it_is_handed_in(studio, ada, bob, ids):
     assert bob.reviews.review(ids["A"], YES).item.status == "done"
 
 
-def test_what_asks_for_no_review_may_be_praised_at_any_time(ada, bob):
+def test_what_asks_for_no_review_may_be_praised_once_it_is_begun(ada, bob):
     """Without a review gate a verdict opens nothing."""
     item = ada.plans.create(ada.plans.read("# P\n- [ ] A\n")).ready[0]
-    assert bob.reviews.review(item, YES).item.status == "open"
+    ada.claims.start(item)
+    assert bob.reviews.review(item, YES).item.status == "active"
     assert len(bob.overview.rows(Verdict, item=item)) == 1
+
+
+@pytest.mark.parametrize("judgment", [YES, NO])
+def test_what_nobody_has_begun_is_not_judged(studio, ada, bob, judgment):
+    """There would be nothing to mend; what was done at birth may be judged."""
+    made = ada.plans.create(ada.plans.read("# P\n## One\n- [ ] A\n## Two\n- [x] B\n"))
+    for item in [one.id for one in made.items if one.title in {"One", "A"}]:
+        fault = studio.refuses(NotReady, lambda item=item: bob.reviews.review(item, judgment))
+        assert "nothing to judge" in fault.message
+    done = next(one.id for one in made.items if one.title == "B")
+    if judgment is NO:
+        assert bob.reviews.review(done, judgment).item.status == "open"
 
 
 def test_a_rejection_reopens_with_its_fixes(studio, ada, bob, ids):
@@ -191,11 +204,11 @@ def test_an_approval_that_names_nothing_is_of_what_its_author_can_have_seen(stud
 
 def test_looks_are_known_of_the_connections_that_were_heard_last():
     """So that they take no more room with time."""
-    looks = Looks()
+    reads = LastReads()
     for number in range(600):
-        assert looks.look(f"ses_{number}", Timestamp("2026-01-01T00:00:00.000Z")) is None
+        assert reads.look(f"ses_{number}", Timestamp("2026-01-01T00:00:00.000Z")) is None
     now = Timestamp("2026-01-01T00:00:01.000Z")
-    assert (looks.look("ses_0", now), looks.look("ses_599", now)) == (
+    assert (reads.look("ses_0", now), reads.look("ses_599", now)) == (
         None,
         "2026-01-01T00:00:00.000Z",
     )
@@ -296,6 +309,7 @@ def test_a_waived_start_gate_stays_waived(studio, ada, bob):
     made = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - approval: yes\n")).items[1].id
     bob.items.edit(made, Edit(waive=("approval",), reason="urgent"))
     assert ada.items.get(made).blockers == 0
+    ada.claims.start(made)
     bob.reviews.review(made, YES)
     gate = ada.overview.find(Gate, made, "approval")
     assert gate is not None

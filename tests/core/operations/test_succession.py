@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -9,12 +10,27 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Report
-from counterpoint.core.model.identity import Contribution, Origin, Succession
-from counterpoint.core.model.sessions import Claim, Session
+from counterpoint.core.model.filters import (
+    Check,
+    Edit,
+    Handover,
+    Judgment,
+    Note,
+    ReadyFilter,
+    Report,
+)
+from counterpoint.core.model.identity import Connection, Contribution, Origin, Succession
+from counterpoint.core.model.sessions import Claim, Session, SessionOpening
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.ports.host import OnlyHost
-from counterpoint.kernel.errors import AlreadyClaimed, ClaimLost, Forbidden
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    ClaimLost,
+    Conflict,
+    Forbidden,
+    NotClaimHolder,
+    NotFound,
+)
 from fakes.studio import ROOT, Studio
 
 DONE = Report(outcome="done", summary="so")
@@ -32,9 +48,12 @@ class Hall(OnlyHost):
         """Answer whether a connection is open."""
         return seat in self.here
 
-    def absence(self, seat: str) -> float | None:
-        """Answer how long one has been gone."""
-        return self.ended.get(seat)
+    def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
+        """Answer how long one has been gone, or all processes behind it."""
+        if seat in self.ended or not behind:
+            return self.ended.get(seat)
+        past = [self.ended.get(one.id) for one in behind]
+        return None if None in past else min(past)
 
 
 def window(studio: Studio, principal: str, secret: str = "", session: str = "", **more) -> Core:
@@ -153,7 +172,7 @@ def test_a_live_session_is_taken_up_by_nobody(studio, hall, first, second, item)
     fault = studio.refuses(AlreadyClaimed, lambda: second.sessions.hand_over(asked))
     assert fault.hint.endswith("A person can free it.")
     studio.refuses(AlreadyClaimed, lambda: second.claims.start(item))
-    studio.refuses(AlreadyClaimed, lambda: second.claims.take_up(item))
+    studio.refuses(AlreadyClaimed, lambda: second.claims.succeed(item))
     studio.refuses(Forbidden, lambda: second.sessions.abandon(mine(first), "mine now"))
     leave(hall, first, 59)
     studio.refuses(AlreadyClaimed, lambda: second.claims.start(item))
@@ -174,8 +193,76 @@ def test_a_task_of_who_is_gone_is_taken_over_after_the_time_of_grace(
     assert studio.last().facts["why"] == "gone"
     other = second.plans.create(Draft(kind="task", title="B")).root.id
     first.claims.start(other)
-    assert second.claims.take_up(other).token == 2
+    assert second.claims.succeed(other).token == 2
     assert studio.last().facts["taken_over_from"] == "raw"
+
+
+@pytest.mark.parametrize("door", ["start", "next", "continue", "succeed"])
+@pytest.mark.parametrize("why", ["principal", "gone", "lapsed"])
+def test_who_goes_on_with_a_task_answers_for_what_was_done_in_it(studio, hall, first, why, door):
+    """By whatever door and right: nobody loses his remarks by taking his own task over, nor by waiting."""
+    text = "# Plan\n- [ ] One\n  - areas: src\n"
+    item = first.plans.create(first.plans.read(text)).ready[0]
+    begun = first.claims.start(item).snapshot
+    studio.tree.write("outside.txt", "1")
+    studio.tree.commit()
+    studio.tree.write("src/b.py", "1")
+    taker = window(studio, "cn_1" if why == "principal" else "cn_3", "third")
+    if why == "lapsed":
+        # Another try lies in between, which nobody ended either.
+        studio.clock.pass_by(minutes=31)
+        between = window(studio, "cn_2", "another")
+        between.claims.start(item)
+        studio.clock.pass_by(minutes=31)
+        first = between
+    leave(hall, first, 61 if why == "gone" else 0)
+    match door:
+        case "start":
+            taken = taker.claims.start(item).claim
+        case "next":
+            # What is held is offered once its lease has run out.
+            studio.clock.pass_by(minutes=31)
+            taken = taker.claims.take_next(ReadyFilter())[0].claim
+        case "continue":
+            taken = taker.sessions.hand_over(Handover(action="continue", session=mine(first)))
+            taken = taken.claims[0]
+        case _:
+            taken = taker.claims.succeed(item)
+    again = taker.claims.start(item)
+    assert (again.renewed, again.claim.token) == (True, taken.token)
+    kept = replace(begun, token=taken.token)
+    assert again.snapshot == kept
+    ended = taker.tasks.finish(item, taken.token, DONE)
+    assert [change.path for change in ended.measured.files] == ["outside.txt", "src/b.py"]
+    assert ended.outcome.remarks[0] == "1 of 2 changed files lie outside the areas: outside.txt"
+
+
+def test_what_is_open_again_begins_with_the_tree_as_it_is_then(studio, ada, bob, item, first):
+    """What was ended before has evidence of its own."""
+    studio.tree.write("a.txt", "1")
+    ended = first.tasks.finish(item, 1, replace(DONE, outcome="partial"))
+    assert ended.measured.file_count == 1
+    taken = bob.claims.start(item).claim.token
+    assert bob.tasks.finish(item, taken, DONE).measured.file_count == 0
+
+
+def test_in_another_tree_what_began_elsewhere_counts_from_its_commit(studio, hall, first, tmp_path):
+    """What was not committed where it began never lay here; the checks of who goes on are run where he is."""
+    studio.tree.write("draft.txt", "never committed")
+    item = first.plans.create(Draft(kind="task", title="A", checks=(("make",),))).root.id
+    begun = first.claims.start(item).snapshot
+    leave(hall, first, 61)
+    del studio.tree.files["draft.txt"]
+    studio.tree.write("src/a.py", "1")
+    studio.tree.commit()
+    second = window(studio, "cn_2", "another")
+    elsewhere = replace(second.caller, root=tmp_path, home=ROOT)
+    second = Core(studio.ports, elsewhere)
+    taken = second.claims.start(item)
+    assert (taken.snapshot.commit, taken.snapshot.files) == (begun.commit, "")
+    assert second.gates.verify(Check(item=item, gates=("check-1",)), taken.claim.token).passed
+    ended = second.tasks.finish(item, taken.claim.token, DONE)
+    assert [change.path for change in ended.measured.files] == ["src/a.py"]
 
 
 def test_what_was_given_back_is_taken_up_from_nobody(studio, first, second, item):
@@ -194,6 +281,62 @@ def test_two_connections_of_one_process_take_nothing_from_each_other(studio, hal
     leave(hall, first, 0)
     assert beside.claims.start(item).claim.token == 2
     assert "succeeds" not in studio.last().facts
+
+
+def test_who_comes_again_is_offered_what_he_had_begun(studio, hall, first, second, item):
+    """Once his connection is gone; nobody else is offered it, nor is he what another has taken up since."""
+    first.journal.append(Note(kind="milestone", body="half"))
+    again, bare = window(studio, "cn_1", "third"), window(studio, "", "fourth")
+    assert [one.session.id for one in first.overview.to_continue()] == [mine(first)]
+    assert again.overview.to_continue() == ()
+    leave(hall, first, 0)
+    (offered,) = again.overview.to_continue()
+    assert (offered.session.id, offered.held[0].claim.token) == (mine(first), 1)
+    assert (offered.left.kind, offered.left.body) == ("milestone", "half")
+    for other in (second, bare):
+        assert other.overview.to_continue() == ()
+    again.sessions.hand_over(Handover(action="continue", session=offered.session.id))
+    assert [one.session.id for one in again.overview.to_continue()] == [mine(again)]
+
+
+def test_who_opened_or_paused_a_session_is_offered_it_until_it_has_ended(studio, first, second):
+    """Also where it holds nothing; of others, and of the session that a connection only writes in, nobody is."""
+    first.journal.append(Note(kind="milestone", body="half"))
+    assert first.overview.to_continue() == ()
+    opened = first.sessions.open(SessionOpening(purpose="audit")).id
+    (offered,) = first.overview.to_continue()
+    assert (offered.session.id, offered.held, offered.left) == (opened, (), None)
+    first.sessions.end(opened, "completed")
+    assert first.overview.to_continue() == ()
+    left = mine(first)
+    studio.clock.pass_by(minutes=1)
+    first.sessions.hand_over(Handover(action="pause", summary="later"))
+    (offered,) = first.overview.to_continue()
+    assert (offered.session.id, offered.left.summary) == (left, "later")
+    assert second.overview.to_continue() == ()
+
+
+def test_what_a_person_frees_is_told_to_who_held_it(studio, first, second, item, person):
+    """A task, or all that a session holds; until he or another takes it up again."""
+    other = first.plans.create(Draft(kind="task", title="B")).root.id
+    first.claims.start(other)
+    freed = person.claims.release(mine(first))
+    assert [(one.status, held.item, held.agent) for one, held in freed] == [
+        ("open", item, "raw"),
+        ("open", other, "raw"),
+    ]
+    told = [(one.item, one.token, one.by) for one in first.claims.freed()]
+    assert told == [(item, 1, "pat"), (other, 1, "pat")]
+    assert second.claims.freed() == ()
+    fault = studio.refuses(NotClaimHolder, lambda: first.tasks.finish(item, 1, DONE))
+    assert fault.message.startswith(f"pat released {item} at ")
+    second.claims.start(item)
+    first.claims.start(other)
+    assert first.claims.freed() == ()
+    person.claims.release(other)
+    studio.refuses(Conflict, lambda: person.claims.release(other))
+    studio.refuses(Conflict, lambda: person.claims.release(mine(person) or mine(first)))
+    studio.refuses(NotFound, lambda: person.claims.release("demo-99"))
 
 
 def test_nobody_ends_the_live_claims_of_others_in_passing(studio, first, second, item, person):
@@ -243,6 +386,16 @@ def test_where_an_end_is_declared_nobody_who_is_at_work_is_asked(studio, first, 
     assert first.tasks.finish("demo-3", 1, DONE).item.status == "done"
 
 
+def test_who_is_at_work_is_not_asked_by_the_end_of_what_holds_his_part_either(first, second):
+    """Of all the tree, only what ends with the whole has to be free."""
+    task = Draft(kind="task", title="T")
+    part = Draft(kind="phase", title="P", lifecycle="declared", children=(task,))
+    first.plans.create(Draft(kind="plan", title="R", children=(part,)))
+    first.claims.start("demo-3")
+    assert second.items.edit("demo-1", Edit(status="cancelled", reason="no")).status == "cancelled"
+    assert first.tasks.finish("demo-3", 1, DONE).item.status == "done"
+
+
 def test_what_is_handed_over_brings_the_parts_of_that_session_alone(studio, first, second, item):
     """Whoever takes it up judges what its holder did elsewhere, and nothing that was done in it."""
     beside = window(studio, "cn_1", "secret", seat=mine(first))
@@ -274,6 +427,19 @@ def test_who_shares_a_credential_takes_up_by_name_what_another_connection_left(s
     taken = again.sessions.hand_over(Handover(action="continue", session=mine(first)))
     assert [claim.item for claim in taken.claims] == [made]
     assert studio.last().facts["why"] == "principal"
+    # What he has in a connection that ended he may end too; what another has left he may only take up.
+    leave(hall, again, 0)
+    third = client("three")
+    assert third.sessions.abandon(mine(again), "begun anew").status == "failed"
+    assert third.items.get(made).status == "open"
+
+
+def test_what_another_left_is_taken_up_and_not_thrown_away(studio, hall, first, second, item):
+    """While the lease runs; a person may end it."""
+    leave(hall, first, 60)
+    studio.refuses(AlreadyClaimed, lambda: second.sessions.abandon(mine(first), "gone"))
+    taken = second.sessions.hand_over(Handover(action="continue", session=mine(first)))
+    assert [claim.item for claim in taken.claims] == [item]
 
 
 def test_who_is_started_again_judges_nothing_of_before_by_whatever_connection(studio, hall, first):

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counterpoint.core.model.filters import Check, Edit, Report
 from counterpoint.core.model.journal import Outcome, StartPoint
+from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Criterion
 from counterpoint.kernel import canonical
-from counterpoint.kernel.errors import ClaimLost, GateClosed, InvalidInput, NotFound
+from counterpoint.kernel.errors import (
+    ClaimLost,
+    GateClosed,
+    InvalidInput,
+    MalformedDocument,
+    NotFound,
+)
 
 DONE = Report(outcome="done", summary="it works")
 
@@ -45,7 +54,7 @@ def test_a_finish_keeps_words_and_measured_evidence(studio, ada, claim):
     assert (outcome.achievements, outcome.next_steps) == (("a",), ("n",))
     evidence = canonical.load(outcome.evidence)
     assert evidence["files"] == [{"path": "new", "kind": "added", "insertions": 1, "deletions": 0}]
-    assert outcome.remarks == ("acceptance not marked as met: two",)
+    assert outcome.remarks == ("acceptance not marked as met: [1] two",)
     assert [ada.overview.find(Criterion, item, n).met for n in (0, 1)] == [True, False]
     entry = studio.last()
     assert (entry.action, entry.subject) == ("task.finished", item)
@@ -210,5 +219,46 @@ def test_a_start_point_that_is_gone_is_named(studio, ada, person, claim):
         writing.drop(StartPoint, {"item": item, "token": token})
     studio.refuses(NotFound, lambda: ada.tasks.finish(item, token, DONE))
     with studio.store.writing("demo") as writing:
-        names = ("project", "item", "token", "method", "commit", "branch", "files", "taken_at")
+        names = ("project", "item", "token", "method", "commit", "branch", "files")
+        names += ("taken_at", "tree")
         writing.put(StartPoint, dict(zip(names, kept, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("trusts", "reads", "files"),
+    [
+        ("meanwhile", "what was trusted", ["src/x.py"]),
+        ("meanwhile", "something else", ["counterpoint.toml", "src/x.py"]),
+        ("meanwhile", "", ["counterpoint.toml", "src/x.py"]),
+        ("before", "what was trusted", ["counterpoint.toml", "src/x.py"]),
+        ("never", "what was trusted", ["counterpoint.toml", "src/x.py"]),
+    ],
+)
+def test_what_a_person_trusts_meanwhile_is_no_edit_of_the_worker(
+    studio, person, trusts, reads, files
+):
+    """The configuration as it was trusted while the work went on is the person's; any other is not."""
+
+    def checking() -> Checking:
+        if not reads:
+            raise MalformedDocument("it cannot be read")
+        return Checking(commands=(("pytest",) if reads == "what was trusted" else ("sh",),))
+
+    studio.ports = replace(studio.ports, checking=checking)
+    ada = studio.core("ada")
+    item = ada.plans.create(ada.plans.read("# Plan\n- [ ] A\n  - areas: src\n")).ready[0]
+
+    def trust(when: str) -> None:
+        studio.clock.pass_by(minutes=1)
+        if trusts == when:
+            person.projects.trust(Checking(commands=(("pytest",),)), "/bin")
+        studio.clock.pass_by(minutes=1)
+
+    trust("before")
+    token = ada.claims.start(item).claim.token
+    trust("meanwhile")
+    studio.tree.write("counterpoint.toml", "[checks]")
+    studio.tree.write("src/x.py", "1")
+    found = ada.tasks.finish(item, token, DONE)
+    assert [change.path for change in found.measured.files] == files
+    assert any("outside the areas" in one for one in found.outcome.remarks) == (len(files) == 2)

@@ -128,10 +128,10 @@ class Trust(Reference):
         core, found = self.core(who), self.held_session(number)
         if found is not None:
             until = max(one.leased_until for one in self.all(Claim, state="live", session=found.id))
-            is_his = self.is_his(who, found.id)
+            is_his = self.is_his(who, found.id) or self.was_his(who, found.id)
             reasons = {
                 Forbidden: not (is_his or self.may_have(who, found.id, until, is_named=True)),
-                # Who may take up what is left may not throw it away.
+                # Who may take up what another left may not throw it away.
                 AlreadyClaimed: not is_his and who not in ENTITLED and self.now() < until,
             }
             self.attempt(who, lambda: core.sessions.abandon(found.id, "lost"), reasons)
@@ -198,6 +198,7 @@ class Trust(Reference):
             IllegalMove: not item.states.allows(item.status, "skipped"),
             AlreadyClaimed: self.is_held(core, item.id),
             Forbidden: bool(gates) and not self.may_loosen(who, item.id),
+            GateClosed: self.policy == "person" and any(kind == "review" for *_, kind in gates),
         }
         edit = Edit(status="skipped")
         if self.attempt(who, lambda: core.items.edit(item.id, edit), reasons):
@@ -239,6 +240,7 @@ class Trust(Reference):
         waits = any(gate.status == "closed" for gate in reviews)
         reasons = {
             Forbidden: not self.may_judge(who, item.id, counts=approves),
+            NotReady: item.category == "open" and not (starts or self.worked[item.id]),
             Conflict: approves and (item.is_closed or (not starts and waits and is_early)),
         }
         judgment = Judgment(approves=approves, reason="so")
@@ -296,8 +298,10 @@ class Trust(Reference):
             "loosened": set(),
             "hosted": set(),
         }
+        # Of a session it is said too through which processes it was written in.
         for part in self.all(Contribution):
-            found[part.how].add((part.item, part.principal))
+            if not part.item.startswith("ses_"):
+                found[part.how].add((part.item, part.principal))
         for how, known in found.items():
             sets: dict[str, set[str]] = getattr(self, how)
             assert known == {(item, who) for item, names in sets.items() for who in names}

@@ -20,6 +20,7 @@ CLAIM = Claim(
     project="demo", item="demo-1", token=2, session="ses_a", agent="ada", state="live",
     claimed_at=Timestamp("2026-01-02T03:00:00.000Z"),
     leased_until=Timestamp("2026-01-02T03:30:00.000Z"),
+    seconds=1800,
 )  # fmt: skip
 BEFORE = Timestamp("2026-01-02T03:29:59.999Z")
 
@@ -40,6 +41,15 @@ def test_a_write_is_proved_by_session_and_token(
 ) -> None:
     """A token of before, and another session's, have lost the claim."""
     assert prove(CLAIM, session, token) == expected
+
+
+def test_where_others_write_in_the_session_a_wrong_token_says_nothing_of_the_right_one() -> None:
+    """Whether it is lower or higher would lead to it."""
+    said = {prove(CLAIM, "ses_a", token, is_shared=True) for token in (1, 3)}
+    assert said == {"wrong_token"}
+    assert prove(CLAIM, "ses_a", 2, is_shared=True) == "proved"
+    assert prove(CLAIM, "ses_a", None, is_shared=True) == "no_token"
+    assert prove(CLAIM, "ses_b", 1, is_shared=True) == "lost"
 
 
 def test_a_claim_that_is_not_there_or_has_ended_proves_nothing() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules import drafting
 from counterpoint.core.rules.drafting import plan_of
+from counterpoint.core.rules.outline import load
 from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
 
 
@@ -206,3 +207,20 @@ def test_names_are_short(name):
     assert problems(plan(task(**{name: "x" * 1_001}))) == [
         "one of its names is longer than 1000 characters"
     ]
+
+
+def test_a_name_is_given_once():
+    """At fault is the later line, or without lines the later item; also if nothing comes after it."""
+    twice = load("# T {#t}\n- [ ] a {#x}\n- [ ] b {#x}\n")
+    with pytest.raises(MalformedDocument, match="line 3: the name 'x' was given in line 2 already"):
+        plan_of(twice, nothing)
+    parts = tuple(Draft(kind="task", title=title, name="x") for title in "ab")
+    with pytest.raises(MalformedDocument, match="the name 'x' was given to 'a' already"):
+        plan_of(Draft(kind="plan", title="T", children=parts), nothing)
+
+
+def test_a_circle_names_its_lines():
+    """As every other fault does."""
+    text = "# T\n- [ ] a\n  - after: b\n- [ ] b\n  - after: a\n"
+    with pytest.raises(CyclicDependency, match=r"'a' \(line 2\), 'b' \(line 4\)"):
+        plan_of(load(text), nothing)

@@ -89,3 +89,10 @@ def test_each_doubt_is_one_remark():
     found = remarks_on(compared("a", method="hash", dirty=["a"]), areas=[], unmet=[], unproved=[])
     assert found == []
     assert remarks_on(compared("a", dirty=["b"]), areas=[], unmet=[], unproved=[]) == []
+
+
+def test_very_many_files_that_are_not_committed_are_remarked_on_before_the_test_ends():
+    """None is looked for among all the others, which would take many minutes."""
+    paths = [f"src/{number:06d}" for number in range(60_000)]
+    found = remarks_on(compared(*paths, dirty=paths), areas=["src"], unmet=(), unproved=())
+    assert [line.partition(":")[0] for line in found] == ["60000 changed files are not committed"]

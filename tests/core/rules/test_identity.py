@@ -9,7 +9,9 @@ import pytest
 from counterpoint.core.model.access import Principal
 from counterpoint.core.model.identity import Connection, Peer, Process
 from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.rules.access import digest_of
 from counterpoint.core.rules.identity import (
+    agent_behind,
     agent_of,
     connection_id,
     connection_of,
@@ -23,6 +25,7 @@ from counterpoint.core.rules.identity import (
     name_of,
     principal_of,
     seen_again,
+    share_of,
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
@@ -110,6 +113,16 @@ def test_one_process_is_one_principal_and_another_another() -> None:
     assert connection_id(one, BOOT).startswith("cn_")
 
 
+def test_who_connects_shows_the_agent_behind_him() -> None:
+    """The nearest above it that is not only there to start it; nobody where nobody is attested."""
+    peer = Peer(line(RELAY, "sh", "claude", "bash*"), BOOT)
+    found = agent_behind(peer, NOW)
+    assert found is not None
+    assert found.id == connection_id(peer.lineage[2], BOOT)
+    assert agent_behind(peer._replace(is_served=True), NOW) is None
+    assert agent_behind(Peer((), BOOT), NOW) is None
+
+
 def test_what_an_agent_starts_from_its_own_shell_is_that_agent() -> None:
     """However far below; of several agents above one another, the outermost."""
     peer = Peer(line(RELAY, "python3", "bash", "claude", "bash*", "tmux"), BOOT)
@@ -143,6 +156,16 @@ def test_the_terminal_of_an_editor_is_not_the_editor(editor: str) -> None:
     found = principal_of(beside, {name_of(beside.lineage[2], beside)})
     assert found is not None
     assert found.id == name_of(beside.lineage[2], beside)
+
+
+def test_who_is_attested_has_a_share_of_the_threads_and_all_others_have_one() -> None:
+    """Whoever brings a credential has that one's, by its digest alone."""
+    peer = Peer(line(RELAY, "claude", "bash*", "systemd"), BOOT)
+    found = principal_of(peer, ())
+    assert found is not None
+    assert share_of(peer, (), "") == found.id
+    assert share_of(Peer((), BOOT), (), "") == share_of(Peer((), "other"), (), "") == "unattested"
+    assert share_of(peer, (), "cpt_x") == digest_of("cpt_x")
 
 
 def test_one_number_in_two_namespaces_is_two() -> None:

@@ -91,6 +91,18 @@ def test_two_credentials_tell_apart_what_one_process_hosts() -> None:
     assert dependence(eve, hosted, (), left, [CONNECTION]) == "orphan"
 
 
+def test_a_credential_does_not_stand_for_a_process_that_hides() -> None:
+    """Where nothing attests its process it judges what credentials did, names of another boot, and no process of this one."""
+    bob = replace(ADA, principal=Principal(strength="credential", id="agt_b"))
+    worker = replace(CONNECTION, id="cn_b")
+    here, parts = worker.boot, [worked("cn_b")]
+    assert dependence(bob, parts, (), None, [worker], boot=here) == "unattested"
+    assert dependence(bob, parts, (), None, [worker], boot="next") is None
+    assert dependence(ADA, parts, (), None, [worker], boot=here) is None
+    hosted = [worked("agt_x"), replace(worked("cn_b"), how="hosted")]
+    assert dependence(bob, hosted, (), None, [worker], boot=here) is None
+
+
 def test_a_name_is_told_apart_from_every_principal() -> None:
     """No name that anybody gives himself is the id of one."""
     assert standing(ADA) == "cn_a"

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.outline import dump, load
+from counterpoint.core.rules.planning import commands
 from counterpoint.kernel.errors import MalformedDocument
 
 HOSTILE = [
     "# x", "## y", "- [ ] z", "- [x] z", "- after: a", "  - verify: b", "```", "~~~", "\\# x",
     "\\\\- [ ] z", "- note: c", "plain", "", "    code", "\\", "#hash", "- bullet", "{#name}",
-    "  ## indented", "* [ ] star", "1. one",
+    "  ## indented", "* [ ] star", "1. one", "- [] y", "-[ ] y", "[x] y", "1. [ ] y", "[x](y)",
 ]  # fmt: skip
 printable = st.characters(blacklist_categories=("Cc", "Cs", "Zl", "Zp"), blacklist_characters="\t")
 plain_words = st.text(st.characters(categories=("Ll", "Lu", "Nd")), min_size=1, max_size=8)
@@ -75,7 +76,9 @@ plans = drafts(
 
 def without_lines(draft):
     """Answer a draft that does not know where it stood."""
-    return replace(draft, line=0, children=tuple(without_lines(child) for child in draft.children))
+    return replace(
+        draft, line=0, remarks=(), children=tuple(without_lines(child) for child in draft.children)
+    )
 
 
 @given(draft=plans)
@@ -139,6 +142,9 @@ def test_a_plan_is_read_with_all_its_parts():
     [
         ("", 1, "there is no `# Title` heading"),
         ("words", 1, "text before the `# Title` heading"),
+        ("\n\nwords", 3, "text before the `# Title` heading"),
+        ("# A\n" + outline.TEXT_LIMIT * "x", 1, "more than"),
+        (f"# A\n- verify: {commands.COMMAND_LIMIT * 'x'}x", 2, "longer than"),
         ("- [ ] T", 1, "must come before its tasks"),
         ("## P", 1, "must come first"),
         ("# A\n# B", 2, "one `#` heading"),
@@ -170,20 +176,48 @@ def test_each_line_that_cannot_be_read_is_named(text, line, words):
 
 def test_an_empty_command_is_named():
     """Quotes around nothing are an argument; nothing at all is not a command."""
-    assert outline.command_of("") == ((), "the command is empty")
-    assert outline.command_of("''") == (("",), "")
+    assert commands.command_of("") == ((), "the command is empty")
+    assert commands.command_of("''") == (("",), "")
 
 
 @pytest.mark.parametrize("command", ["grep '|' a", 'bash -c "a && b"', "x '>' y", "a ';' b"])
 def test_a_quoted_sign_needs_no_shell(command):
     """It is an argument like any other."""
-    assert outline.command_of(command)[1] == ""
+    assert commands.command_of(command)[1] == ""
 
 
 def test_a_bullet_with_a_colon_is_text_unless_it_looks_like_an_attribute():
     """`note:` is nobody's misspelling."""
-    draft = load("# T\n- note: words\n- see: there")
-    assert draft.body == "- note: words\n- see: there"
+    body = f"- note: words\n- see: there\n- {500 * 'x'}: y"
+    assert load(f"# T\n{body}").body == body
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("depends", "after"), ("blocked-by", "after"), ("check", "verify"), ("files", "areas")],
+)
+def test_what_other_plans_call_an_attribute_is_refused_with_the_one_that_is_meant(word, meant):
+    """Where attributes stand; all of them are named, and how the line would be text."""
+    with pytest.raises(MalformedDocument) as caught:
+        load(f"# T\n- [ ] A\n  - {word}: x\n")
+    assert f"there is no attribute {word!r}; did you mean {meant!r}?" in caught.value.message
+    assert ", ".join(outline.ATTRIBUTES) in caught.value.message
+    assert load(f"# T\n- [ ] A\n  \\- {word}: x\n").children[0].body == f"- {word}: x"
+    assert load(f"# T\n- [ ] A\n  Words.\n  - {word}: x\n").children[0].remarks == ()
+
+
+def test_a_word_that_is_no_attribute_where_attributes_stand_is_told_of():
+    """It is text, and nobody is left to believe that it is more; behind words it is text like any other."""
+    draft = load(
+        "# T\n- goal: all\n- [ ] A\n  - input: none\n  - areas: src\n  Words.\n  - goal: b\n- [ ] B\n  - https://x\n"
+    )
+    assert [remark.split(" is ")[0] for remark in draft.remarks] == [
+        "line 2: 'goal'",
+        "line 4: 'input'",
+    ]
+    assert draft.children[0].areas == ("src",)
+    many = load("# T\n" + "- goal: x\n" * 50)
+    assert len(many.remarks) == 20
 
 
 def test_an_attribute_belongs_to_what_it_is_indented_below():
@@ -211,3 +245,87 @@ def test_a_dump_is_what_a_person_would_write():
     """No noise: only what differs from the usual is said."""
     draft = load("# T\n\n- [ ] A\n  - priority: 2\n")
     assert re.sub(r"\n+", "\n", dump(draft)) == "# T\n- [ ] A\n"
+
+
+def test_what_is_unlike_the_usual_is_written_and_read_back():
+    """Each attribute, names and text that look like structure, and code that is never closed."""
+    text = (
+        "# A plan {#plan}\n- profile: lead\n- approval: yes\n- artifact: yes\n- review: yes\n- labels: x, y\n"
+        "- areas: src/**\n- accept: it works\n- verify: make test\n- priority: 1\n\\# no heading\n\n"
+        "- [ ] A \\{#a}\n  - after: none\n  \\- [ ] no task\n- [ ] B ###\n"
+    )
+    draft = load(text)
+    assert (draft.body, draft.children[0].title, draft.children[0].body) == (
+        "# no heading", "A {#a}", "- [ ] no task",
+    )  # fmt: skip
+    assert without_lines(load(dump(draft))) == without_lines(draft)
+    odd = replace(draft, body="```\nopen\n# one\n\nx - y", children=())
+    assert without_lines(load(dump(odd))) == without_lines(odd)
+    closed = replace(draft, body="```\n# one\n```\n- [ ] two", children=())
+    assert without_lines(load(dump(closed))) == without_lines(closed)
+
+
+@pytest.mark.parametrize(
+    ("line", "form"),
+    [
+        ("- [] d", "- [ ] d"),
+        ("-[ ] d", "- [ ] d"),
+        ("- [x]d", "- [x] d"),
+        ("1. [ ] d", "- [ ] d"),
+        ("[ ] d", "- [ ] d"),
+        ("  * [  ] d", "  - [ ] d"),
+    ],
+)
+def test_what_was_surely_meant_as_a_task_is_at_fault_with_its_form(line, form):
+    """Beside all other faults; what comes after it by its title is no fault of its own."""
+    said = outline.read(f"# T\n{line}\n- [ ] e\n  - after: d\n  - priority: 9\n")
+    assert [number for number, _ in said.faults] == [2, 5]
+    assert said.faults[0][1] == f"a task is written `{form}`"
+    for text in ("[x](https://x.org)", "- [x](y)", "\\- [] d", "[] = a", "- [a] b"):
+        assert load(f"# T\n- [ ] e\n{text}\n").children[0].title == "e"
+
+
+def test_a_part_without_a_task_is_told_of():
+    """Lists of another form are text, which a reader would not expect."""
+    text = "# Plan\n## Steps\n1. Do this\n- Do that\n## More\n- [ ] a\n"
+    (remark,) = load(text).remarks
+    assert remark.startswith(
+        "line 2: the phase 'Steps' has no task; a task is a line `- [ ] Title`"
+    )
+    (remark,) = load("# Plan\n- Do this\n").remarks
+    assert remark.startswith("line 1: the plan 'Plan' has no task")
+    assert load("# T", "task").remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("`pytest -q`", "without backticks: pytest -q"),
+        ("make $(nproc)", "'$(' needs a shell"),
+        ("A=1 pytest", "write env A=1 pytest"),
+        ("pytest -q;", "';' needs a shell"),
+        ("'A=1' pytest", ""),
+        ("grep '`$(;' x --a=b", ""),
+        ("grep a\\;b x;y", ""),
+    ],
+)
+def test_what_only_a_shell_understands_is_refused_with_the_right_form(command, words):
+    """In quotation marks or behind a backslash each is a letter, and is written back so."""
+    argv, problem = commands.command_of(command)
+    assert words in problem
+    assert bool(problem) == bool(words)
+    if argv:
+        assert commands.command_of(commands.command_line(argv)) == (argv, "")
+
+
+@pytest.mark.parametrize("area", ["/etc", "../x", "src/../../x", "~/x"])
+def test_an_area_lies_in_the_project(area):
+    """Nothing that is measured lies elsewhere."""
+    with pytest.raises(MalformedDocument, match=r"line 3: the area .* leads out"):
+        load(f"# T\n- [ ] a\n  - areas: src, {area}\n")
+
+
+def test_a_title_has_no_control_characters():
+    """As no other text of a plan's has."""
+    with pytest.raises(MalformedDocument, match=r"line 2: the character U\+0000"):
+        load("# T\n- [ ] a\0b\n")

@@ -29,7 +29,7 @@ def around(*obstacles: Obstacle, until: Timestamp | None = None) -> Surroundings
     """Answer what is around an item; until: when the lease of another session runs out."""
     claim = Claim(
         project="demo", item="demo-1", token=1, session="ses_b", agent="bob", state="live",
-        claimed_at=EARLIER, leased_until=until,
+        claimed_at=EARLIER, leased_until=until, seconds=1 << 40,
     ) if until else None  # fmt: skip
     return Surroundings(obstacles=obstacles, claim=claim, busy={})
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from counterpoint.core.rules.secrets import MASK, mask, mask_json
@@ -100,7 +100,10 @@ def test_json_is_masked_value_by_value():
     "unit",
     ["eyJ-", "-----BEGIN ", "-----BEGIN PRIVATE KEY----- ", "sk-a ", "ab-password", "password ",
      "password=a ", "://a:", "secret_", "a-", "xoxa-", "glpat-", "AKIAA", "password    ", "a_pat",
-     "eyJaaaaaaaa.", "eyJaaaaaaaa.eyJaaaaaaaa-", "pwd pwd=", "a", "://" + "a" * 26],
+     "eyJaaaaaaaa.", "eyJaaaaaaaa.eyJaaaaaaaa-", "pwd pwd=", "a", "://" + "a" * 26,
+     "curl -u ", "curl -uaaaa", "--password ", "--a-a-a-", "--", "TOKEN=a", "secret_access_",
+     'password="', "password='", "password=\"password='", "password=$A", "password=a,", "token: a",
+     "authorization: bearer ", "SG.aaaaaaaaaaaaaaaa.", "://:a@", "://a:b@/", "secret=a.b.c.d"],
 )  # fmt: skip
 def test_a_secret_at_the_end_of_a_long_text_is_masked_before_the_test_ends(unit):
     """300 kB that begin a secret everywhere: what tries each place of it to its end takes hours."""
@@ -176,6 +179,8 @@ def test_what_stands_under_a_name_is_masked_in_json_inside_of_json(
     chosen: Any, name: str, secret: str, deep: int
 ) -> None:
     """As a member, or as a line of a file; what is left is JSON as it was."""
+    # A word for the sort of a value is none, which chance may come upon.
+    assume(secret not in {"undefined", "required", "optional", "SecretStr"})
     line = f"{name}={secret}"
     value: Any = chosen.draw(st.sampled_from([{name: secret}, {"a": {name: secret}}, [line]]))
     for _ in range(deep):
@@ -192,3 +197,154 @@ def test_an_address_with_slashes_behind_backslashes_has_no_password() -> None:
     assert mask('{"url": "https:\\/\\/joe:s3cr3tpw@host\\/x"}') == (
         '{"url": "https:\\/\\/[secret]@host\\/x"}'
     )
+
+
+OPEN = [
+    # What is written, and of it what must not be left.
+    ("SECRET_KEY = 'django-insecure-abc123xyz'", "django-insecure-abc123xyz"),
+    (
+        "aws_secret_access_key = wJalrXUtnFEMIbPxRfiCYEXAMPLEKEY1",
+        "wJalrXUtnFEMIbPxRfiCYEXAMPLEKEY1",
+    ),
+    ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIbPxRfiCYEXAMPLEKEY1", "wJalrXUtnFEMIbPxRfiCYEXAMPLEKEY1"),
+    ('password="correct horse battery staple"', "correct horse battery staple"),
+    ("password=ab;Xy99secret", "ab;Xy99secret"),
+    ("DB_PASS=hunterhunter", "hunterhunter"),
+    ("PGPASSWORD=abcdef12", "PRIVATE KEY BLOCK-----"),
+    ("TOKEN=abcdefabcdef", "abcdefabcdef"),
+    ("GITHUB_TOKEN=abcdefabcdef12", "abcdefabcdef12"),
+    (
+        "NPM_TOKEN=npm_abcdefghijklmnopqrstuvwxyz0123456789",
+        "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+    ),
+    ("PRIVATE_KEY=abcdefabcdef", "abcdefabcdef"),
+    ("ACCESS_KEY=abcdefabcdef", "abcdefabcdef"),
+    ("passphrase: foobarbaz", "foobarbaz"),
+    (
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nabc\n-----END PGP PRIVATE KEY BLOCK-----",
+        "PRIVATE KEY BLOCK-----",
+    ),
+    ("sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_4eC39HqLyjWDarjtT1zdp7dc"),
+    ("Authorization: Bearer abcdefabcdef123456", "abcdefabcdef123456"),
+    ("postgres://u:p@ss/w0rd@h/db", "u:p@ss/w0rd"),
+    ("--password hunter2hunter2", "hunter2hunter2"),
+    ("x-api-key: abcdefgh1", "abcdefgh1"),
+    ('"api_key" : "abcdefgh1"', "abcdefgh1"),
+    ("secret_key: abcdefgh1", "abcdefgh1"),
+    ("client_secret=abcdefgh1", "abcdefgh1"),
+    ("password => abcdefgh1", "abcdefgh1"),
+    (
+        "SG.abcdefghijklmnopqrstuv.wxyzabcdefghijklmnopqrstuvwxyz0123456789abcdefg",
+        "SG.abcdefghijklmnopqrstuv.wxyzabcdefghijklmnopqrstuvwxyz0123456789abcdefg",
+    ),
+    ("ya29.a0AfH6SMBabcdefghijklmnop", "ya29.a0AfH6SMBabcdefghijklmnop"),
+    (
+        "pypi-AgEIcHlwaS5vcmcCJDAwabcdefghijklmnopqrstuvwxyz",
+        "pypi-AgEIcHlwaS5vcmcCJDAwabcdefghijklmnopqrstuvwxyz",
+    ),
+    (
+        "AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ",
+        "AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ",
+    ),
+    ("curl -u user:curlpw5566 http://x", "curlpw5566"),
+    ("Authorization: Basic dXNlcjpiYXNpY3B3MTIz", "dXNlcjpiYXNpY3B3MTIz"),
+    ("hf_abcdefghijklmnopqrstuvwxyzABCD", "hf_abcdefghijklmnopqrstuvwxyzABCD"),
+    ("npm_abcdefghijklmnopqrstuvwxyz0123456789", "npm_abcdefghijklmnopqrstuvwxyz0123456789"),
+    ('{"Authorization": "Bearer abc123def456"}', "abc123def456"),
+    ("-H 'authorization: bearer abc123def456'", "abc123def456"),
+    ("user_token: abc123def456", "abc123def456"),
+    ("secret = 'two words'", "two words"),
+    ("redis://:hunter22@h", ":hunter22"),
+    ("DB_PASSWORD=p(w)12345", "p(w)12345"),
+    ("curl -sSu joe:s3cret https://x", "s3cret"),
+    ("mysql --password=clipw9900 -u x", "clipw9900"),
+    ("config.password = 'a b c d e'", "a b c d e"),
+]
+
+
+@pytest.mark.parametrize(("text", "secret"), OPEN)
+def test_what_people_and_programs_write_down_is_masked_whole(text: str, secret: str) -> None:
+    """Assignments, heads of requests, options, addresses, keys; in JSON inside of JSON too."""
+    for told in (text, f"before\n{text}\nafter", json.dumps({"a": text})):
+        masked = mask(told)
+        assert secret not in masked
+        assert MASK in masked
+        assert mask(masked) == masked
+
+
+PLAIN = [
+    "token: see docs",
+    "TOKEN=$TOKEN",
+    "password: str",
+    "api_key=os.environ['API_KEY']",
+    "api_key=os.environ[KEY]",
+    "secret_key = get_secret()",
+    "password = getpass.getpass()",
+    "password: string",
+    "TOKEN=${TOKEN}",
+    "Authorization: Bearer $TOKEN",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer authentication is used",
+    "Authorization: Basic authentication",
+    "password: required",
+    "--password option",
+    "--token TOKEN",
+    "curl -u $USER:$PASS http://x",
+    "docker run -u www-data:www-data x",
+    "http://localhost:4873/@babel/core",
+    "http://h:8080/a@b",
+    "PASS: test_a1b2c3",
+    "tokens: 12",
+    "token=123456789012",
+    "max_tokens=100000",
+    "token: 9007199254740991",
+    "PASS=tests",
+    "the token is abcdef123",
+    "private_key: /etc/ssl/key1.pem",
+    "PRIVATE_KEY=/etc/ssl/key1.pem",
+    "access_key = load(path1)",
+    "password: Optional[str]",
+    "password={password}",
+    "password: <your password>",
+    "COMPASS=north-12345",
+    "npm_config_registry",
+    "process.env.TOKEN",
+    "token: process.env.TOKEN1",
+    "token = self.token2",
+    "password = self.password",
+    "secret: none",
+    "token: str = ''",
+    "bypass=abcdefgh1",
+    "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "ses_01J8Z6Q7",
+    "demo-c12",
+    "commit 3f2a1b9c3f2a1b9c3f2a1b9c3f2a1b9c3f2a1b9c",
+    "the password is wrong",
+    "a secret: x",
+    "def f(password: str, token: str = 'x')",
+    "author: Joe 12345678",
+    "git clone https://github.com/o/r@v1",
+    "sk-short",
+    "if password == other_password:",
+    "name+0123abcd+AbCdEf0123456789AbCdEf0123456789AbCdEf0123456789",
+    "- [ ] Rotate the token (see docs)",
+    "first_pass: complete",
+    "skills-ref",
+    "https://x.org/a:b@c",
+    "see http://[::1]:8080/x@y",
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_only_speaks_of_secrets_is_left_alone(text: str) -> None:
+    """Names, sorts, variables, calls, slots, ports, our own ids, hashes and numbers of claims."""
+    assert mask(text) == text
+    assert mask(f"before {text} after") == f"before {text} after"
+
+
+def test_variables_and_heads_of_requests_are_masked_in_json() -> None:
+    """By their names; what is named `token` is a number of ours, or a word."""
+    value = {"GITHUB_TOKEN": "abcdefabcdef", "Authorization": "Bearer abc123def456"}
+    assert mask_json(value) == dict.fromkeys(value, MASK)
+    plain = {"token": "demo-claim-123456", "DB_PASS": "$DB_PASS", "ACCESS_KEY": 12345678}
+    assert mask_json(plain) == plain

@@ -15,6 +15,7 @@ SESSION = Session(
     project="demo", id="ses_a", agent="ada", profile="", client="", status="active",
     continues="", started_at=Timestamp("2026-01-02T03:00:00.000Z"), ended_at="", item="",
     details=Prose(""), purpose="work", writer="", principal="cn_ada", capability="c1",
+    active_at=Timestamp("2026-01-02T03:00:00.000Z"), entered=0,
 )  # fmt: skip
 
 

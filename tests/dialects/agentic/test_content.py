@@ -66,6 +66,11 @@ def test_what_needs_a_model_is_not_available(opus: Agent, tool: str, asked: dict
     assert "no model is connected" in refusal["error"]
 
 
+def test_a_text_needs_words_for_what_to_write(opus: Agent) -> None:
+    """A prompt or a brief: without both there is nothing that it could mean."""
+    assert opus.is_refused("content_generate")["code"] == "validation_error"
+
+
 def test_texts_from_a_plan_need_the_plan_first(opus: Agent, plan: str) -> None:
     """One that is not there is not found; one that is has no model to write."""
     assert opus.is_refused("content_from_plan", plan_slug="nothing")["code"] == "not_found"

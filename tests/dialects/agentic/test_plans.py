@@ -245,3 +245,30 @@ def test_no_answer_is_larger_than_a_page(opus: Agent, workshop: Workshop) -> Non
         assert "next_cursor" not in reply.answer, tool
     taken = workshop.agent("next", surface="agentic").call("session_resume", {"session_id": name})
     assert len(taken.text.encode()) <= 10_000
+
+
+def test_a_plan_is_read_as_markdown(opus: Agent) -> None:
+    """In pages, each task once, with how it stands; a cursor is good for one form."""
+    names = [f"T{number} {'x' * 200}" for number in range(90)]
+    phases = [{"name": "Design", "description": "Draw", "tasks": names}, {"name": "Build"}]
+    opus.does("plan_create", title="Login", slug="login", context={"a": 1}, phases=phases)
+    asked: dict[str, Any] = {"slug": "login", "format": "markdown"}
+    opus.does("task_update", plan_slug="login", phase=1, task_index=0, status="completed")
+    opus.does("task_update", plan_slug="login", phase=1, task_index=1, status="blocked", notes="no")
+    texts: list[str] = []
+    for _ in range(9):
+        page = opus.call("plan_get", asked)
+        assert len(page.text.encode()) <= 10_000
+        texts.append(page.answer["markdown"])
+        if "next_cursor" not in page.answer:
+            break
+        asked["cursor"] = page.answer["next_cursor"]
+    text = "\n".join(texts)
+    lines = text.splitlines()
+    assert lines[:5] == ["# Login", "", "**Status:** active (0 %, 0 of 2 phases)", "", "## Context"]
+    assert f"- [x] {names[0]}" in lines
+    assert f"- [!] {names[1]}" in lines
+    assert [line[6:] for line in lines if line.startswith("- [")] == names
+    assert text.count("## 2. Build (pending)") == 1
+    refusal = opus.is_refused("plan_get", slug="login", cursor=asked["cursor"])
+    assert refusal["code"] == "validation_error"

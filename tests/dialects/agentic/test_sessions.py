@@ -25,11 +25,11 @@ def test_a_session_starts_as_the_contract_says(opus: Agent, plan: str) -> None:
 
 
 def test_each_start_is_a_session_of_its_own(opus: Agent) -> None:
-    """The second one of a connection has to be named."""
+    """What is not named is the last one of a connection."""
     first = opus.does("session_start", agent_type="anything else")["session"]["session_id"]
     second = opus.does("session_start", agent_type="haiku")["session"]["session_id"]
     assert first != second
-    opus.does("session_log", session_id=second, message="here")
+    opus.does("session_log", message="here")
     found = opus.does("session_replay", session_id=second)["replay_context"]
     assert found["progress_summary"]["completed_steps"] == 1
 
@@ -271,3 +271,139 @@ def test_a_session_that_nobody_ended_fails_after_a_day(
     assert [one["session_id"] for one in ended] == [session]
     final = opus.does("session_replay", session_id=session)["replay_context"]["final_summary"]
     assert final == "nothing came from it for a day"
+
+
+def test_a_session_that_is_resumed_after_a_day_does_not_fail(
+    opus: Agent, haiku: Agent, session: str, workshop: Workshop
+) -> None:
+    """To take it up is to be at it."""
+    opus.does("session_handoff", summary="half")
+    workshop.clock.pass_by(minutes=25 * 60)
+    taken = haiku.does("session_resume", session_id=session)["session"]
+    assert "stale" not in taken
+    assert taken["last_active_at"] == workshop.clock.now()
+    opus.does("session_start", agent_type="opus")
+    assert haiku.does("session_log", session_id=session, message="on")["logged"] == "on"
+
+
+def test_updates_and_state_count_as_activity(
+    opus: Agent, haiku: Agent, plan: str, session: str, workshop: Workshop
+) -> None:
+    """A session in which nothing is logged is told as active, and not ended, all the same."""
+    task = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
+    for tool, asked in (
+        ("task_update", {**task, "notes": "n"}),
+        ("state_set", {"plan_slug": plan, "key": "k", "value": 1}),
+        ("phase_update_status", {"plan_slug": plan, "phase_order": 1, "status": "in_progress"}),
+    ):
+        workshop.clock.pass_by(minutes=23 * 60)
+        opus.does(tool, **asked)
+        haiku.does("session_start", agent_type="haiku")
+        listed = opus.does("session_list", agent_type="opus")["sessions"][0]
+        assert (listed["session_id"], listed["status"]) == (session, "active"), tool
+        assert listed["last_active_at"] == workshop.clock.now(), tool
+
+
+@pytest.mark.parametrize("tool", ["session_resume", "session_continue"])
+@pytest.mark.parametrize("begun", ["nothing", "state", "session"])
+def test_after_a_session_is_taken_up_every_tool_means_it(
+    opus: Agent, haiku: Agent, plan: str, session: str, tool: str, begun: str
+) -> None:
+    """Whatever this connection wrote in before; and that again, once it has ended."""
+    opus.does("session_handoff", summary="half")
+    if begun == "state":
+        haiku.does("state_set", plan_slug=plan, key="k", value=1)
+    if begun == "session":
+        haiku.does("session_start", agent_type="haiku")
+    meant = haiku.does(tool, session_id=session)["session"]["session_id"]
+    task = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
+    for called, asked in (
+        ("session_log", {"message": "m"}),
+        ("session_artifact", {"path": "a.py", "action": "created"}),
+        ("state_set", {"plan_slug": plan, "key": "k", "value": 2}),
+        ("task_update", {**task, "status": "in_progress"}),
+        ("phase_add_checkpoint", {"plan_slug": plan, "phase_order": 1, "note": "here"}),
+        ("plan_archive", {"slug": plan}),
+    ):
+        haiku.does(called, **asked)
+        assert haiku.last_entry.actor.session == meant, called
+    assert haiku.does("session_end", status="completed")["session"]["session_id"] == meant
+    haiku.does("plan_update_status", slug=plan, status="active")
+    assert haiku.last_entry.actor.session != meant
+
+
+def test_what_a_handoff_was_given_comes_back_exactly(
+    opus: Agent, haiku: Agent, session: str
+) -> None:
+    """When it is handed over, resumed, replayed and continued; an empty object is no missing one."""
+    given: dict[str, Any] = {
+        "summary": "half",
+        "next_steps": ["go on", ""],
+        "blockers": [],
+        "context_for_next": {"b": 1.0, "a": [1, None, {}], "long": "x" * 4_000},
+    }
+    assert opus.does("session_handoff", **given)["handoff_context"] == given
+    assert haiku.does("session_resume", session_id=session)["handoff_context"] == given
+    replayed = haiku.does("session_replay", session_id=session)["replay_context"]
+    assert set(replayed["handoff_notes"]) == {*given, "whole"}
+    name = replayed["handoff_notes"]["whole"]
+    whole = haiku.does("plan_get", slug=name)
+    assert (whole["summary"], whole["next_steps"]) == ("half", ["go on", ""])
+    given["context_for_next"] = {}
+    haiku.does("session_handoff", session_id=session, **given)
+    replayed = haiku.does("session_replay", session_id=session)["replay_context"]
+    assert replayed["handoff_notes"] == given
+    assert opus.does("session_continue", session_id=session)["handoff_context"] == given
+
+
+def test_what_an_ending_was_given_comes_back_exactly(opus: Agent, session: str) -> None:
+    """At once, replayed, and to whoever continues it."""
+    said = 'all "done"\n\u00e9 ' * 20
+    assert opus.does("session_end", status="completed", summary=said)["summary"] == said
+    replayed = opus.does("session_replay", session_id=session)["replay_context"]
+    assert replayed["final_summary"] == said
+    assert opus.does("session_continue", session_id=session)["handoff_context"]["summary"] == said
+
+
+def test_a_handoff_that_is_too_long_for_an_answer_says_where_it_is_whole(
+    opus: Agent, session: str
+) -> None:
+    """Each part is cut, and a page has its limit."""
+    reply = opus.call(
+        "session_handoff",
+        {"summary": "s" * 9_000, "next_steps": ["n" * 1_900] * 3, "session_id": session},
+    )
+    assert len(reply.text.encode()) <= 10_000
+    left = reply.answer["handoff_context"]
+    assert left["summary"].endswith("…")
+    first = opus.does("plan_get", slug=left["whole"])
+    rest = opus.does("plan_get", slug=left["whole"], cursor=first["next_cursor"])
+    assert first["summary"] + rest["summary"] == "s" * 9_000
+
+
+def test_words_that_only_look_like_an_object_are_handed_over(
+    opus: Agent, workshop: Workshop
+) -> None:
+    """The native tools hand over any text."""
+    ada = workshop.agent("ada")
+    ada.does("handoff", action="pause", summary="s", context="{not JSON")
+    taken = opus.does("session_resume", session_id=ada.session)
+    assert taken["handoff_context"]["context_for_next"] == "{not JSON"
+
+
+def test_a_long_path_is_an_artifact(opus: Agent, session: str) -> None:
+    """As long as a system takes it; a replay has them all, in pages."""
+    paths = [f"{number}/{'a/' * 1_900}x.py" for number in range(4)]
+    for path in paths:
+        answer = opus.does("session_artifact", path=path, action="created")
+        assert answer["artifact"]["path"] == path
+    found: list[str] = []
+    asked: dict[str, Any] = {"session_id": session}
+    for _ in range(12):
+        reply = opus.call("session_replay", asked)
+        assert len(reply.text.encode()) <= 10_000
+        found += [one["path"] for one in reply.answer["replay_context"].get("artifacts", [])]
+        if "next_cursor" not in reply.answer:
+            break
+        asked["cursor"] = reply.answer["next_cursor"]
+    assert found == paths

@@ -30,6 +30,7 @@ def test_a_value_has_a_category_and_a_description(opus: Agent, plan: str) -> Non
     assert found["states"][1]["description"] == "An x"
     assert found["total"] == 2
     first = opus.does("state_list", plan_slug=plan, limit=3)
+    assert (len(first["states"]), first["total"]) == (3, 4)
     rest = opus.does("state_list", plan_slug=plan, limit=3, cursor=first["next_cursor"])
     assert [one["key"] for one in rest["states"]] == ["x"]
 

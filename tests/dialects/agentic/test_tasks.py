@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import Agent
+from builders import Agent, Workshop
 
 
 def test_a_task_takes_every_status(opus: Agent, plan: str) -> None:
@@ -62,3 +62,51 @@ def test_a_retry_under_a_key_happens_once(opus: Agent, plan: str) -> None:
     first = opus.does("task_toggle", **asked, idempotency_key="k1")
     assert opus.does("task_toggle", **asked, idempotency_key="k1") == first
     assert first["task"]["status"] == "completed"
+
+
+def test_whoever_says_in_progress_holds_the_task(
+    opus: Agent, haiku: Agent, plan: str, workshop: Workshop
+) -> None:
+    """Others are refused while the lease runs; said again it is renewed; any end gives it back."""
+    asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
+    opus.does("task_update", **asked, status="in_progress")
+    (held,) = opus.core.overview.held()
+    workshop.clock.pass_by(minutes=20)
+    for status in ("in_progress", "completed", "pending"):
+        refusal = haiku.is_refused("task_update", **asked, status=status)
+        assert refusal["details"]["kind"] == "already_claimed"
+    opus.does("task_update", **asked, status="in_progress")
+    (renewed,) = opus.core.overview.held()
+    assert renewed.claim.token == held.claim.token
+    assert renewed.claim.leased_until > held.claim.leased_until
+    workshop.clock.pass_by(minutes=31)
+    haiku.does("task_update", **asked, status="in_progress", notes="taken over")
+    assert opus.is_refused("task_update", **asked, status="completed")
+    haiku.does("task_update", **asked, status="completed")
+    assert haiku.core.overview.held() == ()
+
+
+def test_a_task_held_in_another_session_of_ones_own_is_ones_own(
+    opus: Agent, haiku: Agent, plan: str, session: str
+) -> None:
+    """After another session was taken up; whoever resumes that one has what is held there."""
+    asked = {"plan_slug": plan, "phase_order": 1}
+    opus.does("task_update", **asked, task_identifier=0, status="in_progress")
+    opus.does("task_update", **asked, task_identifier=1, status="in_progress")
+    opus.does("session_start", agent_type="opus")
+    opus.does("task_update", **asked, task_identifier=0, status="in_progress", notes="still")
+    opus.does("task_update", **asked, task_identifier=0, status="completed")
+    opus.does("session_handoff", session_id=session, summary="half")
+    haiku.does("session_resume", session_id=session)
+    assert opus.is_refused("task_update", **asked, task_identifier=1, status="completed")
+    haiku.does("task_update", **asked, task_identifier=1, status="completed")
+
+
+def test_a_task_that_is_in_progress_is_no_work_for_others(
+    opus: Agent, plan: str, workshop: Workshop
+) -> None:
+    """Of whatever dialect."""
+    asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
+    opus.does("task_update", **asked, status="in_progress")
+    ada = workshop.agent("ada")
+    assert [one["title"] for one in ada.does("next")["ready"]] == ["Review"]

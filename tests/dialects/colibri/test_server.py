@@ -11,7 +11,13 @@ from builders import Workshop
 from counterpoint.dialects.colibri.verbs.actions import Health
 from counterpoint.dialects.registry import surface
 from counterpoint.evidence.host import ProcessHost
-from counterpoint.kernel.errors import CircuitOpen, StoreCorrupt
+from counterpoint.kernel.errors import (
+    CircuitOpen,
+    CounterpointError,
+    Forbidden,
+    RateLimited,
+    StoreCorrupt,
+)
 from counterpoint.settings import Settings
 from fakes.speaker import Speaker
 
@@ -82,6 +88,20 @@ def test_a_ledger_that_cannot_be_opened_is_told(name: str) -> None:
     if name == "server_health":
         assert outcome.answer["data"]["reasons"][0].startswith("circuit_open")
         assert outcome.answer["data"]["mode"] == "READONLY"
+
+
+@pytest.mark.parametrize("name", ["server_ping", "server_health", "task_list"])
+@pytest.mark.parametrize("refusal", [Forbidden, RateLimited])
+def test_who_may_not_call_a_tool_is_refused_by_each(
+    name: str, refusal: type[CounterpointError]
+) -> None:
+    """Those that answer whatever is wrong too: of a token for other tools, or one that has no call left."""
+
+    def call() -> Any:
+        raise refusal
+
+    built = surface("colibri", Settings())
+    assert built.answer(built.tool(name), call, {}).is_error
 
 
 def test_a_skill_that_is_written_is_listed_at_once(ada: Speaker, workshop: Workshop) -> None:

@@ -324,3 +324,42 @@ def test_a_task_of_the_longest_and_strangest_words_stays_within_a_page(ada: Spea
         ada.does("task_update", id=task, status="GATHER", reason="\x01" * 2_000)
     for history in (False, True):
         assert len(ada.call("task_get", id=task, history=history).text.encode()) <= 10_000
+
+
+@pytest.mark.parametrize("name", ["description", "project_id", "priority", "assignee"])
+def test_a_flat_null_empties_as_in_the_patch(ada: Speaker, name: str) -> None:
+    """What is left out stays; an empty text is none, and null of what is never empty changes nothing."""
+    given = {"description": "d", "project_id": "p", "priority": "1", "assignee": "a"}
+    task = ada.does("task_create", title="T", **given)["id"]
+    told = ada.does("task_update", id=task, **{name: None})
+    assert {one: told[one] for one in given} == {**given, name: None}
+    again = ada.does("task_update", id=task, title=None, status=None, **{name: "x"})
+    assert {one: again[one] for one in given} == {**given, name: "x"}
+    assert (again["title"], again["status"]) == ("T", "INIT")
+
+
+@pytest.mark.parametrize("bad", [" ", "a ", "\ta", "a\nb", "a\x00b", "a\u202eb", "a\u200bb"])
+def test_an_id_has_no_blanks_around_it_and_nothing_unseen(ada: Speaker, bad: str) -> None:
+    """Nobody could tell it from another one; nothing is written."""
+    task = ada.does("task_create", title="T")["id"]
+    thought = {"type": "plan", "task_id": task, "agent_id": "ada", "content": "c"}
+    for tool, asked in (
+        ("thought_record", {**thought, "agent_id": bad}),
+        ("thought_record", {**thought, "task_id": bad}),
+        ("thought_record", {**thought, "session_id": bad}),
+        ("audit_session_start", {"intent": "i", "session_id": bad}),
+        ("audit_session_start", {"intent": "i", "task_id": bad}),
+        ("merkle_finalize", {"session_id": bad}),
+        ("task_update", {"id": bad, "title": "U"}),
+    ):
+        assert ada.fails(tool, **asked)["code"] == "INVALID_PARAMS", (tool, asked)
+    assert not any(one["intent"] for one in ada.does("audit_sessions")["sessions"])
+    assert ada.does("thought_record_list", task_id=task)["thoughts"] == []
+
+
+def test_an_id_of_ones_own_for_a_session_has_no_blanks(ada: Speaker) -> None:
+    """An agent's name may have some between its words."""
+    assert ada.fails("audit_session_start", intent="i", session_id="my session")
+    task = ada.does("task_create", title="T")["id"]
+    thought = {"type": "plan", "task_id": task, "agent_id": "Claude Code", "content": "c"}
+    assert ada.does("thought_record", **thought)["agent_id"] == "Claude Code"

@@ -69,9 +69,9 @@ def test_a_thought_that_is_not_valid_is_refused(ada: Speaker, change: dict[str, 
 
 
 def test_a_thought_of_blanks_or_about_nothing_is_refused(ada: Speaker) -> None:
-    """What the rules refuse is an error of the tool."""
+    """Blanks are no argument; what the rules refuse is an error of the tool."""
     said = {"type": "plan", "task_id": ada.task(), "agent_id": "a", "content": " \n"}
-    assert ada.fails("thought_record", **said)["code"] == "HANDLER_ERROR"
+    assert ada.fails("thought_record", **said)["code"] == "INVALID_PARAMS"
     error = ada.fails("thought_record", **(said | {"task_id": "none", "content": "x"}))
     assert (error["code"], error["details"]["kind"]) == ("HANDLER_ERROR", "not_found")
     assert ada.ending == "error"

@@ -118,7 +118,7 @@ def crowd(
         ("plan", {"markdown": "# P\n## Q\n- [ ] A\n  - verify: git status\n- [ ] B\n- [ ] C\n"}),
         ("start", {"id": "demo-3"}),
         ("note", {"kind": "blocker", "text": "stop", "id": "demo-4"}),
-        ("verify", {"id": "demo-3"}),
+        ("verify", {"id": "demo-3", "token": 1}),
         ("remember", {"action": "set", "key": "k", "value": 1}),
         ("handoff", {"action": "pause", "summary": "s"}),
     ):

@@ -64,12 +64,15 @@ def test_a_command_has_a_limit(ada: Agent) -> None:
     answer = ada.does("verify", command=words, timeout_seconds=1)
     assert answer["passed"] is False
     assert answer["receipts"][0]["timed_out"] is True
+    assert answer["receipts"][0]["ended_for"] == "it ran too long (1 seconds at most)"
 
 
 def test_progress_is_told(ada: Agent, begun: Begun) -> None:
     """A client that asks hears which command runs."""
     heard: list[Any] = []
-    ada.call("verify", {"id": begun[0]}, progress=lambda *words: heard.append(words))
+    ada.call(
+        "verify", {"id": begun[0], "token": begun[1]}, progress=lambda *words: heard.append(words)
+    )
     assert any("git status" in (words[2] or "") for words in heard)
 
 

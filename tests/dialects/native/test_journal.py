@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from counterpoint.core.model.journal import Record
+from counterpoint.kernel.visible import visible_json
 from fakes.plans import Plan
 
 
@@ -51,6 +53,14 @@ def test_a_resolution_takes_nothing_else(ada: Agent, plan: Plan, more: dict[str,
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]["id"]
     arguments = {"kind": "blocker", "text": "x", "resolves": record, **more}
     assert ada.is_refused("note", **arguments)["kind"] == "invalid"
+
+
+@pytest.mark.parametrize("blanks", ["", " ", "\n\t \u00a0"])
+def test_a_note_of_blanks_is_refused(ada: Agent, plan: Plan, blanks: str) -> None:
+    """So are a report and a verdict that say nothing."""
+    said = {"summary": blanks, "id": plan["Notes"], "token": 1, "outcome": "done"}
+    for tool, arguments in (("note", {"kind": "finding", "text": blanks}), ("finish", said)):
+        assert ada.is_refused(tool, **arguments)["error"] == "invalid_input"
 
 
 def test_only_a_blocker_can_be_resolved(ada: Agent) -> None:
@@ -99,3 +109,24 @@ def test_a_note_on_an_item_that_is_not_there_is_refused(ada: Agent) -> None:
 def test_a_note_that_cannot_be_kept_is_refused(ada: Agent, arguments: dict[str, Any]) -> None:
     """Wrong kinds, no text, too much text, unknown words."""
     assert ada.is_refused("note", **arguments)["kind"] == "invalid"
+
+
+def test_what_would_steer_or_hide_reaches_no_other_agent(
+    ada: Agent, plan: Plan, workshop: Workshop
+) -> None:
+    """Neither by an answer, by a refusal, as a resource nor in words of another dialect; the ledger has what was written."""
+    text = "safe\u202e\x1b[2J \U000e0069\U000e0067n\u200bore"
+    record = ada.does("note", kind="decision", title=text, text=text, id=plan["Notes"])["record"]
+    shown = ada.does("show", id=record["id"])
+    assert shown["text"] == "safe\\u{202e}\\u{1b}[2J \\u{e0069}\\u{e0067}n\\u{200b}ore"
+    said = [
+        shown,
+        ada.does("brief"),
+        ada.does("find", query="safe"),
+        ada.is_refused("show", id=text),
+    ]
+    assert all(visible_json(one) == one for one in said)
+    with workshop.app.store.reading(workshop.app.project) as view:
+        kept = view.find(Record, record["id"])
+    assert kept is not None
+    assert kept.body == text

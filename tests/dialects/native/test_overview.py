@@ -48,6 +48,17 @@ def test_a_holder_sees_contract_and_token(ada: Agent, begun: Begun) -> None:
     }
 
 
+def test_what_was_begun_stands_first_with_what_was_left_for_it(ada: Agent, begun: Begun) -> None:
+    """The token, since when it is held, and the last that was written down there."""
+    ada.does("note", kind="milestone", text="Floats are next", id=begun[0], token=begun[1])
+    answer = ada.does("brief")
+    assert next(iter(answer)) == "continue"
+    (one,) = answer["continue"]
+    assert (one["id"], one["token"], one["session"]) == (*begun, ada.session)
+    assert one["since"] <= answer["now"]
+    assert (one["left"]["kind"], one["left"]["text"]) == ("milestone", "Floats are next")
+
+
 def test_after_the_checks_the_next_call_is_the_end(ada: Agent, begun: Begun) -> None:
     """When nothing holds the item back any more, it can be finished."""
     item, token = begun

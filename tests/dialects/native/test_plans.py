@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import Agent
+from builders import Agent, Workshop
 from fakes.plans import Plan
 
 TREE = {
@@ -201,3 +201,40 @@ def test_an_unknown_template_names_those_there_are(ada: Agent) -> None:
 def test_a_template_name_is_no_path(ada: Agent, name: str) -> None:
     """Nothing outside the shelf can be read."""
     assert ada.is_refused("plan", template=name)["kind"] == "invalid"
+
+
+def test_all_that_is_wrong_with_a_plan_is_told_together(ada: Agent) -> None:
+    """Lines that cannot be read and names that nothing has; but no line that follows from another."""
+    text = "# P\n- [ ] A\n  - depends: B\n- [ ] B\n  - after: C\n  - priority: 9\n"
+    refused = ada.is_refused("plan", markdown=text)
+    assert [fault["line"] for fault in refused["faults"]] == [3, 4, 6]
+    torn = ada.is_refused("plan", markdown="# P\n### Q {#q}\n- [ ] B\n  - after: q\n")
+    assert [fault["line"] for fault in torn["faults"]] == [2]
+
+
+def test_a_dry_run_shows_what_each_line_asks(ada: Agent) -> None:
+    """Areas, checks, review and what comes before; and what was read as text. Nothing is written."""
+    before = ada.ledger_size
+    text = (
+        "# P\n## One\n- review: yes\n- [ ] A {#a}\n  - areas: src, docs\n  - verify: make test\n"
+        "- [ ] B\n  - after: a\n  - goal: well\n"
+    )
+    shown = ada.does("plan", markdown=text, dry_run=True)
+    _, one, a, b = shown["items"]
+    assert (one["review"], one["line"]) == (True, 2)
+    assert (a["areas"], a["verify"]) == (["src", "docs"], ["make test"])
+    assert (b["after"], b["line"]) == ([2], 7)
+    assert "goal" in shown["warnings"][0]
+    assert ada.ledger_size == before
+    assert ada.does("plan", markdown=text)["warnings"] == shown["warnings"]
+
+
+def test_a_plan_says_which_of_its_commands_nobody_has_let_be_run(workshop: Workshop) -> None:
+    """Also while it is only looked at: who plans hears it, and not first whoever fails on it."""
+    workshop.app.is_open = False
+    ada = workshop.agent("ada")
+    text = "# Ship\n- [ ] Build\n  - verify: make all\n- [ ] Pack\n  - verify: make all\n"
+    for dry_run in (True, False):
+        (said,) = ada.does("plan", markdown=text, dry_run=dry_run)["warnings"]
+        assert "`make all`. A person lets them: counterpoint trust --allow 'make all'" in said
+    assert "warnings" not in ada.does("plan", markdown="# Ship\n- [ ] Build\n")

@@ -115,3 +115,57 @@ def test_wrong_words_are_refused(
 ) -> None:
     """Before anything is measured."""
     assert ada.is_refused(tool, id=plan["Ship"], **arguments)["error"] == "invalid_input"
+
+
+def test_a_worker_is_told_to_hand_in_what_is_to_be_reviewed(
+    workshop: Workshop, ada: Agent, bob: Agent, plan: Plan
+) -> None:
+    """By the end of the last task, by `brief` and by `next`; who did not work on it is not."""
+    workshop.agent("cyd").does("edit", id=plan["Parser"], verify=[])
+    for title in ("Parser", "Printer", "Notes", "Package"):
+        token = ada.does("start", id=plan[title])["claim"]["token"]
+        done = ada.does("finish", id=plan[title], token=token, outcome="done", summary=title)
+        assert ("next_call" in done) == (title == "Package")
+    way = {"tool": "submit", "arguments": {"id": plan["Ship"], "summary": "…"}}
+    assert done["next_call"] == way
+    assert "`submit`" in done["hint"]
+    told = ada.does("brief")
+    assert (told["next_call"], told["to_submit"][0]["id"]) == (way, plan["Ship"])
+    assert bob.does("brief")["next_call"]["tool"] == "next"
+    assert bob.does("next")["to_submit"][0]["id"] == plan["Ship"]
+
+
+def test_a_worker_is_told_what_was_sent_back_and_what_to_mend_first(
+    ada: Agent, bob: Agent, shippable: str
+) -> None:
+    """By `brief`, `next` and the item itself: the fixes, who rejected it, and why."""
+    ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")
+    assert bob.does("brief")["next_call"]["arguments"]["id"] == shippable
+    assert ada.does("brief")["next_call"]["tool"] == "next"
+    bob.does("review", id=shippable, verdict="reject", reason="thin", fixes=["add more"])
+    brief = ada.does("brief")
+    assert brief["next_call"]["tool"] == "submit"
+    assert brief["next_call"]["first"] == "fix: add more; rejected by bob, because thin."
+    (back,) = brief["sent_back"]["items"]
+    assert list(back) == ["fix", "rejected_by", "because", "verdict", "id", "title", "yours"]
+    assert (back["fix"], back["rejected_by"], back["because"]) == (["add more"], "bob", "thin")
+    assert ada.does("next")["sent_back"]["items"] == [back]
+    assert "yours" not in bob.does("next")["sent_back"]["items"][0]
+    assert ada.does("show", id=shippable)["sent_back"]["fix"] == ["add more"]
+    ada.does("submit", id=shippable, summary="more", path="dist/notes.md")
+    assert "sent_back" not in ada.does("brief")
+
+
+def test_a_task_that_was_sent_back_is_offered_with_what_to_mend(ada: Agent, bob: Agent) -> None:
+    """Whoever starts it has the fixes in its contract."""
+    made = ada.does("plan", markdown="# P\n- [ ] A\n  - review: yes\n")
+    item = made["items"][1]["id"]
+    token = ada.does("start", id=item)["claim"]["token"]
+    done = ada.does("finish", id=item, token=token, outcome="done", summary="so")
+    assert "`review`" in done["hint"]
+    assert "next_call" not in done
+    bob.does("review", id=item, verdict="reject", reason="thin", fixes=["add more"])
+    (offer,) = ada.does("next")["ready"]
+    assert offer["sent_back"] == "fix: add more; rejected by bob, because thin."
+    assert ada.does("brief")["next_call"]["arguments"] == {"claim": True, "root": made["root"]}
+    assert ada.does("next", claim=True)["item"]["sent_back"]["because"] == "thin"

@@ -90,10 +90,10 @@ def test_every_id_that_an_answer_gives_can_be_shown(ada: Agent, begun: Begun) ->
 
 
 def test_a_long_text_goes_on_at_its_cursor(ada: Agent) -> None:
-    """The pieces together are the text, and each answer fits into a page."""
+    """The pieces together are the text, what cannot be seen shown, and each answer fits into a page."""
     text = "".join(f"Zeile {number} – \u0001\t\n" for number in range(1200))[:20_000].strip()
     record = ada.does("note", kind="finding", text=text)["record"]["id"]
-    assert "".join(read_on(ada, record, "text")) == text
+    assert "".join(read_on(ada, record, "text")) == text.replace("\u0001", "\\u{1}")
 
 
 @pytest.mark.parametrize("part", ["children", "records", "log"])

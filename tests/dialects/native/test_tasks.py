@@ -53,10 +53,12 @@ def test_next_is_narrowed_by_root_label_and_kind(ada: Agent, plan: Plan) -> None
 def test_with_nothing_ready_next_says_what_is_in_the_way(
     ada: Agent, bob: Agent, plan: Plan
 ) -> None:
-    """Who works on what, what waits and why: an answer, not an error."""
+    """Who works on what, what waits and why: an answer, not an error, and no entry."""
     ada.does("next", claim=True)
     ada.does("next", claim=True)
+    before = bob.ledger_size
     answer = bob.does("next", claim=True)
+    assert bob.ledger_size == before
     assert answer["ready"] == []
     assert {one["agent"] for one in answer["active"]} == {"ada"}
     assert plan["Parser"] in answer["waiting"][0]["why"][0]
@@ -73,6 +75,8 @@ def test_starting_twice_renews_the_lease(workshop: Workshop, ada: Agent, begun: 
     workshop.clock.pass_by(minutes=20)
     again = ada.does("start", id=begun[0], lease_minutes=30)
     assert again["renewed"] is True
+    assert again["item"]["ready"] is False, "it waits for nobody"
+    assert "in_its_way" not in again["item"]
     assert again["claim"]["token"] == begun[1]
     assert again["claim"]["until"] == "2026-01-02T03:54:05.000Z"
 

@@ -125,8 +125,8 @@ def test_a_worker_hands_in_gives_up_or_asks(worker, make, seat, workshop):
     assert worker.does("get_issue_status")["status"] == "todo"
     done = worker.does("update_issue_status", status="review", reason="It floats")
     assert (done["status"], done["identifier"]) == ("review", "DEMO-001")
-    actions = [entry.action for entry in worker.core.audit.log(limit=3)]
-    assert actions == ["comment.recorded", "task.finished", "task.started"]
+    actions = [entry.action for entry in worker.core.audit.log(limit=4)]
+    assert actions == ["comment.recorded", "run.named", "task.finished", "task.started"]
     refusal = worker.is_refused("update_issue_status", status="todo")
     assert (refusal["code"], refusal["details"]["state"]) == ("INVALID_STATE", "review")
     other = seat("wes", "worker", make("Another"))

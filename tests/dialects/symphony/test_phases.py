@@ -64,7 +64,7 @@ def test_a_workspace_is_verified_by_its_marker(
     worker = seat("rita", "researcher", identifier)
     refusal = worker.is_refused("verify_workspace")
     assert refusal["code"] == "WORKSPACE_INVALID"
-    assert f"cd {workshop.root}" in refusal["error"]
+    assert "counterpoint workspace open" in refusal["error"]
     core = workshop.app.person()
     core.use(Workspaces).open(core.use(Issues).named(identifier).id, MARKER)
     assert worker.does("verify_workspace") == {

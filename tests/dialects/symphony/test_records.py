@@ -179,7 +179,7 @@ def test_coverage_has_one_answer_for_a_file_and_a_concept(seat, make):
         ({"status": "has_issues", "ticket_id": "DEMO-099"}, "NOT_FOUND"),
         ({"status": "seen"}, "VALIDATION_ERROR"),
         ({"status": "covered", "file_path": "../x"}, "VALIDATION_ERROR"),
-        ({"status": "covered", "concept": "a b"}, "VALIDATION_ERROR"),
+        ({"status": "covered", "concept": " "}, "VALIDATION_ERROR"),
     ):
         assert scanner.is_refused("record_coverage", **{**asked, **more})["code"] == code
 

@@ -289,3 +289,43 @@ def test_what_was_redacted_is_passed_over_in_silence(workshop, lead, flow, hear)
     assert events[1].data["decision"]["id"] == made["decision_id"]
     assert "Tar" not in repr(events)
     assert events[2].data["task"]["summary"] == "[redacted]"
+
+
+def test_events_that_are_resumed_tell_what_was_true_then(workshop: Workshop, lead: Agent) -> None:
+    """Whoever was away hears the same as whoever listened: counts, phases, states and blockers of that time."""
+    call = Call(core=workshop.agent("ear").core, secret=bytes)
+    begun, _ = tell(call, None, 100, 0)
+    place, live = begun, list[Any]()
+    made: dict[str, str] = {}
+
+    def step(tool: str, **asked: Any) -> dict[str, Any]:
+        nonlocal place
+        workshop.clock.pass_by(seconds=1)
+        answer = lead.does(tool, **asked)
+        place, heard = tell(call, place, 1000, 0)
+        live.extend(heard)
+        return answer
+
+    made["workflow_id"] = step("start_workflow", name="Ship", objective="It floats")["workflow_id"]
+    flow = {**made}
+    flow["phase_id"] = step("start_phase", **made, number=1, name="Hull")["phase_id"]
+    words = {"caller_type": "subagent", "agent_name": "ada", "goal": "Dry"}
+    tasks = [step("start_task", **flow, **words, name=f"T{n}")["task_id"] for n in range(3)]
+    blocker = step(
+        "log_issue", task_id=tasks[0], type="other", description="No key", resolution="ask",
+        requires_human_review=True,
+    )["issue_id"]  # fmt: skip
+    step("complete_task", task_id=tasks[1], status="failed", outcome={"summary": "no"})
+    step(
+        "log_issue", task_id=tasks[0], type="other", description="Key", resolution="found",
+        resolves=blocker,
+    )  # fmt: skip
+    step("complete_task", task_id=tasks[0], status="success", outcome={"summary": "yes"})
+    step("complete_phase", phase_id=flow["phase_id"], status="completed")
+    step("start_phase", **made, number=4, name="Late")
+    step("complete_workflow", **made, status="partial", summary="s")
+    _, again = tell(call, begun, 1000, 0)
+    assert [one.data for one in again] == [one.data for one in live]
+    assert [one.name for one in again] == [one.name for one in live]
+    ended = [one.data["phase"]["tasks"] for one in again if one.name == "phase:updated"]
+    assert ended[0] == {"total": 3, "completed": 1, "failed": 1, "in_progress": 1}

@@ -144,7 +144,7 @@ def test_a_milestone_is_kept_with_its_progress(lead: Agent, flow: Flow) -> None:
         ("log_milestone", {"message": "x" * 501}),
         ("log_milestone", {"message": "x", "progress": 101}),
         ("log_milestone", {"message": "x", "progress": -1}),
-        ("log_milestone", {"message": "x", "progress": 33.3}),
+        ("log_milestone", {"message": "x", "progress": 100.5}),
         ("log_milestone", {"message": "x", "metadata": {"x": "x" * 5_001}}),
         ("log_decision", {**DECISION, "category": "taste"}),
         ("log_decision", {**DECISION, "category": "other", "chosen": ""}),

@@ -52,7 +52,7 @@ def receipt(program, exit_code, number=1, *, timed_out=False):
         argv=(program, "-q"), folder=".", command_sha256="0" * 64, exit_code=exit_code,
         timed_out=timed_out, output=Prose(""), output_sha256="0" * 64, output_bytes=0,
         method="git", commit="c", files=Prose(""), started_at=NOON, ended_at=NOON,
-        signature="",
+        program=Prose(""), program_sha256="", sandbox="none", terms=(), signature="",
     )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def test_each_command_is_judged_by_its_last_run():
     """A linter that passed does not cover for tests that were ended at their limit."""
     receipts = [receipt("ruff", 0), receipt("pytest", -9, 2, timed_out=True)]
     assert warned("a.py", tests="passed", receipts=receipts) == [
-        "the last run of `pytest -q` was ended at its limit (p-c2)"
+        "the last run of `pytest -q` was ended, as it ran too long (p-c2)"
     ]
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from counterpoint.app import App, Identity, open_app
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note, Report
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.registry import surface
 from counterpoint.kernel.clock import Timestamp, stamp
 
 
@@ -28,7 +30,8 @@ class ShiftedClock:
 def open_shifted(folder: str, db: str, seconds: float = 0) -> App:
     """Open the product on a database, with a clock that may be wrong."""
     app = open_app(Path(folder), {}, db=db, project="siege")
-    app.clock = ShiftedClock(seconds)
+    # Of a database on a server too: there the clock of the machine has no say.
+    app.clock = app.time = ShiftedClock(seconds)
     return app
 
 
@@ -60,8 +63,16 @@ def _remember(core: Core, name: str) -> Any:
     return {"version": core.memory.put("project", name, name).version}
 
 
+def _complete(core: Core, spec: str, task: str) -> Any:
+    given = {"action": "complete", "spec_id": spec, "task_id": task, "completion_note": task}
+    call = Call(core=core, secret=lambda: b"race")
+    answer = surface("foundry").invoke(call, "task", given).answer
+    return answer["data"] if answer["success"] else {"refused": answer["error"]}
+
+
 VERBS: dict[str, Callable[..., Any]] = {
     "plan": _plan,
+    "complete": _complete,
     "start": _start,
     "finish": _finish,
     "note": _note,

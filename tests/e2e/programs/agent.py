@@ -2,7 +2,9 @@
 
 Each line on standard input is an order, a JSON object, and is answered by one line:
 
-    {"connect": name, "words": [...]}          starts `counterpoint mcp` with these words; "environ": and variables
+    {"connect": name, "words": [...]}          starts `counterpoint mcp` with these words; "environ": and variables;
+                                               "before": what stands before `mcp`
+    {"disconnect": name}                       ends it
     {"call": name, "tool": tool, "arguments"}  answers {"answer"}, or {"refused"} with the refusal
     {"run": [...]}                             runs a command, answers {"code", "out", "err"}
     {"hire": name, "through": [...]}           starts another such process, behind these words
@@ -29,32 +31,36 @@ hired: dict[str, subprocess.Popen[str]] = {}
 
 def obey(order: dict[str, Any], clients: dict[str, wire.Client]) -> dict[str, Any]:
     """Do what an order says and answer what came of it."""
-    if "connect" in order:
+    if "disconnect" in order:
+        clients.pop(order["disconnect"]).close()
+    elif "connect" in order:
         client = clients[order["connect"]] = wire.Client(
-            Path.cwd(), (*wire.SERVER, *order["words"]), order.get("environ")
+            Path.cwd(),
+            (*wire.SERVER[:-1], *order.get("before", ()), "mcp", *order["words"]),
+            order.get("environ"),
         )
         client.greet(CLIENT)
-        return {}
-    if "call" in order:
+    elif "call" in order:
         try:
             return {"answer": clients[order["call"]].call(order["tool"], **order["arguments"])}
         except wire.Refused as refused:
             return {"refused": refused.answer}
-    if "hire" in order:
+    elif "hire" in order:
         words = [*order["through"], sys.executable, __file__]
         hired[order["hire"]] = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        return {}
-    if "tell" in order:
+    elif "tell" in order:
         other = hired[order["tell"]]
         assert other.stdin is not None
         assert other.stdout is not None
         other.stdin.write(json.dumps(order["order"]) + "\n")
         other.stdin.flush()
         return json.loads(other.stdout.readline())
-    ran = subprocess.run(order["run"], capture_output=True, text=True, check=False, timeout=60)
-    return {"code": ran.returncode, "out": ran.stdout, "err": ran.stderr}
+    else:
+        ran = subprocess.run(order["run"], capture_output=True, text=True, check=False, timeout=60)
+        return {"code": ran.returncode, "out": ran.stdout, "err": ran.stderr}
+    return {}
 
 
 def main() -> None:

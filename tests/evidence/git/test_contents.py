@@ -260,7 +260,9 @@ KINDS_OF_TREE = {
         before=_SUBMODULE, task=f"(cd sub; echo 1 > n; {COMMIT}); git commit -qam moved"
     ),
     "a submodule is dirty inside": Situation(
-        before=_SUBMODULE, task="echo 1 > sub/n; echo 2 >> sub/a.txt"
+        before=_SUBMODULE,
+        task="echo 1 > sub/n; echo 2 >> sub/a.txt",
+        says=("`sub`: is a submodule with changes that are not committed in it",),
     ),
     "a submodule is added": Situation(task=_SUBMODULE),
     "a submodule is removed": Situation(
@@ -327,7 +329,9 @@ FILTERS = {
         task="printf 'more\\r\\n' >> a.txt; touch b.txt",
     ),
     "filters clean and smudge": Situation(
-        before="git config filter.up.clean 'tr a-z A-Z'; git config filter.up.smudge 'tr A-Z a-z';"
+        # As whoever needs them sets them up: a repository names no program.
+        before="git config --global filter.up.clean 'tr a-z A-Z';"
+        "git config --global filter.up.smudge 'tr A-Z a-z';"
         "echo '*.up filter=up' > .gitattributes; echo abc > x.up; echo def > y.up; " + COMMIT,
         task="echo ABC > x.up; echo ghi >> y.up; echo jkl > z.up",
     ),

@@ -331,7 +331,9 @@ def test_a_large_untracked_file_is_not_read(repo: Repo, monkeypatch: pytest.Monk
 
 def test_git_that_does_not_answer_is_ended(repo: Repo, tmp_path: Path) -> None:
     """A filter that hangs is killed with its whole group at the limit."""
-    repo.sh("echo '*.txt filter=slow' > .gitattributes; git config filter.slow.clean 'sleep 60'")
+    repo.sh(
+        "echo '*.txt filter=slow' > .gitattributes; git config --global filter.slow.clean 'sleep 60'"
+    )
     call = GitCall(folder=repo.root, environ=repo.environ, limit_seconds=0.3)
     with pytest.raises(Unavailable, match="did not answer"):
         call.ask("hash-object", "--path=a.txt", "a.txt")

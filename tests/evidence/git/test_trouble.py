@@ -29,9 +29,15 @@ def kinds(comparison: Comparison) -> dict[str, str]:
 @pytest.fixture
 def barred(repo: Repo) -> Iterator[Any]:
     """The repository in a folder of its own, as somebody to whom a file can be closed."""
+    # A first look imports what may lie where somebody else cannot read.
+    repo.evidence.snapshot(repo.root)
     place = Path(tempfile.mkdtemp(prefix="counterpoint-barred-"))
     shutil.move(repo.root, place / "repo")
     repo.root = place / "repo"
+    # Git refuses to work for somebody who cannot read his own settings.
+    repo.environ["GIT_CONFIG_GLOBAL"] = str(
+        shutil.move(repo.environ["GIT_CONFIG_GLOBAL"], place / "own.gitconfig")
+    )
     is_root = os.geteuid() == 0
     if is_root:
         for path in (place, *place.rglob("*")):
@@ -92,6 +98,24 @@ def test_a_folder_that_cannot_be_listed_is_a_warning(barred: Any) -> None:
     found = barred.evidence.compare(barred.root, start)
     assert kinds(found)["b.txt"] == "modified"
     assert "`closed/` cannot be listed (Permission denied)" in found.warnings
+
+
+@pytest.mark.parametrize(
+    ("mode", "warning"),
+    [
+        ("000", "`closed/` cannot be listed (Permission denied)"),
+        ("444", "`closed/.gitignore` cannot be read (Permission denied)"),
+    ],
+)
+def test_a_closed_folder_is_a_warning_without_git_too(barred: Any, mode: str, warning: str) -> None:
+    """What it holds is not known; the rest is measured."""
+    barred.sh("rm -rf .git; mkdir closed; echo 1 > closed/x; echo '*.o' > closed/.gitignore")
+    start = barred.evidence.snapshot(barred.root)
+    assert start.method == "hash"
+    barred.sh(f"chmod {mode} closed; echo y >> b.txt")
+    found = barred.evidence.compare(barred.root, start)
+    assert kinds(found)["b.txt"] == "modified"
+    assert warning in found.warnings
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,24 @@ import pytest
 
 from builders import HandClock
 from counterpoint.core.ledger.merkle import consistency_proof, leaf_hash, nodes_of, root_of
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.writers.signature import Range, seal_delegation, seal_range
 from counterpoint.core.model.trust.heads import Growth
+from counterpoint.core.model.trust.writers import WriterGrowth
 from counterpoint.evidence.keys import verify
-from counterpoint.evidence.trust import lines, program
+from counterpoint.evidence.trust import program
+from counterpoint.evidence.trust import signer_lines as lines
 from counterpoint.evidence.trust.program import CommandSigner
 from counterpoint.evidence.trust.signer import FileSigner
-from counterpoint.kernel.errors import Forbidden, ForkRefused, SignerAway, StaleVersion
+from counterpoint.kernel.errors import (
+    Forbidden,
+    ForkRefused,
+    InvalidInput,
+    SignerAway,
+    StaleVersion,
+)
 
-LEDGER = "led_one"
+LEDGER, ORIGIN = "led_one", "counterpoint/demo"
 Ask = Callable[..., CommandSigner]
 OURS = (sys.executable, "-m", "counterpoint", "signer")
 
@@ -30,7 +42,7 @@ def growth(size: int, before: int = 0, story: str = "one", epoch: int = 1) -> Gr
     """Answer a head with the proof that it extends its own beginning."""
     found = [leaf_hash(f"{story} {number}".encode()) for number in range(size)]
     return Growth(
-        origin="counterpoint/demo",
+        origin=ORIGIN,
         size=size,
         root=root_of(found),
         before=before,
@@ -57,10 +69,10 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
 def test_a_program_signs_as_the_signer_of_its_account_does(ask: Ask, tmp_path: Path) -> None:
     """What it answers is what that remembers; nothing is made by looking."""
     signer = ask()
-    assert (signer.known_key(LEDGER), signer.last(LEDGER), signer.seen("counterpoint/demo")) == (
+    assert (signer.known_key(LEDGER), signer.last(LEDGER), signer.placed()) == (
         None,
         None,
-        None,
+        {},
     )
     assert not (tmp_path / "counterpoint").exists()
     first = signer.sign_head(LEDGER, growth(3))
@@ -69,12 +81,13 @@ def test_a_program_signs_as_the_signer_of_its_account_does(ask: Ask, tmp_path: P
     assert signer.last(LEDGER) == its.last(LEDGER) == made
     assert signer.signed(LEDGER, 3) == first
     assert signer.signed(LEDGER, 4) is None
-    assert signer.seen("counterpoint/demo") == LEDGER
+    assert signer.placed() == {ORIGIN: LEDGER}
     assert signer.public_key(LEDGER) == signer.known_key(LEDGER) == its.public_key(LEDGER)
     assert verify(its.public_key(LEDGER), b"receipt", signer.sign(LEDGER, b"receipt"))
-    mine = signer.writer_key(LEDGER, "cn_1")
-    assert mine == its.writer_key(LEDGER, "cn_1") != signer.writer_key(LEDGER, "cn_2")
-    assert verify(mine, b"range", signer.sign_for(LEDGER, "cn_1", b"range"))
+    asked = WriterGrowth(writer="cn_1", first=1, last=1, count=1, root=leaf_hash(b"one"))
+    said = signer.sign_ranges(LEDGER, ORIGIN, [asked])
+    assert said[0] is not None
+    assert said == its.sign_ranges(LEDGER, ORIGIN, [replace(asked, before=1)])
 
 
 def test_it_refuses_what_its_memory_does(ask: Ask) -> None:
@@ -92,6 +105,38 @@ def test_it_refuses_what_its_memory_does(ask: Ask) -> None:
     with pytest.raises(ForkRefused, match="another ledger"):
         signer.sign_head("led_two", growth(1))
     assert ask(place="/two").sign_head("led_two", growth(1)).size == 1
+
+
+def test_who_speaks_with_the_signer_has_no_text_signed_in_a_writers_name(ask: Ask) -> None:
+    """No delegation and no range of his own wording, no entry twice, and none below; what comes next, he has."""
+    signer, key = ask(), VerifierKey(name=ORIGIN, public_key=bytes(32))
+    texts: list[bytes] = []
+
+    def steal(text: bytes) -> bytes:
+        texts.append(text)
+        return signer.sign(LEDGER, text)
+
+    found = Range(first=1, last=1, count=1, root=leaf_hash(b"forged"))
+    with pytest.raises(Forbidden, match="names a writer"):
+        seal_delegation(key, "cn_1", bytes(32), steal)
+    with pytest.raises(Forbidden, match="names a writer"):
+        seal_range(key, ORIGIN, "cn_1", found, steal)
+    assert [text.split(b"/v1\n")[0] for text in texts] == [
+        b"counterpoint/delegation",
+        b"counterpoint/writer",
+    ]
+    for verb in ("writer_key", "sign_for"):
+        with pytest.raises(InvalidInput, match="does not know"):
+            signer._ask(verb, ledger=LEDGER, writer="cn_1", statement="00")
+
+    def said(first: int, text: bytes) -> bool:
+        asked = WriterGrowth(writer="cn_1", first=first, last=first, count=1, root=leaf_hash(text))
+        return ask().sign_ranges(LEDGER, ORIGIN, [asked])[0] is not None
+
+    assert said(7, b"mine")
+    assert not said(7, b"forged")
+    assert not said(3, b"forged")
+    assert said(8, b"forged")
 
 
 def test_an_epoch_takes_a_permit_of_the_account_that_has_the_key(ask: Ask, tmp_path: Path) -> None:
@@ -136,6 +181,41 @@ def test_a_program_that_cannot_be_asked_is_a_signer_that_is_away(
     assert signer.last(LEDGER) is None
 
 
+def test_a_program_that_reads_nothing_holds_nobody_for_ever(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked may be more than a pipe holds."""
+    monkeypatch.setattr(program, "PATIENCE", 1.0)
+    said = "input(); print('{\"ok\":1}', flush=True)"
+    signer = ask(sys.executable, "-c", f"import time; {said}; time.sleep(60)")
+    with pytest.raises(SignerAway, match="no answer within"):
+        signer.sign(LEDGER, bytes(300_000))
+
+
+def test_who_closes_a_signer_does_not_wait_for_its_answer(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits for it hears that it has ended."""
+    monkeypatch.chdir(tmp_path)
+    said = "input(); print('{\"ok\":1}', flush=True); input(); print('x', file=open('asked', 'w'))"
+    signer = ask(sys.executable, "-c", f"import time; {said}; time.sleep(60)")
+    heard: list[str] = []
+
+    def wait() -> None:
+        try:
+            signer.last(LEDGER)
+        except SignerAway as fault:
+            heard.append(fault.message)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    while not (tmp_path / "asked").exists() and waiting.is_alive():
+        waiting.join(0.05)
+    signer.close()
+    waiting.join(10)
+    assert "it has ended" in heard[0]
+
+
 def test_a_program_that_is_not_there_is_told(ask: Ask) -> None:
     """By the name that was set."""
     with pytest.raises(SignerAway, match="/no/such/program"):
@@ -144,7 +224,13 @@ def test_a_program_that_is_not_there_is_told(ask: Ask) -> None:
 
 @pytest.mark.parametrize(
     ("value", "verb"),
-    [("7g", "public_key"), ({"size": 1}, "last"), ([], "last")],
+    [
+        ("7g", "public_key"),
+        ({"size": 1}, "last"),
+        ([], "last"),
+        (None, "sign_ranges"),
+        ([], "sign_ranges"),
+    ],
 )
 def test_an_answer_that_makes_no_sense_is_no_signature(ask: Ask, value: Any, verb: str) -> None:
     """Of a program that answers well and means nothing."""
@@ -154,8 +240,10 @@ def test_an_answer_that_makes_no_sense_is_no_signature(ask: Ask, value: Any, ver
         "-c",
         f"input(); print('{{\"ok\":1}}', flush=True); input(); print({said!r}, flush=True); input()",
     )
+    one = WriterGrowth(writer="cn_1", first=1, last=1, count=1, root=bytes(32))
+    asked = (LEDGER, ORIGIN, [one]) if verb == "sign_ranges" else (LEDGER,)
     with pytest.raises(SignerAway, match="cannot be read"):
-        getattr(signer, verb)(LEDGER)
+        getattr(signer, verb)(*asked)
 
 
 def test_lines_that_ask_for_nothing_are_refused_and_end_nothing(tmp_path: Path) -> None:

@@ -71,3 +71,19 @@ def test_what_a_server_has_made_known_counts_where_the_kernel_shows_less(
 def test_a_server_is_known_by_its_words(words: str, serves: bool) -> None:
     """For this ledger, or where they do not say for which."""
     assert says_it_serves(words.split(), "/a/l.db") == serves
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="there are no namespaces there")
+def test_who_is_shown_no_files_of_a_server_takes_its_words(tmp_path: Path) -> None:
+    """In namespaces of one's own the path of a ledger means nothing, and it is in none of the files that are seen."""
+    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this kernel lets nobody open a namespace")
+    ask = "from counterpoint.evidence.trust.servers import is_server; import sys\n"
+    ask += "print([is_server(int(pid), '/here/l.db', '/none') for pid in sys.argv[1:]])"
+    said = "print(); import sys; sys.stdin.read()"
+    words = ("counterpoint", "serve", "--db", "/there/l.db")
+    with started(said, *words) as server, started(said) as other:
+        asked = [sys.executable, "-c", ask, str(server), str(other)]
+        found = [subprocess.check_output([*way, *asked], text=True) for way in ([], alone)]
+    assert found == ["[False, False]\n", "[True, False]\n"]

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,16 +111,36 @@ def test_an_epoch_goes_on_from_another_history_and_never_back(signer):
 
 def test_another_ledger_in_the_place_of_one_that_was_signed_is_refused(signer, tmp_path):
     """Whoever takes a ledger away and begins another; an epoch says that it was on purpose."""
-    assert signer.seen("counterpoint/demo") is None
+    assert signer.placed() == {}
     signer.sign_head(LEDGER, growth(5))
-    assert signer.seen("counterpoint/demo") == LEDGER
-    assert signer.seen("counterpoint/other") is None
+    assert signer.placed() == {"counterpoint/demo": LEDGER}
     with pytest.raises(ForkRefused, match="another ledger"):
         signer.sign_head("led_two", growth(1))
     opened(tmp_path, "/two/ledger.db").sign_head("led_two", growth(1))
     signer.open_epoch("led_two", growth(1, epoch=2))
     with pytest.raises(ForkRefused, match="another ledger"):
         signer.sign_head(LEDGER, growth(6, 5))
+
+
+def test_every_ledger_of_a_database_is_remembered_until_an_epoch_says_that_it_is_gone(
+    signer: FileSigner, tmp_path: Path
+) -> None:
+    """By its name; a head that is no epoch says nothing, and other databases are others."""
+    other = "counterpoint/other"
+    signer.sign_head(LEDGER, growth(5))
+    signer.sign_head("led_two", replace(growth(1), origin=other, gone=(ORIGIN,)))
+    elsewhere = opened(tmp_path, "/two/ledger.db")
+    elsewhere.sign_head("led_three", growth(1))
+    assert signer.placed() == {ORIGIN: LEDGER, other: "led_two"}
+    signer.open_epoch("led_two", replace(growth(2, epoch=2), origin=other, gone=(ORIGIN, "no")))
+    assert signer.placed() == {other: "led_two"}
+    assert elsewhere.placed() == {ORIGIN: "led_three"}
+    # Put back on purpose, it is remembered again.
+    signer.sign_head(LEDGER, growth(6, 5))
+    assert opened(tmp_path).placed() == {other: "led_two", ORIGIN: LEDGER}
+    lines = (tmp_path / "signer" / "places").read_bytes().splitlines()
+    signer.sign_head(LEDGER, growth(7, 6))
+    assert (tmp_path / "signer" / "places").read_bytes().splitlines() == lines
 
 
 def test_a_head_is_never_signed_as_a_statement(signer):
@@ -160,12 +181,13 @@ def test_links_are_not_followed(signer, tmp_path):
         fresh.last(LEDGER)
 
 
-def test_what_was_left_unfinished_was_never_given_away(signer, tmp_path):
-    """A line that has no end is cut off by the next one, and is no head."""
+@pytest.mark.parametrize("left", [slice(0, -9), slice(9, None)])
+def test_what_was_left_unfinished_was_never_given_away(signer, tmp_path, left):
+    """A line without an end, or with zeros for a sector that never came, is cut off by the next one, and is no head."""
     last = signer.sign_head(LEDGER, growth(2))
     heads = tmp_path / "signer" / LEDGER / "heads"
     whole = heads.read_bytes()
-    heads.write_bytes(whole + whole[:-9])
+    heads.write_bytes(whole + bytes(left.start) + whole[left])
     assert signer.last(LEDGER) == last
     signer.sign_head(LEDGER, growth(3, 2))
     assert [line.count(b"{") for line in heads.read_bytes().splitlines()] == [1, 1]

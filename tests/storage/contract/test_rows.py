@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counterpoint.app import NOUNS
+from counterpoint.core.model.catalogue import OF_PLANS
 from counterpoint.core.model.rows import columns, image_of
-from counterpoint.core.model.work import Criterion, Item, Label, Project
+from counterpoint.core.model.work import Alias, Criterion, Item, Label, Project, Staging
+from counterpoint.core.ports.store import Patch
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import StateDiffers
 from fakes.texts import Kept
+
+NOW = Timestamp("2026-11-20T10:00:00.000Z")
 
 
 def test_a_row_of_every_noun_comes_back_as_it_was(store, example, save):
@@ -78,6 +85,33 @@ def test_a_change_of_the_key_is_a_fault_of_the_program(store, task, save):
         save(writing, task(1))
         with pytest.raises(AssertionError):
             writing.change(Item, {"id": "T-1"}, {"id": "T-2"})
+
+
+def test_columns_of_many_rows_are_read_and_changed_at_once(store, task, save):
+    """What else is in them stays; a row that is not there undoes all of it."""
+    patches = [Patch((f"T-{number}",), (number, 7)) for number in (1, 3)]
+    with store.writing("p") as writing:
+        save(writing, *(task(number, body="stays") for number in (1, 2, 3)))
+        writing.find(Item, "T-1")
+        writing.change_each(Item, ("position", "blockers"), patches)
+        assert writing.find(Item, "T-1").blockers == 7
+        assert writing.cells(Item, ("number", "id"), blockers=7) == [(1, "T-1"), (3, "T-3")]
+    with store.reading("p") as reading:
+        assert reading.cells(Item, ("position", "blockers"), id=("T-2", "T-3")) == [(2, 0), (3, 7)]
+        assert {item.body for item in reading.select(Item)} == {"stays"}
+    with pytest.raises(StateDiffers, match="2 rows"), store.writing("p") as writing:
+        writing.change_each(Item, ("held",), [Patch(("T-2",), (5,)), Patch(("T-9",), (5,))])
+    with store.reading("p") as reading:
+        assert reading.cells(Item, ("id",), held=5) == []
+
+
+@pytest.mark.parametrize("written", ["id", "title", "nothing"])
+def test_neither_names_nor_texts_are_changed_row_by_row(store, task, save, written):
+    """A text has its commitment, and what is searched is indexed."""
+    with store.writing("p") as writing:
+        save(writing, task(1))
+        with pytest.raises(AssertionError):
+            writing.change_each(Item, (written,), [Patch(("T-1",), ("x",))])
 
 
 def test_filters_take_one_value_or_several(store, task, save):
@@ -180,3 +214,45 @@ def test_all_projects_are_listed_by_id(store, example, save):
         with store.writing(name) as writing:
             save(writing, example(Project, project=name))
     assert [project.project for project in store.projects()] == ["one", "two"]
+
+
+def test_nothing_of_a_plan_under_way_is_found(store, task, save, example):
+    """Neither items nor what hangs on them, by key, filter, count, word or place; their numbers are taken."""
+    hidden, shown = task(2, title="okapi"), task(5, title="okapi")
+    hanging = [example(noun, item=one.id) for noun in OF_PLANS for one in (hidden, shown)]
+    hanging = [
+        replace(one, name=f"{one.name}-{one.item}") if isinstance(one, Alias) else one
+        for one in hanging
+    ]
+    staging = Staging(
+        project="p", first=2, last=4, status="hidden", until="", agent="a", session="", begun_at=NOW
+    )
+    with store.writing("p") as writing:
+        save(writing, staging, hidden, *hanging)
+        assert writing.last_number(Item) == 4
+        save(writing, shown)
+        assert (writing.last_number(Item), writing.find(Item, "T-2")) == (5, None)
+    with store.writing("p") as writing:
+        assert (writing.find(Item, "T-2"), writing.select(Item)) == (None, [shown])
+        assert len(writing.select(Alias)) == 2
+        with writing.unveiled():
+            assert writing.find(Item, "T-2") == hidden
+        assert writing.find(Item, "T-2") is None
+    with store.reading("p") as reading:
+        assert (reading.find(Item, "T-2"), reading.select(Item)) == (None, [shown])
+        assert reading.ready("task", after=None, root="", limit=9) == [shown]
+        assert reading.counts(Item, "kind") == {"task": 1}
+        assert not reading.exists(Item, id="T-2")
+        assert reading.cells(Item, ("id",)) == [("T-5",)]
+        assert [hit.item for hit in reading.search(["okapi"])] == ["T-5"]
+        for noun in OF_PLANS:
+            assert [one.item for one in reading.select(noun)] == ["T-5"], noun
+        with reading.unveiled():
+            assert reading.select(Item, order="number") == [hidden, shown]
+        assert len([*reading.table(Item)]) == 2
+    with store.writing("p") as writing:
+        save(writing, replace(staging, status="made"))
+        assert writing.find(Item, "T-2") == hidden
+    with store.reading("p") as reading:
+        assert reading.select(Item, order="number") == [hidden, shown]
+        assert len(reading.search(["okapi"])) == 2

@@ -19,7 +19,6 @@ from counterpoint.kernel.errors import (
     StoreOlder,
 )
 from counterpoint.storage import statements
-from counterpoint.storage.postgres.schema import OWN, TYPES
 from counterpoint.storage.postgres.store import is_made
 from counterpoint.storage.schema import Migration, migrations
 from fakes.servers import connected
@@ -74,7 +73,7 @@ def test_several_that_open_an_empty_database_make_it_once(bare_address):
     assert is_made(bare_address)
     with psycopg.connect(bare_address) as link:
         (many,) = link.execute("SELECT count(*) FROM counterpoint.migrations").fetchone()
-    assert many == len(migrations(NOUNS, TYPES, OWN))
+    assert many == len(migrations(NOUNS, "postgres"))
 
 
 @pytest.mark.parametrize(
@@ -109,8 +108,8 @@ def test_a_newer_database_is_refused_by_its_version(shell, address):
 def test_a_database_from_before_the_first_release_is_refused(shell, address):
     """Nobody can bring it forward; the refusal says which version it has and where one begins."""
     shell.execute("DELETE FROM migrations")
-    shell.execute("INSERT INTO migrations VALUES (11, 'first', '')")
-    with pytest.raises(StoreOlder, match=r"version 11.*version 12"):
+    shell.execute("INSERT INTO migrations VALUES (12, 'first', '')")
+    with pytest.raises(StoreOlder, match=r"version 12.*version 13"):
         connected(address)
 
 
@@ -146,7 +145,7 @@ def test_a_schema_of_another_program_is_left_alone(bare_address):
 def test_a_migration_that_fails_leaves_the_shape_before_it(address, task, save):
     """All that was missing lands together or not at all."""
     connected(address).close()
-    known = migrations(NOUNS, TYPES, OWN)
+    known = migrations(NOUNS, "postgres")
     number = known[-1].number
     wrong = (
         Migration(number + 1, "good", "CREATE TABLE good (x int)"),

@@ -162,7 +162,7 @@ def test_a_failed_statement_cannot_be_overlooked(postgres_store, task, save):
 
 def test_only_so_many_connections_are_lent(address):
     """Who finds none waits its turn, and hears when it does not come."""
-    lender = ConnectionPool(address, most=1, patience=0.1)
+    lender = ConnectionPool(address, most=1, patience=0.1, silence=1, fresh=lambda _link: None)
     with lender.lent("BEGIN"), pytest.raises(StoreBusy), lender.lent("BEGIN"):
         pass
     with lender.lent("BEGIN") as link:

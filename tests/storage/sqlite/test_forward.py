@@ -16,11 +16,11 @@ from counterpoint.kernel.errors import StoreBusy, StoreCorrupt, StoreNewer, Stor
 from counterpoint.storage import schema
 from counterpoint.storage.schema import Migration
 from counterpoint.storage.sqlite import forward
-from counterpoint.storage.sqlite.schema import OWN, TYPES
+from counterpoint.storage.sqlite.queue import WriterQueue
 from counterpoint.storage.sqlite.store import MEMORY, SqliteStore
 from fakes.looking import faults_of
 
-FIRST = schema.migrations(CORE, TYPES, OWN)
+FIRST = schema.migrations(CORE, "sqlite")
 LAST = FIRST[-1].number
 
 
@@ -46,7 +46,7 @@ def _next(sql):
 
 def test_the_first_shape_is_one_migration_and_each_noun_of_a_dialect_another():
     """All of them under the number that the first release begins with."""
-    known = schema.migrations(NOUNS, TYPES, OWN)
+    known = schema.migrations(NOUNS, "sqlite")
     assert [(one.number, one.name) for one in known] == [
         (schema.FIRST, "first"),
         (schema.FIRST, "actions"),
@@ -70,8 +70,8 @@ def test_a_noun_that_is_new_gets_its_table(place):
 
 def test_a_database_from_before_the_first_release_is_refused(place):
     """Nobody can bring it forward; the refusal says which version it has and where one begins."""
-    _sql(place, "PRAGMA user_version = 11")
-    with pytest.raises(StoreOlder, match=r"store\.db has version 11.*version 12"):
+    _sql(place, "PRAGMA user_version = 12")
+    with pytest.raises(StoreOlder, match=r"store\.db has version 12.*version 13"):
         SqliteStore(place)
 
 
@@ -137,6 +137,46 @@ def test_an_older_database_is_brought_forward_with_a_backup(place, task, save):
     backup = place.with_name(f"store.db.before-{LAST + 1}.backup")
     assert _sql(backup, "PRAGMA user_version") == [(LAST,)]
     assert _sql(backup, "SELECT id FROM items") == [("T-1",)]
+
+
+def test_tables_are_not_changed_while_anybody_has_them_open(place, task, save, monkeypatch):
+    """Not a server alone: one that an agent is in itself, too, though it has written and read nothing for long. Nothing is left of the attempt."""
+    monkeypatch.setattr(forward, "_A_MOMENT", 0.05)
+    older = SqliteStore(place, known=FIRST)
+    known = _next("CREATE TABLE added (x TEXT) STRICT")
+    with pytest.raises(StoreBusy, match=r"whose tables this program .* would change"):
+        SqliteStore(place, known=known)
+    with older.writing("p") as writing:
+        save(writing, task(1))
+    older.close()
+    files = {file.name for file in place.parent.iterdir()}
+    store = SqliteStore(place, known=known)
+    assert _sql(place, "PRAGMA journal_mode") == [("wal",)]
+    store.close()
+    assert files <= {"store.db", "store.db-queue", "store.db-server.lock"}
+
+
+def test_whoever_opens_it_while_tables_are_changed_looks_again(place):
+    """He waits for the turn of whoever changes them, and is told that they are of a newer version."""
+    known, met = _next("CREATE TABLE added (x TEXT) STRICT"), []
+
+    def older():
+        try:
+            SqliteStore(place, known=FIRST).close()
+        except StoreNewer as refusal:
+            met.append(refusal)
+
+    thread = threading.Thread(target=older)
+    changing = apsw.Connection(str(place))
+    with WriterQueue(place.with_name("store.db-queue"), patience=5).turn():
+        changing.pragma("journal_mode", "delete")
+        thread.start()
+        changing.set_busy_timeout(5000)
+        forward.bring_forward(changing, str(place), known)
+        changing.pragma("journal_mode", "wal")
+        changing.close()
+    thread.join(20)
+    assert len(met) == 1
 
 
 def test_a_migration_that_fails_leaves_the_old_version(place):

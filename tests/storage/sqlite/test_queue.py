@@ -176,3 +176,15 @@ def test_a_queue_that_cannot_be_made_says_so(tmp_path, ordinary):
     """A folder that is not ours to write in."""
     with pytest.raises(StoreReadOnly), WriterQueue(Path("/store.db-queue"), patience=1).turn():
         pass
+
+
+@tickets_only
+@pytest.mark.parametrize("content", [b"\xff" * 8, b"\x7f" + b"\xff" * 7, b"garbage!", b"\0\0"])
+def test_a_ticket_that_nobody_can_have_drawn_begins_the_queue_anew(tmp_path, content):
+    """Somebody wrote into the file: what a lock cannot stand for would refuse every write for ever."""
+    path = tmp_path / "queue"
+    path.write_bytes(content)
+    line = WriterQueue(path, patience=1)
+    for ticket in range(2):
+        with line.turn() as drawn:
+            assert drawn == ticket

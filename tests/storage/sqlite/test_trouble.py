@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,7 +22,7 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 from counterpoint.storage.sqlite.queue import WriterQueue
-from counterpoint.storage.sqlite.store import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore, open_sqlite
 from fakes.looking import faults_of
 from fakes.texts import committed, salted
 
@@ -36,21 +35,6 @@ SETTINGS = {
     "wal_autocheckpoint": 2000,
     "journal_size_limit": 16_777_216,
 }
-KILLED = """
-import hashlib, sys
-from counterpoint.core.ports.store import Append, Salted
-from counterpoint.storage.sqlite.store import SqliteStore
-store = SqliteStore(sys.argv[1])
-while True:
-    with store.writing("p") as writing:
-        n = writing.head().size
-        text = f"entry {n} " + "x" * 300
-        kept = Salted(bytes(16), text)
-        writing.keep({kept.commitment: kept})
-        writing.append(Append(sequence=n, previous="", data=text.encode(), leaf=b"l" * 32, time="t",
-            subject="s", action="a", frontier=b"", nodes=()))
-    print(n, flush=True)
-"""
 
 
 def test_every_connection_is_set_as_it_is_told_to_the_last_word(file_store):
@@ -59,6 +43,19 @@ def test_every_connection_is_set_as_it_is_told_to_the_last_word(file_store):
         for connection in (file_store._writer, reader):
             told = {name: connection.pragma(name) for name in SETTINGS}
             assert told == SETTINGS
+
+
+def test_on_macos_a_sync_reaches_more_than_the_memory_of_a_drive(tmp_path, monkeypatch):
+    """For commits and checkpoints, of every connection; elsewhere a plain sync does."""
+    for platform in ("darwin", "linux"):
+        monkeypatch.setattr(sys, "platform", platform)
+        opened = open_sqlite(tmp_path / platform)
+        with opened._reader() as reader:
+            for connection in (opened._writer, reader):
+                set_ = {connection.pragma(name) for name in ("fullfsync", "checkpoint_fullfsync")}
+                assert set_ == {int(platform == "darwin")}
+        monkeypatch.undo()
+        opened.close()
 
 
 def test_a_full_database_refuses_and_goes_on_when_there_is_room(file_store, task, save):
@@ -107,6 +104,37 @@ def shelf():
         Path(folder).chmod(0o555)
         yield Path(folder)
         Path(folder).chmod(0o755)
+
+
+def test_a_database_in_a_read_only_folder_is_read_and_verified(shelf, ordinary):
+    """As an archive on a read-only mount is; nothing is made beside it, and a log that appears ends the reading."""
+    before = sorted(shelf.iterdir())
+    store = SqliteStore(shelf / "store.db")
+    try:
+        with store.reading("p") as reading:
+            assert reading.select(Item) == []
+        assert faults_of(store) == []
+        assert sorted(shelf.iterdir()) == before
+        with tempfile.TemporaryDirectory() as elsewhere:
+            store.backup(Path(elsewhere) / "copy.db")
+            SqliteStore(Path(elsewhere) / "copy.db").close()
+        os.seteuid(os.getuid())
+        (shelf / "store.db-wal").write_bytes(b"somebody writes")
+        with pytest.raises(StoreBusy, match="another program"), store.reading("p"):
+            pass
+    finally:
+        store.close()
+
+
+def test_a_log_in_a_read_only_folder_is_to_be_copied_first(shelf, ordinary):
+    """It may have what was committed last, and cannot be read where its index cannot be made."""
+    os.seteuid(os.getuid())
+    (shelf / "store.db-wal").write_bytes(b"the last commits")
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+    with pytest.raises(StoreReadOnly, match="may have the last commits") as refusal:
+        SqliteStore(shelf / "store.db")
+    assert "Copy the database and its `-wal`" in refusal.value.hint
 
 
 def test_a_read_only_file_in_a_read_only_folder_is_told(shelf, ordinary):
@@ -282,29 +310,6 @@ def test_a_backup_that_fails_leaves_what_was_there(file_store, tmp_path):
     with pytest.raises(Unavailable):
         file_store.backup(target)
     assert list(tmp_path.glob(".*")) == []
-
-
-@pytest.mark.slow
-def test_nothing_that_was_answered_is_lost_by_kill_9(tmp_path):
-    """Six writers killed in the middle: every printed number is there, and all is sound."""
-    place = tmp_path / "store.db"
-    SqliteStore(place).close()
-    for round_ in range(6):
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(place)], stdout=subprocess.PIPE, text=True
-        )
-        answered = [int(process.stdout.readline()) for _ in range(1 + 10 * round_)]
-        process.kill()
-        answered += [int(line) for line in process.communicate(timeout=20)[0].split()]
-        store = SqliteStore(place, patience=5)
-        with store.reading("p") as reading:
-            size = reading.head().size
-            assert size > max(answered)
-            assert len(list(reading.entries())) == len(list(reading.texts())) == size
-        store.close()
-    store = SqliteStore(place)
-    assert faults_of(store) == []
-    store.close()
 
 
 def test_a_purge_leaves_no_byte(file_store, example, save):

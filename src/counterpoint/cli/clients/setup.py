@@ -19,11 +19,18 @@ from typing import Final
 import click
 
 from counterpoint.app import App
+from counterpoint.cli.checks.configured import trust_text
+from counterpoint.cli.clients.beginning import begin_anew
+from counterpoint.cli.clients.detecting import detect
 from counterpoint.cli.clients.known import CLIENTS, Client, runs
-from counterpoint.cli.context import open_here
+from counterpoint.cli.clients.toml import set_table
+from counterpoint.cli.context import SILENT, open_here, sign_written
 from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.present import counted
+from counterpoint.evidence.places import check_state
+from counterpoint.evidence.running.configuration import NAME, TABLE
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput, MalformedDocument, PathOutside
+from counterpoint.kernel.errors import Forbidden, InvalidInput, MalformedDocument, PathOutside
 from counterpoint.kernel.listing_cache import find_listing
 
 _GUIDES: Final = ("AGENTS.md", "CLAUDE.md")
@@ -67,33 +74,54 @@ class Change:
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option("--db", metavar="PATH", help="Keep the ledger in this file, or at postgresql://….")
 @click.option("--project", metavar="NAME", help="The project's id.  [default: the folder's name]")
+@click.option(
+    "--new-ledger", "anew", is_flag=True, help="Begin one where another was; for a person."
+)
+@click.option("--reason", default="", metavar="TEXT", help="Why the other one is gone, for ever.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON: what was or would be done.")
 def init_command(
-    dry_run: bool, names: tuple[str, ...], yes: bool, db: str | None, project: str | None
+    dry_run: bool,
+    names: tuple[str, ...],
+    yes: bool,
+    db: str | None,
+    project: str | None,
+    anew: bool,
+    reason: str,
+    as_json: bool,
 ) -> None:
     """Set this project up: make its ledger, connect MCP clients, tell agents how to work."""
-    app, out = open_here(db=db, project=project), output_for()
+    app, out = open_here(db=db, project=project), output_for(json=as_json)
+    if app.past is not None:
+        # Before anything is shown that could not be done.
+        check_state(app.database, app.environ)
     tree = app.places.tree
     if not (tree / ".git").exists():
         out.aside(f"{tree} is not in a git repository: evidence will be hashes of files.")
     clients = [one for one in CLIENTS if one.name in names or (not names and _used(app, one))]
-    changes = [*_configurations(app, clients), *_guides(tree)]
+    checks = _checks(app)
+    changes = [*_configurations(app, clients), *_guides(tree), *checks]
     pending = [one for one in changes if one.after != one.before]
     _print(out, tree, changes)
+    if not anew:
+        _refuse_gone(app)
+    answer = _answer(app, clients, changes, is_written=not dry_run)
     if dry_run:
         state = "is there" if app.exists else "would be made"
         out.line(f"The ledger {app.place} {state}. Nothing was written.")
+        out.result(answer)
         return
     if pending and not yes:
         _ask(len(pending))
-    _open_ledger(app, out)
-    for one in pending:
-        _write(one.path, one.after)
-        out.line(f"Wrote {one.path.relative_to(tree)}.")
-    for one in pending:
-        if one.note:
-            out.line(one.note)
-    if not pending:
-        out.line("There is nothing to change in the configuration.")
+    if anew:
+        begin_anew(app, out, reason)
+    _open_ledger(app, out, checks)
+    _write_all(out, tree, pending)
+    out.result(answer)
+    if not (app.places.home / NAME).exists():
+        out.line(
+            f"No test command was found, so no {NAME} was written and checks run nothing. Let one be run:"
+            " `counterpoint trust --allow 'pytest *'`."
+        )
     if clients:
         # Working a list out takes seconds at the first time: an agent that does not wait so long would
         # begin its first conversation without our tools.
@@ -103,14 +131,61 @@ def init_command(
         out.line(f"No MCP client was found; name one with `--client`: {known}.")
 
 
+def _answer(
+    app: App, clients: Iterable[Client], changes: Iterable[Change], *, is_written: bool
+) -> Json:
+    """Return what was or would be done, before it is done: `made` says whether there was no ledger before."""
+    tree = app.places.tree
+    by_hand = {str(one.path.relative_to(tree)): one.by_hand for one in changes if one.fault}
+    files = [str(one.path.relative_to(tree)) for one in changes if one.after != one.before]
+    return {
+        "ledger": app.place,
+        "project": app.project,
+        "made": not app.exists,
+        "clients": [one.name for one in clients],
+        "files": files,
+        "by_hand": by_hand,
+        "written": is_written,
+    }
+
+
+def _refuse_gone(app: App) -> None:
+    if app.past is not None and (gone := app.past.gone()):
+        raise gone
+
+
+def _write_all(out: Output, tree: Path, pending: list[Change]) -> None:
+    for one in pending:
+        _write(one.path, one.after)
+        out.line(f"Wrote {one.path.relative_to(tree)}.")
+    for one in pending:
+        if one.note:
+            out.line(one.note)
+    if not pending:
+        out.line("There is nothing to change in the configuration.")
+
+
 def _used(app: App, client: Client) -> bool:
     return client.is_used(app.places.tree, app.environ)
 
 
-def _open_ledger(app: App, out: Output) -> None:
+def _checks(app: App) -> list[Change]:
+    """Return the configuration of a project that has none, with the commands that its files propose."""
+    home = app.places.home
+    found = [] if (home / NAME).exists() else detect(home)
+    if not found:
+        return []
+    values: dict[str, Json] = {"commands": [[*words] for words in found]}
+    return [Change(path=home / NAME, before="", after=set_table("", (TABLE,), values))]
+
+
+def _open_ledger(app: App, out: Output, checks: list[Change]) -> None:
     had = app.exists
     try:
         name = app.ports.project
+        for one in checks:
+            _trust(app, out, one.after)
+        sign_written(app, with_head=app.settings.signer == SILENT)
     finally:
         app.close()
     state = "The ledger is there already" if had else "Made the ledger"
@@ -120,10 +195,18 @@ def _open_ledger(app: App, out: Output) -> None:
         out.line("Its address is not written: give agents COUNTERPOINT_DB in their environment.")
 
 
+def _trust(app: App, out: Output, text: str) -> None:
+    """Let the commands that are about to be written be run, if it is a person who sets this up."""
+    try:
+        trust_text(app, app.person(), text)
+    except Forbidden:
+        out.line("Its commands are run once a person has called `counterpoint trust`.")
+
+
 def _ask(count: int) -> None:
     if not sys.stdin.isatty():
         raise InvalidInput(
-            f"{count} files would be changed, and there is nobody to ask; nothing was written",
+            f"{counted(count, 'file')} would be changed, and there is nobody to ask; nothing was written",
             hint="Look at the changes above, then repeat it with `--yes`.",
         )
     files = "this file" if count == 1 else f"these {count} files"
@@ -242,7 +325,8 @@ def _write(path: Path, text: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     passing = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        passing.write_bytes(text.encode())
+        with passing.open("xb") as draft:
+            draft.write(text.encode())
         if target.exists():
             shutil.copymode(target, passing)
         passing.replace(target)

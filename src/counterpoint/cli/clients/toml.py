@@ -23,7 +23,7 @@ def load_toml(text: str) -> dict[str, Any]:
     """Return the value of a text; MalformedDocument says where it cannot be read."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
+    except (tomllib.TOMLDecodeError, RecursionError) as fault:
         raise MalformedDocument(f"the file cannot be read as TOML: {fault}") from fault
 
 
@@ -50,7 +50,7 @@ def _with(whole: Any, path: Sequence[str], values: Mapping[str, Json]) -> Json:
 def _loads(text: str) -> Any:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return None
 
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 
@@ -22,7 +22,9 @@ from counterpoint.cli.demo.scenario import Scenario
 from counterpoint.cli.demo.summary import DemoResult, faults_of, history_of, prove, tree_of
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.server.serving import end_server
+from counterpoint.core.model.identity import Connection
 from counterpoint.core.model.journal import Verdict
+from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Unavailable
 
@@ -67,6 +69,10 @@ def perform(out: Output, folder: Path) -> DemoResult:
         (folder / place).mkdir()
     main = create_repository(folder / NAME, environ)
     app = open_app(main.folder, environ)
+    # Its ledger is nobody else's: whoever runs it may be an agent of another one.
+    app.ports = replace(app.ports, connected=tuple[Connection, ...])
+    # Whoever asks for a demonstration lets its two commands be run.
+    app.person().projects.trust(read_checking(main.folder), environ.get("PATH", ""))
     agents = AgentProcesses(logs=folder / "logs", environ=environ)
     try:
         with opened_screen(out) as screen:

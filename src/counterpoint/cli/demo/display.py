@@ -15,9 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from counterpoint.cli.output import Output, one_line, plain
+from counterpoint.cli.output import Output, one_line
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.visible import visible
 
 _LINES = 8
 """Entries of the ledger that the live view shows."""
@@ -111,7 +112,7 @@ class Board:
         """Return the view as it is now; rich asks for it again and again."""
         agents = Table.grid(padding=(0, 2))
         for name, words in self.agents.items():
-            agents.add_row(Text(name, style="bold"), Text(plain(one_line(words, 90))))
+            agents.add_row(Text(name, style="bold"), Text(visible(one_line(words, 90))))
         progress = Table.grid(padding=(0, 2))
         bar = ProgressBar(total=max(1, self.total), completed=self.done, width=40)
         seconds = f"{monotonic() - self.begun:.0f} s"
@@ -121,8 +122,8 @@ class Board:
             style = _COLOURS.get(entry.action, "")
             ledger.add_row(
                 Text(f"#{entry.sequence}", style="dim"),
-                Text(plain(entry.actor.name)),
-                Text(plain(one_line(present(entry), 90)), style=style),
+                Text(visible(entry.actor.name)),
+                Text(visible(one_line(present(entry), 90)), style=style),
             )
         return Group(agents, "", progress, "", Text("ledger", style="bold"), ledger)
 

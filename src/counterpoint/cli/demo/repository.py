@@ -18,13 +18,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import counterpoint
+from counterpoint.cli.clients.toml import set_table
+from counterpoint.evidence.running.configuration import NAME, TABLE
 from counterpoint.kernel.errors import ProgramMissing, Unavailable
 
 MAIN = "refs/heads/main"
 MOST_TRIES = 50
 
+_CHECKS = ((sys.executable, "-m", "unittest", "-q", "*"), ("git", "cat-file", "-e", "*"))
 _FIRST_FILES = {
     ".gitignore": "__pycache__/\n",
+    NAME: set_table("", (TABLE,), {"commands": [[*words] for words in _CHECKS]}),
     "quill/__init__.py": '"""Quill: a small library for plain text."""\n',
     "tests/__init__.py": "",
 }

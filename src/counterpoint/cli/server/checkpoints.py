@@ -3,7 +3,7 @@
 A ledger is signed as soon as (1) 256 entries wait, or (2) a session has ended, or (3) something has waited
 for 10 seconds, or (4) the server ends. What connections and credentials wrote is signed by them about every
 second, and for the first time after three: their signatures vouch only for what this process wrote, so what it did not
-come to sign before it was killed stays unsigned. No call waits for this, and nothing of it is loaded before the first
+come to sign before it was killed stays unsigned. Every ten seconds it takes away what is left of large plans whose maker is gone. No call waits for this, and nothing of it is loaded before the first
 entry waits. If the signer refuses or is away, it is asked again every minute: what waits only grows. Whoever ends
 it waits for a moment only, for a store that hangs must not keep a server from leaving.
 """
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from counterpoint.cli.server.mirrors import Mirrors
 from counterpoint.cli.server.witnesses import Witnesses
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.errors import CounterpointError
@@ -49,15 +50,20 @@ class Waiting:
     written: float | None = None
     has_vouched: bool = False
     not_before: float = 0.0
+    tidied: float | None = None
     why: str = ""
 
 
 @dataclass(kw_only=True)
 class Checkpoints:
-    """Looks after the ledgers that are written through this process. witnesses: hear of what was signed."""
+    """Looks after the ledgers that are written through this process.
+
+    witnesses: hear of what was signed. mirrors: keeps files beside them.
+    """
 
     now: Callable[[], float] = time.monotonic
     witnesses: Witnesses = field(default_factory=Witnesses)
+    mirrors: Mirrors = field(default_factory=Mirrors)
     _ledgers: dict[str, Waiting] = field(init=False, default_factory=dict[str, Waiting])
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
@@ -76,11 +82,13 @@ class Checkpoints:
 
     def close(self) -> bool:
         """Have all that waits signed, and end; calls may be under way. Return whether its thread has ended."""
+        # What files say is written first, so that it is signed too.
+        has_ended = self.mirrors.close()
         self._over.set()
         if self._thread is not None:
             self._thread.join(PATIENCE)
         self.witnesses.close(PATIENCE)
-        return self._thread is None or not self._thread.is_alive()
+        return has_ended and (self._thread is None or not self._thread.is_alive())
 
     def _run(self) -> None:
         while not self._over.wait(GLANCE):
@@ -92,8 +100,9 @@ class Checkpoints:
             self.look(one, at_end=at_end)
 
     def look(self, one: Waiting, *, at_end: bool = False) -> None:
-        """Have a ledger signed if it is time."""
+        """Have a ledger signed if it is time, and tidied."""
         try:
+            self._tidy(one)
             if self._must_vouch(one, at_end=at_end):
                 one.core.writers.sign()
                 one.written, one.has_vouched = None, True
@@ -107,6 +116,13 @@ class Checkpoints:
             if fault.message != one.why:
                 logger.warning("The ledger is not signed: %s %s", fault.message, fault.hint)
             one.why = fault.message
+
+    def _tidy(self, one: Waiting) -> None:
+        one.tidied = self.now() if one.tidied is None else one.tidied
+        if self.now() - one.tidied >= LONG:
+            one.tidied = self.now()
+            one.core.plans.tidy()
+            one.core.items.tidy()
 
     def _must_vouch(self, one: Waiting, *, at_end: bool) -> bool:
         """Return whether writers are to sign now."""

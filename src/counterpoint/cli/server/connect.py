@@ -16,7 +16,7 @@ from counterpoint.cli.server.serving import Connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
-from counterpoint.kernel.client_session import client_session, open_secret
+from counterpoint.kernel.client_session import client_session, forget_secret, open_secret, starter
 from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
@@ -71,16 +71,25 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     app = open_here(**flags)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     settings = app.settings
-    said = client_session(settings.run, app.environ)
     own = (settings.surface, settings.agent, settings.profile, settings.item, settings.worktree)
-    secret = open_secret((said, str(app.database), *own), app.environ)
+    place = (str(app.database), *own)
+    if settings.is_read_only:
+        # Nothing of it is kept, in the user's state neither: it has no work to be taken up.
+        said = client_session(settings.run, app.environ)
+        kept = ("", *place)
+    else:
+        said = client_session(settings.run, app.environ, place)
+        kept = (said or starter(), *place)
+    secret = open_secret(kept, app.environ)
     checkpoints = Checkpoints()
-    connection = Connection(app, app.own_peer, secret, checkpoints=checkpoints)
+    connection = Connection(app, app.own_peer, secret, has_run=bool(said), checkpoints=checkpoints)
     surface = surface_named(app.settings.surface, app.settings)
     try:
-        serve_stdio(surface, lambda caller: connection.call(caller.client))
+        serve_stdio(surface, connection.call)
     finally:
         checkpoints.close()
+        if kept[0] and not said:
+            forget_secret(secret, kept, app.environ)
 
 
 def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:

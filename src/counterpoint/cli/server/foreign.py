@@ -48,7 +48,17 @@ class OpenSocket:
 
 
 def open_socket(path: Path, names: Collection[str]) -> OpenSocket:
-    """Return where to listen and for whom; InvalidInput for a user that there is not."""
+    """Return where to listen and for whom; InvalidInput for a user that there is not, Unavailable without a folder."""
+    if not path.parent.is_dir():
+        raise Unavailable(
+            f"the socket {path} has no folder to lie in",
+            hint=f"Make it, so that those accounts can come in: `mkdir -m 0755 {path.parent}`.",
+        )
+    if path.exists() and not path.is_socket():
+        raise Unavailable(
+            f"{path} is no socket, and would be taken away for one",
+            hint="Give `--socket` a path that nothing has.",
+        )
     return OpenSocket(path=path, users=frozenset(map(_user, names)) | {os.getuid()})
 
 

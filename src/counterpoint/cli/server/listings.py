@@ -40,6 +40,8 @@ _KEPT: Final = 7 * 24 * 3600
 @click.argument("path", type=click.Path(path_type=Path))
 def listings_command(path: Path) -> None:
     """Write what the surface lists that a file is named for: a relay runs this once for each version."""
+    if path.stem not in registry.known():
+        return
     folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)
     found = listing_of(path.stem) if path.stem in registry.names() else None
@@ -67,7 +69,13 @@ def listing_of(name: str) -> dict[str, Json]:
     return {
         "surface": name,
         "eras": eras,
-        "reads": [tool.name for tool in surface.tools if tool.reads],
+        "reads": [
+            name
+            for tool in surface.tools
+            for name in (
+                [tool.name] if tool.reads else [one.name for one in tool.parts if one.reads]
+            )
+        ],
         **({"types": types} if types else {}),
         "answers": answers,
     }

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
@@ -22,18 +22,20 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.server.checkpoints import Checkpoints
-from counterpoint.core.coordinator import Core
-from counterpoint.core.model.identity import Peer
-from counterpoint.core.rules.access import capability_of, digest_of
-from counterpoint.core.rules.identity import principal_of
+from counterpoint.core.model.identity import Attested, Peer
+from counterpoint.core.rules.access import capability_of
+from counterpoint.core.rules.identity import share_of
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.host import Presence
 from counterpoint.evidence.places import FOLDER, open_folder
-from counterpoint.evidence.processes import peer
+from counterpoint.evidence.processes import peer, variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
-from counterpoint.protocol.rendezvous import Rendezvous, find_rendezvous
+from counterpoint.kernel.visible import label
+from counterpoint.protocol.peers import held_process
+from counterpoint.protocol.rendezvous import PATIENCE, Rendezvous, find_rendezvous
 from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
+from counterpoint.protocol.surface import Caller
 from counterpoint.protocol.workers import Workers
 
 if TYPE_CHECKING:
@@ -46,7 +48,14 @@ FIRST: Final = 20.0
 GLANCE: Final = 1.0
 """Seconds between two looks whether the database's folder is still there."""
 
-_SHARING: Final = threading.Lock()
+CONVERSATIONS: Final = 1_000
+"""How many conversations of one connection are remembered; who is forgotten is known again by its next call."""
+
+logger = logging.getLogger(__name__)
+
+_KEPT: Final[list[ExitStack]] = []
+"""Locks of databases that could not be closed, kept to the end of the process."""
+SHARING: Final = threading.Lock()
 """Held by whoever opens what connections share: it is opened once."""
 
 
@@ -97,10 +106,13 @@ class Connection:
         host: App | None = None,
         checkpoints: Checkpoints | None = None,
         presence: Presence | None = None,
+        *,
+        has_run: bool = False,
     ) -> None:
         """Decide who calls, and open nothing.
 
-        peer: who is at the other end. secret: what only this connection has; empty without one. host: the app
+        peer: who is at the other end. secret: what only this connection has; empty without one. has_run: whether that
+        is kept for a run; else each conversation that the client names in its calls has a session of its own. host: the app
         of the same database whose store and key this connection shares. checkpoints: has what this
         connection writes signed. presence: tells when its process has ended.
         """
@@ -114,17 +126,13 @@ class Connection:
         capability = capability_of("secret", secret or token_hex())
         self._identity = replace(app.agent(), capability=capability)
         self._presence = presence or Presence()
-        self._hall = (host or app).host
-        self.caller = self._caller(peer, (host or app).met)
+        self._has_run = has_run
+        self._attested: Attested | None = None
+        self._user = peer.lineage[0].uid if peer.lineage else -1
+        self._seated: dict[str, tuple[Identity, Presence]] = {}
+        self._host_process = (host or app).host
+        self.caller = share_of(peer, (host or app).connected, app.credential)
         self._opening = threading.Lock()
-
-    def _caller(self, peer: Peer, met: Collection[str]) -> str:
-        """Return whose share of the threads its calls take: the principal's, as far as it is known before a call."""
-        if self._app.credential:
-            return digest_of(self._app.credential)
-        process = principal_of(peer, met)
-        # Those whom nothing attests are one: to be nobody must not bring more.
-        return process.id if process else "unattested"
 
     @cached_property
     def _secret(self) -> bytes:
@@ -134,47 +142,90 @@ class Connection:
     def _is_guarded(self) -> bool:
         return registry.surface(self._app.settings.surface).guarded
 
-    def call(self, client: str) -> Call:
+    def call(self, caller: Caller) -> Call:
         """Return what a tool gets; CounterpointError while the ledger cannot be opened."""
+        client = label(caller.client)
         name = self._app.settings.agent or client or self._identity.name
         identity = replace(self._identity, name=name, client=client)
+        conversation = "" if self._has_run else caller.conversation
         with self._opening:
             if self._host is not None:
-                with _SHARING:
+                with SHARING:
                     self._app.share(self._host, guarded=self._is_guarded)
                 self._host = None
             if self._peer is not None:
                 core = self._app.core(identity, guarded=self._is_guarded)
-                attested = core.identities.attest(self._peer, self._app.met, self._credential)
-                identity = replace(self._identity, attested=attested)
-                self._identity = identity if self._presence.seat else self._seated(identity, core)
+                self._attested = core.identities.attest(
+                    self._peer, self._app.connected, self._credential
+                )
                 # One that was revoked ends with the next call: so a credential is asked for each time.
                 if not self._credential:
                     self._peer = None
-        attested = self._identity.attested
-        if attested is not None and attested.name and not self._app.settings.agent:
-            name = attested.name
-        identity = replace(self._identity, name=name, client=client)
+            attested = self._attested
+            if attested is not None and attested.name and not self._app.settings.agent:
+                name = attested.name
+            identity = replace(self._seat(conversation), name=name, client=client)
+            identity = replace(identity, attested=attested)
         core = self._app.core(identity, guarded=self._is_guarded)
+        if not self._app.settings.is_read_only:
+            core.claims.keep()
         if self._checkpoints is not None and not self._app.settings.is_read_only:
             self._checkpoints.tend(self._app.project, self._app.itself)
+            self._checkpoints.mirrors.tend(self._app)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)
 
-    def _seated(self, identity: Identity, core: Core) -> Identity:
-        """Return the identity in the session that this connection came with before, if it is known."""
+    def _seat(self, conversation: str) -> Identity:
+        """Return as whom a call is heard that belongs to a conversation; empty: to the connection itself."""
+        known = self._seated.get(conversation)
+        if known is None:
+            identity, presence = self._identity, self._presence
+            if conversation:
+                # Who knows it by hearsay, under another account, has another capability.
+                user = str(self._user)
+                capability = capability_of("conversation", user, conversation)
+                identity = replace(self._app.agent(), capability=capability)
+                presence = Presence(has_ended=presence.has_ended, is_over=presence.is_over)
+            known = self._take_seat(identity, presence), presence
+            if len(self._seated) >= CONVERSATIONS:
+                _, oldest = self._seated.pop(next(name for name in self._seated if name))
+                self._host_process.depart(oldest)
+            self._seated[conversation] = known
+        return known[0]
+
+    def _take_seat(self, identity: Identity, presence: Presence) -> Identity:
+        """Return the identity in the session that it came with before, if that is known."""
         if not self._app.settings.session:
+            core = self._app.core(identity, guarded=self._is_guarded)
             session, seat = core.identities.recall(identity.capability)
-            if seat and self._hall.take_seat(seat, self._presence, alone=True):
+            if seat and self._host_process.take_seat(seat, presence, alone=True):
                 return replace(identity, session=session or identity.session, seat=seat)
             if seat:
                 # Two that live are not one, whoever copied the secret.
                 identity = replace(identity, capability=capability_of("secret", token_hex()))
-        self._hall.take_seat(identity.seat or identity.session, self._presence)
+        self._host_process.take_seat(identity.seat or identity.session, presence)
         return identity
 
     def leave(self) -> None:
         """Let others know that this connection has ended; waits for nothing that a call does."""
-        self._hall.depart(self._presence)
+        self._presence.is_over = True
+        for _, presence in list(self._seated.values()):
+            self._host_process.depart(presence)
+
+
+@dataclass(slots=True)
+class Patience:
+    """How many seconds a server stays when nobody is left: the longest that anybody whom it served is set to.
+
+    Whoever happened to start it may have asked for none, as a look at whether it starts does.
+    """
+
+    seconds: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def hear(self, minutes: int) -> None:
+        """Stay as long as one more agent is set to."""
+        with self._lock:
+            self.seconds = max(self.seconds, minutes * 60.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +234,7 @@ class ConnectionApps:
 
     host: App
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    patience: Patience = field(default_factory=Patience)
 
     def _app(self, greeting: Greeting) -> App:
         if greeting.peer.user == os.getuid():
@@ -194,7 +246,10 @@ class ConnectionApps:
     def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
         """Return the context for a relay; InvalidInput for another database or a wrong setting."""
         app = self._app(greeting)
-        if app.database != self.host.database:
+        # A relay sends no secrets; the kernel says which it has, so that they are masked all the same.
+        if greeting.peer.user == os.getuid():
+            app.hiding = variables_of(greeting.peer.pid) or app.environ
+        if not _is_one(app.database, self.host.database):
             raise InvalidInput(
                 f"this is the server of {self.host.database}, not of {app.database}",
                 hint="Run `counterpoint down` there and connect again.",
@@ -206,15 +261,31 @@ class ConnectionApps:
         if self.host.settings.is_read_only:
             app.settings = replace(app.settings, mode=self.host.settings.mode)
         presence = Presence(has_ended=greeting.peer.has_ended)
-        connection = Connection(app, found, greeting.secret, self.host, self.checkpoints, presence)
+        connection = Connection(
+            app,
+            found,
+            greeting.secret,
+            self.host,
+            self.checkpoints,
+            presence,
+            has_run=greeting.has_run,
+        )
         surface = registry.surface(app.settings.surface, app.settings)
         _freeze(app.settings.surface)
+        self.patience.hear(app.settings.idle_minutes)
         return ConnectionContext(
             surface=surface,
-            call_for=lambda caller: connection.call(caller.client),
+            call_for=connection.call,
             leave=connection.leave,
             caller=connection.caller,
         )
+
+
+def _is_one(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one database, as where a folder is mounted twice."""
+    with suppress(OSError):
+        return one == other or one.samefile(other)
+    return False
 
 
 @cache
@@ -236,7 +307,7 @@ async def serve_sockets(
     """Be the server of a database during the block; StoreBusy if another one is.
 
     What is answered has an event `over`, set when it is time to leave: it was asked to, its folder
-    is gone, or nobody was connected for `idle` seconds (None: however long).
+    or its database is gone or another one, or nobody was connected for `idle` seconds (None: however long), or for longer if an agent that came is set so.
     by_starter: whoever started this process keeps others from starting one. others: where to listen, so
     that other accounts are served as well. checkpoints: has what is written signed; ended here.
     """
@@ -253,22 +324,25 @@ async def serve_sockets(
             if not by_starter:
                 starting.enter_context(rendezvous.turn("starting"))
             held.enter_context(rendezvous.turn("lock"))
+            held.enter_context(rendezvous.alone())
             listener = rendezvous.listen(app.clock)
             if others is not None:
                 others.open()
+        patience = Patience(idle or 0.0)
         sockets = Sockets(
             listener,
-            ConnectionApps(host=app, checkpoints=checkpoints).admit,
+            ConnectionApps(host=app, checkpoints=checkpoints, patience=patience).admit,
             workers=workers,
             started_at=app.clock.now(),
             more=lambda: {"circuit": asdict(app.breaker.circuit())},
+            agents=lambda: [asdict(one) for one in app.connected.agents()],
             users=others.users if others is not None else (),
         )
         sockets.start()
         mine = _identity(rendezvous)
-        watching = [asyncio.create_task(_watch(rendezvous, mine, sockets))]
+        watching = [asyncio.create_task(_watch(app, rendezvous, _meeting(rendezvous), sockets))]
         if idle is not None:
-            watching.append(asyncio.create_task(_leave_when_idle(sockets, idle)))
+            watching.append(asyncio.create_task(_leave_when_idle(sockets, patience)))
         try:
             yield sockets
         finally:
@@ -281,30 +355,48 @@ async def serve_sockets(
             # Closing the store under a call that runs would wait for it, or break it.
             if was_quiet and has_ended:
                 await asyncio.to_thread(app.close)
+            else:
+                # Whoever has the lock has the database alone: so it lasts as long as this process.
+                _KEPT.append(held.pop_all())
 
 
-async def _leave_when_idle(sockets: Sockets[Call], idle: float) -> None:
+async def _leave_when_idle(sockets: Sockets[Call], patience: Patience) -> None:
     """Set `over` when nobody was there for so long; the first client gets a longer time."""
-    patience = max(idle, FIRST)
+    least = FIRST
     while True:
         sockets.changed.clear()
         try:
-            limit = None if sockets.clients else patience
+            limit = None if sockets.clients else max(patience.seconds, least)
             await asyncio.wait_for(sockets.changed.wait(), limit)
         except TimeoutError:
             break
-        patience = idle
+        least = 0.0
     sockets.over.set()
 
 
 async def _watch(
-    rendezvous: Rendezvous, mine: tuple[int, int] | None, sockets: Sockets[Call]
+    app: App, rendezvous: Rendezvous, mine: tuple[object, ...], sockets: Sockets[Call]
 ) -> None:
-    """Set `over` when the files of the meeting point are gone, or are somebody else's."""
-    while _identity(rendezvous) == mine and not sockets.over.is_set():
+    """Set `over` when the files of the meeting point or the database are gone, or are somebody else's.
+
+    Whom nobody finds any more keeps others from serving: so what makes him known is looked at too.
+    """
+    while _meeting(rendezvous) == mine and not sockets.over.is_set():
+        if lost := await asyncio.to_thread(app.lost):
+            logger.error("%s %s", lost.message, lost.hint)
+            break
         with suppress(TimeoutError):
             await asyncio.wait_for(sockets.over.wait(), GLANCE)
     sockets.over.set()
+
+
+def _meeting(rendezvous: Rendezvous) -> tuple[object, ...]:
+    """Return which files the meeting point has, and what makes it known."""
+    with suppress(OSError, Unavailable):
+        known, at = rendezvous.file("json").stat(), rendezvous.socket.stat()
+        made = known.st_ino, known.st_size, known.st_mtime_ns
+        return _identity(rendezvous), made, at.st_dev, at.st_ino
+    return ()
 
 
 def _identity(rendezvous: Rendezvous) -> tuple[int, int] | None:
@@ -337,21 +429,44 @@ async def _serve(
         await sockets.over.wait()
 
 
+def _wait_for_unknown(rendezvous: Rendezvous) -> None:
+    """Pass once nobody is the server; one that cannot be found ends by itself. Unavailable if it does not."""
+    if not rendezvous.is_held():
+        return
+    try:
+        with rendezvous.turn("lock"):
+            pass
+    except StoreBusy as fault:
+        raise Unavailable(
+            f"a server has {rendezvous.database} and cannot be found: {rendezvous.file('json')} does not lead to it",
+            hint=f"End the process that holds {rendezvous.file('lock')}; nothing that was answered is lost by it.",
+        ) from fault
+
+
 def end_server(database: Path) -> dict[str, Any] | None:
     """End the server of a database and wait until it is gone; None if there was none.
 
     Raises Unavailable if it does not go.
     """
     rendezvous = find_rendezvous(database)
-    was = rendezvous.ask("stop")
-    if was is None:
-        return None
-    try:
-        with rendezvous.turn("lock"):
-            pass
-    except StoreBusy:
+    known = rendezvous.known()
+    # Held before it is asked, so that its number is not another's when it has gone.
+    with held_process(int(known["pid"]) if known else 0) as process:
+        was = rendezvous.ask("stop")
+        if was is None:
+            _wait_for_unknown(rendezvous)
+            return None
+        try:
+            with rendezvous.turn("lock"):
+                pass
+        except StoreBusy:
+            has_ended = False
+        else:
+            # What it does last, it does without the lock: it has answered for all of it when it is gone.
+            has_ended = process is None or process.has_ended(PATIENCE)
+    if not has_ended:
         raise Unavailable(
             f"the server {was.get('pid')} does not leave",
             hint=f"End the process {was.get('pid')}; nothing that was answered is lost by it.",
-        ) from None
+        )
     return {"pid": was["pid"], "version": was["version"], "clients": cast("int", was["clients"])}

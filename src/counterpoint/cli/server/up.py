@@ -15,39 +15,51 @@ import socket
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from ipaddress import ip_address
+from hmac import compare_digest
 from secrets import token_hex
 from typing import Any, Final
 
 import click
 import orjson
+from starlette.datastructures import Address
 
 from counterpoint.app import App, Identity
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.present import present_entry
+from counterpoint.cli.server.admitting import (
+    has_tokens,
+    open_issuer,
+    open_local,
+    own_names,
+    refuse_open_doors,
+)
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.connect import surface_named
-from counterpoint.cli.server.serving import WORKERS, end_server, serve_sockets
+from counterpoint.cli.server.serving import SHARING, WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
-from counterpoint.core.model.identity import Attested
+from counterpoint.core.model.identity import Attested, Origin
 from counterpoint.core.rules import access
+from counterpoint.core.rules.identity import unseen_caller
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
-from counterpoint.kernel.canonical import dump_any
+from counterpoint.evidence.processes import boot
+from counterpoint.evidence.trust.addresses import is_own_address
+from counterpoint.evidence.trust.local_token import LocalToken
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
 from counterpoint.kernel.ids import RandomMint
+from counterpoint.kernel.visible import dump_visible, label, visible
 from counterpoint.protocol.http.access_log import AccessLogLine
 from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
 from counterpoint.protocol.http.events import Events, SentEvent
 from counterpoint.protocol.http.grants import Grant
-from counterpoint.protocol.http.guards import LOOPBACK, SESSION_HEADER, Hosts
-from counterpoint.protocol.http.oauth import Issuer, KeySet
+from counterpoint.protocol.http.guards import SESSION_HEADER, Hosts
+from counterpoint.protocol.http.oauth import Issuer
 from counterpoint.protocol.http.serving import Listener, listen
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.surface import Caller
@@ -56,7 +68,10 @@ from counterpoint.settings import Settings
 
 PORT: Final = 8765
 NOBODY: Final = "agent"
-"""The name of a caller who gives none and brings no token."""
+"""The name of a caller who gives none and brings the token of this account."""
+LOCAL: Final = "local:"
+"""What begins the id under which a caller with that token is counted, before a mark of the token."""
+_MARK: Final = 12
 LEAST_ROOM: Final = 64 * 1024 * 1024
 """Bytes that must be free on the database's disk for the server to call itself ready."""
 
@@ -64,6 +79,10 @@ MOST_PLACES: Final = 10_000
 """Connections of which is known in which session they are before they wrote anything."""
 
 _PAGE: Final = 100
+_HINT: Final = (
+    "callers of this account send `Authorization: Bearer …` with the token of that file;"
+    " `counterpoint token local` prints it"
+)
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -71,12 +90,13 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 class HttpBackend:
     """What HTTP asks of the project: who a caller is, and what a tool gets.
 
-    checkpoints: has what is written signed. calls_a_month: what all callers together may call; 0 for no limit.
+    local: the token of this account; None without one. checkpoints: has what is written signed. calls_a_month: what all callers together may call; 0 for no limit.
     """
 
     app: App
     issuer: Issuer | None
     connections: Callable[[], int]
+    local: LocalToken | None = None
     calls_a_month: int = 0
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     _places: OrderedDict[str, str] = field(init=False, default_factory=OrderedDict[str, str])
@@ -87,7 +107,7 @@ class HttpBackend:
 
     @cached_property
     def _visit(self) -> str:
-        """What callers have in common who bring neither a token nor a session: it lasts as long as the server."""
+        """What callers of this account have in common who bring no session: it lasts as long as the server."""
         return token_hex()
 
     @property
@@ -96,36 +116,39 @@ class HttpBackend:
 
     def open(self) -> None:
         """Open what several threads would otherwise open at once."""
-        self.app.ports.store.projects()
+        with SHARING:
+            self.app.ports.store.projects()
         _ = self._secret, self._visit
 
     def find(self, token: str, address: str) -> Grant | None:
         """Return what the bearer of a token may do; None if it is not valid here."""
-        if access.is_secret(token):
-            found = self._core.tokens.authenticate(token, address)
-            return _grant(found) if found else None
-        return self.issuer.find(token) if self.issuer is not None else None
+        if not access.is_secret(token):
+            return self.issuer.find(token) if self.issuer is not None else None
+        if self._is_local(token) and is_own_address(address):
+            return Grant(id=LOCAL + access.digest_of(token)[:_MARK], name=NOBODY, session="")
+        found = self._core.tokens.authenticate(token, address)
+        return _grant(found) if found else None
 
-    def anyone(self) -> Grant | None:
-        """Return what a caller without a token may do: all, as long as there was never a token."""
-        if self.issuer is not None or self._core.tokens.are_needed():
-            return None
-        return Grant(id="", name=NOBODY, session="")
+    def _is_local(self, token: str) -> bool:
+        """Whether a text is the token of this account, which is read anew each time."""
+        kept = self.local.read() if self.local is not None else ""
+        # In constant time, so that it cannot be measured how much of it is right.
+        return bool(kept) and compare_digest(kept.encode(), token.encode())
 
     def call_for(self, grant: Grant, caller: Caller) -> Call:
         """Return what a tool gets; Forbidden, InvalidInput for a name or session that is not theirs.
 
-        A call belongs to the token and to the `Mcp-Session-Id` that this server made, if it brings one.
+        A call belongs to the token, and to the conversation that the client names in it, else to the `Mcp-Session-Id`
+        that this server made, if it brings one; what comes without either is in a session that all those share.
         """
         headers: Any = getattr(caller.request, "headers", {})
         named = headers.get("counterpoint-agent", "")
-        if not named and not grant.id and access.is_agent(caller.client):
+        if not named and _is_local(grant) and access.is_agent(caller.client):
             named = caller.client
         system = Identity(kind="system", name="counterpoint")
-        visit = headers.get(SESSION_HEADER, "")
-        capability = access.capability_of(
-            "http", grant.id or (visit and "open") or self._visit, visit
-        )
+        visit = caller.conversation or headers.get(SESSION_HEADER, "")
+        shown = (visit and "local") or self._visit if _is_local(grant) else grant.id
+        capability = access.capability_of("http", shown, visit)
         session = "" if visit else grant.session
         # Clients that share a token are one principal, and have sessions of their own: the capability decides.
         bearer = Bearer(name=grant.name, capability=capability, session=session)
@@ -145,16 +168,36 @@ class HttpBackend:
             name=found.agent,
             session=found.session,
             profile=self.app.settings.profile,
-            client=caller.client,
+            client=label(caller.client),
             item=self.app.item,
             capability=capability,
             seat=found.seat,
-            attested=_attested(grant),
+            is_shared=not visit,
+            attested=self._attested(grant, getattr(caller.request, "client", None)),
         )
         core = self.app.core(identity, guarded=caller.guarded)
         if not self.app.settings.is_read_only:
+            core.claims.keep()
             self.checkpoints.tend(self.app.project, self.app.itself)
+            self.checkpoints.mirrors.tend(self.app)
         return Call(core=core, secret=lambda: self._secret, settings=self.app.settings)
+
+    def _attested(self, grant: Grant, address: Address | None) -> Attested:
+        """Return who brings a token: whatever clients share it or call themselves, they are one.
+
+        That of this account is nobody's: whatever runs under it can bring it.
+        """
+        unseen = None
+        if address is not None and is_own_address(address.host):
+            now = self.app.clock.now()
+            unseen = unseen_caller(boot(), project=self.app.project, now=now)
+        if _is_local(grant):
+            return Attested(principal=None, origin=Origin(unseen=unseen))
+        return Attested(
+            principal=Principal(strength="credential", id=grant.id),
+            scopes=frozenset(grant.scopes),
+            origin=Origin(unseen=unseen),
+        )
 
     def draw(self, subject: str, most: int) -> Usage:
         """Take some calls of this month, for a token or for all."""
@@ -175,15 +218,18 @@ class HttpBackend:
             raise Forbidden("this token is not in force any more")
         return [
             SentEvent(
-                sequence=entry.sequence, action=entry.action, text=dump_any(present_entry(entry))
+                sequence=entry.sequence,
+                action=entry.action,
+                text=dump_visible(present_entry(entry))[1],
             )
             for entry in self._core.feed.entries(after, _PAGE, seconds)
         ]
 
     def _is_in_force(self, grant: Grant) -> bool:
         """Whether a grant is what it was when its request came; an issuer's ends with its stream."""
-        if not grant.id:
-            return self.anyone() is not None
+        if _is_local(grant):
+            kept = self.local.read() if self.local is not None else ""
+            return bool(kept) and grant.id.endswith(access.digest_of(kept)[:_MARK])
         now = self.app.clock.now()
         mine = [one for one in self._core.tokens.list() if one.id == grant.id]
         return not grant.id.startswith("tok_") or any(access.is_in_force(one, now) for one in mine)
@@ -236,13 +282,8 @@ class HttpBackend:
             return view.head().size
 
 
-def _attested(grant: Grant) -> Attested | None:
-    """Return who brings a token: whatever clients share it or call themselves, they are one."""
-    if not grant.id:
-        return None
-    return Attested(
-        principal=Principal(strength="credential", id=grant.id), scopes=frozenset(grant.scopes)
-    )
+def _is_local(grant: Grant) -> bool:
+    return grant.id.startswith(LOCAL)
 
 
 def _grant(token: Token) -> Grant:
@@ -275,7 +316,7 @@ class _JsonLog(logging.Handler):
     """Writes what the program logs as lines of the same log, without secrets."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = mask(self.format(record))
+        text = visible(mask(self.format(record)))
         log_line("log", level=record.levelname.lower(), logger=record.name, text=text)
 
 
@@ -310,18 +351,22 @@ def up_command(
 ) -> None:
     """Serve agents over HTTP, at /mcp, and those on this machine, until Ctrl-C.
 
-    Beyond this machine it serves only with tokens (`counterpoint token create`) or an OAuth server.
+    Each caller brings a token: on this machine that of `counterpoint token local`. Beyond it, and under other
+    names, it serves only with tokens of `counterpoint token create` or an OAuth server.
     """
-    issuer = _issuer(oauth_issuer, oauth_audience, jwks)
+    issuer = open_issuer(oauth_issuer, oauth_audience, jwks)
     app = open_here(db=db, project=project)
     require(app)
     backend = HttpBackend(
         app=app, issuer=issuer, connections=lambda: 0, calls_a_month=calls_a_month or 0
     )
-    backend.open()
     with ExitStack() as held:
         held.callback(app.close)
-        _refuse_open_doors(app, host, issuer)
+        # Looked for as a command does: the server has the database open only while it has its lock.
+        with closing(open_here(db=db, project=project)) as looking:
+            is_open = issuer is not None or has_tokens(looking)
+        refuse_open_doors(host, names, is_open=is_open)
+        backend.local = open_local(app, is_needed=not is_open)
         if issuer is not None:
             issuer.keys.load()
         offered = tuple(name for name in registry.names() if _is_offered(name, app.settings))
@@ -331,68 +376,27 @@ def up_command(
         sockets = listen(host, port)
         logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
         gc.freeze()
-        known = Hosts(names=_names(host, names))
+        ports = tuple({one.getsockname()[1] for one in sockets})
+        known = Hosts(own=own_names(host), ports=ports, allowed=names)
         asyncio.run(_run(backend, known, sockets, offered, replace=replace))
         gc.freeze()
         # The second signal of an impatient person must not spoil a clean end.
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
         log_line("ended")
-
-
-def _issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issuer | None:
-    given = (issuer, audience, jwks)
-    if not any(given):
-        return None
-    if not (issuer and audience and jwks):
-        raise click.UsageError("--oauth-issuer, --oauth-audience and --jwks go together.")
-    keys = KeySet(jwks)
-    return Issuer(name=issuer, audience=audience, keys=keys)
+        if fault := app.lost():
+            # Whoever looks after this process shall not take that for an end that was asked for.
+            raise fault
 
 
 def _is_offered(name: str, settings: Settings) -> bool:
-    """Whether a surface can be started so; a file that opens no tool is wrong usage."""
-    if settings.tool_scope:
-        surface_named(name, settings)
+    """Whether a surface can be started so; where none can, the start is refused."""
     try:
         registry.surface(name, settings)
     except InvalidInput:
-        # A role that this dialect does not have may be one of another.
+        # A role, a mode or a tool that this dialect does not have may be one of another.
         return False
     return True
-
-
-def _refuse_open_doors(app: App, host: str, issuer: Issuer | None) -> None:
-    """Refuse to listen beyond this machine while anyone could come in; wrong usage."""
-    if issuer is not None or _is_near(host):
-        return
-    now = app.clock.now()
-    if any(access.is_in_force(token, now) for token in app.person().tokens.list()):
-        return
-    raise click.UsageError(
-        f"{host} can be reached from other machines, and nothing says who may come in."
-        " Make a token with `counterpoint token create NAME`, or name an OAuth server with"
-        " --oauth-issuer, --oauth-audience and --jwks."
-    )
-
-
-def _is_near(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names this server goes by: this machine's, the address it was given, and more."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        own = [host]
-    else:
-        shown = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 -- the version of the protocol
-        own = [] if address.is_unspecified else [shown]
-    return tuple(dict.fromkeys([*LOOPBACK, *own, *more]))
 
 
 async def _run(
@@ -411,14 +415,16 @@ async def _run(
             build=lambda name: registry.surface(name, app.settings),
             call_for=backend.call_for,
             find=backend.find,
-            anyone=backend.anyone,
             troubles=backend.troubles,
             gauges=backend.gauges,
             log=_log_request,
             hosts=hosts,
             issuer=backend.issuer,
             quotas=backend,
-            pages={"/events": Events(backend.present, backend.last).page},
+            # They tell what tools would that a scope file does not open.
+            pages={}
+            if app.settings.tool_scope
+            else {"/events": Events(backend.present, backend.last).page},
         ),
         workers=workers,
     )
@@ -429,6 +435,9 @@ async def _run(
             # While this is held no relay starts another server in the place of the one that ends.
             starting.enter_context(find_rendezvous(app.database).turn("starting"))
             end_server(app.database)
+        elif there := find_rendezvous(app.database).ask("status"):
+            # It may take as long as a server that leaves; nobody waits for that in silence.
+            log_line("waiting", server=there["pid"], hint="`--replace` ends that server")
         async with (
             serve_sockets(
                 app, workers=workers, by_starter=replace, checkpoints=backend.checkpoints
@@ -436,10 +445,23 @@ async def _run(
             http.opened(),
         ):
             starting.close()
+            await asyncio.to_thread(backend.open)
+            at_once = asyncio.Event()
+
+            def told() -> None:
+                # Whoever says it twice does not wait for what is being answered.
+                if sockets.over.is_set():
+                    at_once.set()
+                sockets.over.set()
+
             for number in _ENDING:
-                asyncio.get_running_loop().add_signal_handler(number, sockets.over.set)
-            log_line("listening", addresses=[_address(one) for one in listening])
-            await listener.serve(sockets.over)
+                asyncio.get_running_loop().add_signal_handler(number, told)
+            where = str(backend.local.path) if backend.local else ""
+            addresses = [_address(one) for one in listening]
+            log_line(
+                "listening", addresses=addresses, token_file=where, hint=_HINT if where else ""
+            )
+            await listener.serve(sockets.over, at_once)
             # Of a store that fails, what was drawn and not spent is lost, and no more.
             with suppress(CounterpointError):
                 await http.close()

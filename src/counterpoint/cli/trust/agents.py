@@ -7,7 +7,7 @@ import click
 from counterpoint.app import CREDENTIAL
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.trust.confirming import confirmed, create_token
-from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
+from counterpoint.core.model.access import MAINTAIN, RUN, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import is_in_force, seconds_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
@@ -21,9 +21,12 @@ def agent_command() -> None:
 @agent_command.command("create")
 @click.argument("name")
 @click.option("--maintain", is_flag=True, help="It may also loosen what others work on.")
+@click.option("--run", "runs", is_flag=True, help="It may also have free commands run, if any may.")
 @click.option("--expires", metavar="SPAN", help="Ends after 90m, 12h, 30d, 8w or 1y.")
 @with_context
-def create(context: CommandContext, name: str, *, maintain: bool, expires: str | None) -> None:
+def create(
+    context: CommandContext, name: str, *, maintain: bool, runs: bool, expires: str | None
+) -> None:
     """Make a credential and print it once; only its SHA-256 is kept.
 
     Start one agent with it in the variable COUNTERPOINT_CREDENTIAL: that agent, and all that it
@@ -32,7 +35,7 @@ def create(context: CommandContext, name: str, *, maintain: bool, expires: str |
     request = TokenRequest(
         name=name,
         kind="agent",
-        scopes=SCOPES if maintain else WORKS,
+        scopes=(*WORKS, *((RUN,) if runs else ()), *((MAINTAIN,) if maintain else ())),
         lasts_seconds=seconds_of(expires) if expires else 0,
     )
     made = create_token(context, request)

@@ -15,7 +15,10 @@ from counterpoint.core.model.access import Issued, TokenRequest
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.evidence.trust.personal import HeldKey
 
-_UNCONFIRMED: Final = "Not confirmed, so it opens no gate that asks for a person"
+_UNCONFIRMED: Final = "Not confirmed by a signature"
+_QUESTION: Final = "Make a key under a passphrase now, and sign with it? y: yes; w: go on without one; n: stop, nothing is done"
+_ANSWERS: Final = click.Choice(("y", "w", "n"), case_sensitive=False)
+_OPENS_NONE: Final = ", so it opens no gate that asks for a person"
 
 
 def confirmed(
@@ -24,19 +27,21 @@ def confirmed(
     reason: str = "",
     *,
     offers: bool = True,
+    opens: bool = False,
 ) -> Core:
     """Return the core for one act: as the person who signs it now, or unconfirmed.
 
     proposed: says what is decided; asked only if somebody can sign it. offers: whether a terminal without
-    a key of one's own is offered one. Forbidden if the key is not unlocked.
+    a key of one's own is offered one, and can stop there. opens: whether the act can open a gate. Forbidden if the key is not unlocked.
     """
+    unconfirmed = f"{_UNCONFIRMED}{_OPENS_NONE if opens else ''}"
     if not has_terminal():
-        _say_unconfirmed(context, "there is no terminal here to sign at")
+        context.remarks.append(f"{unconfirmed}: there is no terminal here to sign at.")
         return context.core
     key = usable(context) or (offered(context) if offers else None)
     if key is None:
-        _say_unconfirmed(
-            context, "you have no key in this project; `counterpoint key add` makes one"
+        context.remarks.append(
+            f"{unconfirmed}: you have no key in this project; `counterpoint key add` makes one."
         )
         return context.core
     return signed(context, proposed(), key, reason)
@@ -51,14 +56,12 @@ def create_token(context: CommandContext, request: TokenRequest) -> Issued:
 
 
 def offered(context: CommandContext) -> HeldKey | None:
-    """Return a key that was made and enrolled because the person said yes; None if not."""
+    """Return a key that was made and enrolled because the person said yes; None to go on without; Abort for a no."""
     if any(key.is_in_force for key in context.core.people.list()):
         return None
     context.out.aside("You have no key, so this would be recorded as unconfirmed.")
-    if not click.confirm("Make a key under a passphrase now?", default=False, err=True):
-        return None
-    return add_made(context, context.core.caller.actor.name)
-
-
-def _say_unconfirmed(context: CommandContext, why: str) -> None:
-    context.out.aside(f"{_UNCONFIRMED}: {why}.")
+    # A no is one to the act: who has a key made is asked by the way, and hears "trust" or "approve" in it.
+    said = click.prompt(_QUESTION, type=_ANSWERS, show_choices=False, default="n", err=True)
+    if said == "n":
+        raise click.Abort
+    return None if said == "w" else add_made(context, context.core.caller.actor.name)

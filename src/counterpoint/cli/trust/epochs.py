@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.present import counted
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.kernel.canonical import Json
@@ -38,8 +39,10 @@ def present_epoch(epoch: Epoch) -> dict[str, Json]:
         "by": epoch.agent,
         "reason": epoch.reason,
         "confirmed": bool(epoch.confirmed_by),
+        "left_epoch": epoch.left_epoch or None,
         "left_size": epoch.left_size if epoch.left_size >= 0 else None,
         "left_root": epoch.left_root or None,
+        "gone": [*epoch.gone],
         "public_key": epoch.public_key,
     }
 
@@ -55,6 +58,9 @@ def print_epochs(out: Output, epochs: Sequence[Epoch]) -> None:
 
 
 def _left(epoch: Epoch) -> str:
+    gone = f", without {' and '.join(epoch.gone)}" if epoch.gone else ""
     if epoch.left_size < 0:
-        return ", with no signed head before"
-    return f", leaving the head of {epoch.left_size:,} entries ({epoch.left_root[:16]}…)"
+        return f", with no signed head before{gone}"
+    return (
+        f", leaving the head of {counted(epoch.left_size, 'entry')} ({epoch.left_root[:16]}…){gone}"
+    )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +12,14 @@ import click
 
 from counterpoint.app import App
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust import given
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.coordinator import Core
-from counterpoint.core.ledger.lines import REDACTION
 from counterpoint.core.model.answers import Proof
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.identity import ProposedAct
-from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.trust.erasures import Erasure
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.trust.erasing import Erased
 from counterpoint.core.rules.trust.erasing import SHORTEST, spellings
@@ -27,6 +27,7 @@ from counterpoint.dialects.nouns import NOUNS
 from counterpoint.evidence.trust.folders import state_folder
 from counterpoint.evidence.trust.residue import files_of, files_of_tree, holding
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import StoreFull
 from counterpoint.kernel.places import own_folder
 
 _FILE: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -59,14 +60,30 @@ def redact_command(
 
     All versions, copies, kept answers and the index go. Then all that is kept is searched for them: exit
     code 1 if anything is left. What it cannot reach is listed. Repeat it if it was cut off.
+
+    While the file is made anew writers wait, 2 to 8 seconds for each 100 MB; that takes free room on the disk
+    of twice its size.
     """
     if bool(id_) == bool(files):
         raise click.UsageError("Give an ID, or --text with a file.")
+    try:
+        return _redact(context, id_, files, reason)
+    except StoreFull as full:
+        raise StoreFull(full.message, hint=_room(context)) from full
+
+
+def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: str) -> int:
     erased = _erased(context, id_, files, reason)
-    context.app.store.purge()
+    with context.out.counting("Making the file anew, writers wait"):
+        context.app.store.purge()
     words = [word for word in erased.words if len(word) >= SHORTEST]
     left = left_in(context.app, context.core, words)
     if not erased.receipt:
+        before = None if files else _last(context.core, id_)
+        if before is not None and before.left:
+            answer: dict[str, Json] = {"id": id_, "redacted": [], "left": list(before.left)}
+            context.out.result(answer, *_not_searched(before))
+            return 1
         if not left:
             what = id_ or "What this names"
             context.out.result(
@@ -77,6 +94,29 @@ def redact_command(
         context.out.result({"id": id_, "redacted": [], "left": left}, *lines)
         return 1
     return _close(context, id_, erased, len(words), left)
+
+
+def _last(core: Core, id_: str) -> Erasure | None:
+    """Return the last receipt of what an id names; None if there is none."""
+    row = f"{_noun_of(id_).table}/{id_}"
+    return next((one for one in reversed(core.erasing.list()) if one.place == row), None)
+
+
+def _not_searched(before: Erasure) -> list[str]:
+    return [
+        f"Not clean when the receipt {before.id} was ended. It still stood in:",
+        *(f"  {one}" for one in before.left),
+        "Nobody has the words any more; give them with --text to have all searched again.",
+    ]
+
+
+def _room(context: CommandContext) -> str:
+    """Return what to do where the disk is full: whatever is gone is gone, and its receipt waits."""
+    open_ = [one.id for one in context.core.erasing.list() if one.status == "begun"]
+    goes_on = f": it goes on in the receipt that is open ({', '.join(open_)})" if open_ else ""
+    return (
+        f"Free room on the disk of twice the size of the ledger, and repeat the command{goes_on}."
+    )
 
 
 def close(
@@ -117,16 +157,25 @@ def _shown(file: Path, app: App) -> str:
 
 
 def _erased(context: CommandContext, id_: str, files: Sequence[Path], reason: str) -> Erased:
+    verbs = context.core.erasing
     if not files:
-        noun = noun_of_id(id_, NOUNS) or Item
-        proposed = ProposedAct(action=REDACTION, decision={"row": f"{noun.table}/{id_}"})
-        return confirmed(context, lambda: proposed, reason).erasing.of_row(noun, id_, reason=reason)
-    words = [
-        sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8") for file in files
-    ]
-    proposed = ProposedAct(action=REDACTION, decision={"row": ANYWHERE})
-    core = confirmed(context, lambda: proposed, reason)
-    return core.erasing.of_words(*(word.removesuffix("\n") for word in words), reason=reason)
+        noun = _noun_of(id_)
+        core = confirmed(context, lambda: verbs.proposed_row(noun, id_), reason)
+        return core.erasing.of_row(noun, id_, reason=reason)
+    read = (given.typed() if str(file) == "-" else given.text_of(file) for file in files)
+    words = [word.removesuffix("\n") for word in read]
+
+    def proposed() -> ProposedAct:
+        found = verbs.proposed_words(*words)
+        # The words themselves are not shown: a terminal keeps what it showed.
+        names = ", ".join("the input" if str(file) == "-" else file.name for file in files)
+        return replace(found, shown={**found.shown, "row": f"wherever the words of {names} stand"})
+
+    return confirmed(context, proposed, reason).erasing.of_words(*words, reason=reason)
+
+
+def _noun_of(id_: str) -> type[Noun]:
+    return noun_of_id(id_, NOUNS) or Item
 
 
 def _close(

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.trust import signing
+from counterpoint.cli.present import counted
+from counterpoint.cli.trust import given, signing
 from counterpoint.cli.trust.enrolling import (
     add_made,
     enrol,
@@ -60,7 +61,7 @@ def add(
     if public is not None:
         if ssh_key is not None or name is None:
             raise click.UsageError("--public goes with --name, and not with --ssh.")
-        line = public.read_text(encoding="utf-8", errors="replace")
+        line = given.text_of(public)
         enrol(context, _public(line), owner, "ssh", None)
         return
     signing.refuse_no_terminal()
@@ -181,13 +182,12 @@ def export(context: CommandContext, *, file: Path | None) -> None:
     if file is None:
         context.out.result({"allowed_signers": list(lines)}, *lines)
         return
-    try:
-        with file.open("x", encoding="utf-8") as sink:
-            sink.writelines(f"{line}\n" for line in lines)
-    except FileExistsError:
-        raise Conflict(f"{file} is there already", hint="Choose another name.") from None
+    if file.exists():
+        raise Conflict(f"{file} is there already", hint="Choose another name.")
+    with given.written(file), file.open("x", encoding="utf-8") as sink:
+        sink.writelines(f"{line}\n" for line in lines)
     context.out.result(
-        {"file": str(file), "keys": len(lines)}, f"Wrote {len(lines)} keys to {file}."
+        {"file": str(file), "keys": len(lines)}, f"Wrote {counted(len(lines), 'key')} to {file}."
     )
 
 

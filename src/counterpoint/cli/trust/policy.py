@@ -28,7 +28,11 @@ def policy_command(context: CommandContext, *, reviews: Independence | None, rea
         found = context.core.items.project()
     else:
         before = context.core.items.project().reviews
-        proposed = ProposedAct(action="policy.changed", decision={"policy": reviews})
+        proposed = ProposedAct(
+            action="policy.changed",
+            decision={"policy": reviews},
+            shown={"policy": f"{before} -> {reviews}"},
+        )
         core = context.core if before == reviews else confirmed(context, lambda: proposed, reason)
         found = core.projects.ask_of_reviews(reviews, reason)
     context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")

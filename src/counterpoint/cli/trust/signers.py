@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from counterpoint.evidence.trust import lines
+from counterpoint.evidence.trust import signer_lines as lines
 from counterpoint.evidence.trust.opening import own_signer
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, InvalidInput

@@ -11,15 +11,20 @@ import getpass
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import one_line
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.model.work import Item
 from counterpoint.evidence.trust import personal
 from counterpoint.evidence.trust.personal import HeldKey
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Forbidden
+
+_WIDEST: Final = 1_000
+"""Letters of a fact that are shown: of what is signed hardly anything may be left out."""
 
 
 def has_terminal() -> bool:
@@ -58,11 +63,22 @@ def signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason:
     """Return the core for one act that is signed with a key now."""
     people = context.core.people
     made = people.prepare(proposed, key.id, reason)
-    told = {"subject": proposed.subject, **proposed.decision, "reason": reason}
+    told = _told(context.core, proposed) | {"reason": reason}
     _show(context, f"You sign {proposed.action} with your key {key.id}:", told)
     if key.storage in {"agent", "hardware"}:
         context.out.aside("Confirm it, or touch your key, when you are asked to.")
-    return context.app.confirmed(people.sign(made, lambda message: key.sign(message, ask)))
+    confirmation = people.sign(made, lambda message: key.sign(message, ask))
+    context.signed.append(proposed.action)
+    return context.app.confirmed(confirmation)
+
+
+def _told(core: Core, proposed: ProposedAct) -> dict[str, Json]:
+    """Return what is signed, by its names: the item with its title, facts in words where there are some."""
+    item = core.overview.find(Item, proposed.subject) if proposed.subject else None
+    told: dict[str, Json] = (
+        {"item": f"{item.id}: {item.title}"} if item else {"subject": proposed.subject}
+    )
+    return told | {**proposed.decision} | {**proposed.shown}
 
 
 def _show(context: CommandContext, head: str, told: dict[str, Json]) -> None:
@@ -70,7 +86,7 @@ def _show(context: CommandContext, head: str, told: dict[str, Json]) -> None:
     for name, value in told.items():
         if value not in ("", None):
             text = value if isinstance(value, str) else dump_any(value)
-            context.out.aside(f"  {name:<12}{one_line(text)}")
+            context.out.aside(f"  {name:<12}{one_line(text, _WIDEST)}")
 
 
 def refuse_no_terminal() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.cli.context import CommandContext
+from counterpoint.cli.present import counted
 from counterpoint.core.ledger.exports.tiles import ENTRIES, WIDTH, Tile, tiles_of
 from counterpoint.core.ledger.merkle import HASH_SIZE
 from counterpoint.kernel.errors import Conflict, InvalidInput
@@ -51,7 +52,9 @@ def write_tiles(context: CommandContext, folder: Path) -> None:
             if tile.level == ENTRIES and tile.number % _EVERY == 0:
                 count(tile.stop)
     _write(kept, head.note.encode())
-    out.line(f"Wrote {head.size:,} entries as tiles to {folder}, {written:,} files of them new.")
+    out.line(
+        f"Wrote {counted(head.size, 'entry')} as tiles to {folder}, {written:,} files of them new."
+    )
     out.line(f"  origin  {head.note.partition(chr(10))[0]}")
     out.line(f"  key     {context.core.audit.key.to_text()}")
     for message in left_out:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socket import socket
+from socket import SHUT_RDWR, socket
 from typing import Any, Final, cast
 
 import click
@@ -14,14 +15,14 @@ import click
 from counterpoint.cli.output import output_for
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.evidence.trust.folders import state_folder
-from counterpoint.evidence.witnesses.notary import Notary, open_notary
+from counterpoint.evidence.witnesses.local import LocalWitness, open_local
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Kind, StaleVersion, Unavailable
 
 _CALL: Final = "/add-checkpoint"
 _LARGEST: Final = 65_536
 _PATIENCE: Final = 10.0
-"""Seconds that a client may keep us waiting."""
+"""Seconds that a client may take for a whole request, however slowly it says it."""
 _MOST: Final = 32
 """Connections at once."""
 _STATUS: Final[dict[Kind, int]] = {
@@ -60,15 +61,17 @@ def witness_command(
     out = output_for(json=as_json)
     folder = state or state_folder(os.environ) / "witness"
     keys = [VerifierKey.from_text(log) for log in logs]
-    notary = open_notary(folder, keys, SystemClock(), name)
+    witness = open_local(folder, keys, SystemClock(), name)
     if forget is not None:
-        notary.forget(forget)
+        witness.forget(forget)
         out.result({"forgotten": forget}, f"{forget} may begin anew.")
         return
     if not keys:
-        raise click.UsageError("Name the logs that it cosigns with --log VKEY.")
+        raise click.UsageError(
+            "Say whose ledgers it watches and signs: --log VKEY, the key that `counterpoint audit verify` shows."
+        )
     try:
-        server = _Server((host, port), notary)
+        server = _Server((host, port), witness)
     except OSError as fault:
         raise Unavailable(
             f"nothing can listen at {host}:{port} ({fault.strerror})",
@@ -76,7 +79,7 @@ def witness_command(
         ) from fault
     with server:
         url = f"http://{host}:{server.server_port}"
-        key = notary.key.to_text()
+        key = witness.key.to_text()
         names = sorted({one.name for one in keys})
         if out.json:
             # A line by itself: whoever started this reads it while it serves.
@@ -94,8 +97,8 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], notary: Notary) -> None:
-        self.notary = notary
+    def __init__(self, address: tuple[str, int], witness: LocalWitness) -> None:
+        self.witness = witness
         self._room = threading.BoundedSemaphore(_MOST)
         super().__init__(address, _Request)
 
@@ -125,6 +128,20 @@ class _Request(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = _PATIENCE
 
+    def handle_one_request(self) -> None:
+        """Take a request and answer it, or let the connection go when its time is over."""
+        over = threading.Timer(_PATIENCE, self._let_go)
+        over.daemon = True
+        over.start()
+        try:
+            super().handle_one_request()
+        finally:
+            over.cancel()
+
+    def _let_go(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(SHUT_RDWR)
+
     def do_POST(self) -> None:
         """Cosign what is submitted, or say why not."""
         length = self.headers.get("Content-Length", "")
@@ -134,7 +151,7 @@ class _Request(BaseHTTPRequestHandler):
             self._answer(404 if self.path != _CALL else 400, "text/plain", "not understood\n")
             return
         try:
-            line = cast("_Server", self.server).notary.cosign(self.rfile.read(int(length)))
+            line = cast("_Server", self.server).witness.cosign(self.rfile.read(int(length)))
         except StaleVersion as refused:
             self._answer(409, "text/x.tlog.size", f"{refused.facts['size']}\n")
         except CounterpointError as refused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from counterpoint.cli.output import Output
-from counterpoint.cli.present import span
+from counterpoint.cli.present import counted, span
 from counterpoint.core.model.trust.heads import Witnessed
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -29,7 +29,13 @@ def said_of(one: Witnessed, size: int, now: Timestamp) -> str:
     if one.size < 0:
         return f"{one.witness}: no head yet"
     when = f", {span(Timestamp(one.time), now)} ago" if one.time else ""
-    return f"{one.witness}: {one.size:,} of {size:,} entries{when}"
+    # Of what is not there it has no part: the ledger was put back, or an epoch has left that.
+    of = (
+        f" of {counted(size, 'entry')}"
+        if one.size <= size
+        else f" entries, and the ledger has {size:,}"
+    )
+    return f"{one.witness}: {one.size:,}{of}{when}"
 
 
 def print_witnesses(out: Output, found: Iterable[Witnessed], size: int, now: Timestamp) -> None:

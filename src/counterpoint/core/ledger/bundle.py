@@ -25,7 +25,7 @@ not used, and must be the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Final
@@ -50,6 +50,7 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.people.confirmed import Confirmed
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.ledger.writers.coverage import Coverage
+from counterpoint.core.ledger.writers.keys import NamedKeys
 from counterpoint.core.ledger.writers.signature import writer_of
 from counterpoint.core.model.trust.writers import WriterSignature
 from counterpoint.kernel import canonical
@@ -155,7 +156,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     verification.read(_entries(islice(stream, checkpoint.size), referred))
     verification.close()
     people.close(epoch_of(checkpoint.extensions))
-    stream, unread = _signatures(stream, coverage, trail.keys.every)
+    stream, unread = _signatures(stream, coverage, trail.keys)
     # A text that is referred to again after it was taken away was written again.
     gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
     texts = Texts(set(referred), gone, people.text_faults)
@@ -182,7 +183,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
 
 
 def _signatures(
-    stream: Iterator[bytes], coverage: Coverage, keys: Sequence[VerifierKey]
+    stream: Iterator[bytes], coverage: Coverage, keys: NamedKeys
 ) -> tuple[Iterator[bytes], list[CounterpointError]]:
     """Check the signatures of writers; answer the lines that follow, and what is wrong with those here."""
     faults: list[CounterpointError] = []

@@ -70,6 +70,16 @@ def place_fault(seen: str | None, ledger: str | None) -> ForkRefused | None:
     return ForkRefused(f"{there}, but another ledger was signed in its place before", before=seen)
 
 
+def gone_fault(name: str, ledger: str) -> ForkRefused:
+    """Return what is wrong where a ledger was signed that is not there any more; name: its own."""
+    return ForkRefused(
+        f"the ledger {ledger} of {name} was signed in this database, and is not there any more",
+        hint="Another ledger may be in its place: restore a backup. If a person has taken it away or moved it on purpose,"
+        " `counterpoint audit epoch --reason TEXT` says so for ever.",
+        before=ledger,
+    )
+
+
 def checkpoint_of(asked: Growth) -> Checkpoint:
     """Return the checkpoint that says a head."""
     lines = (f"epoch {asked.epoch}",) if asked.epoch > FIRST_EPOCH else ()
@@ -80,6 +90,11 @@ def epoch_of(extensions: Iterable[str]) -> int:
     """Return the epoch that the further lines of a checkpoint say."""
     found = (_EPOCH.fullmatch(line) for line in extensions)
     return next((int(one[1]) for one in found if one), FIRST_EPOCH)
+
+
+def origin_of(project: str) -> str:
+    """Return the name that heads and keys of a project's ledger go by."""
+    return f"counterpoint/{project}"
 
 
 def is_head(statement: bytes) -> bool:

@@ -134,7 +134,12 @@ def inclusion_proof(index: int, size: int, read: ReadNode) -> list[bytes]:
     Takes at most two reads a level. InvalidInput if the tree has no such leaf.
     """
     if not 0 <= index < size:
-        raise InvalidInput(f"a tree of {size} leaves has no leaf {index}", index=index, size=size)
+        raise InvalidInput(
+            f"a tree of {size} leaves has no leaf {index}",
+            hint=f"It has those from 0 to {size - 1}." if size else "It has none yet.",
+            index=index,
+            size=size,
+        )
     path: list[bytes] = []
     start, end = 0, size
     while end - start > 1:
@@ -172,6 +177,23 @@ def consistency_proof(first: int, second: int, read: ReadNode) -> list[bytes]:
         path.append(_fold(_subtrees(start, end, read)))
     path.reverse()
     return path
+
+
+def extended(before: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[bytes]]:
+    """Return the edge after more leaf hashes, and the proof that its tree begins with the one of before.
+
+    What the proof takes is on the edge that was there, or new.
+    """
+    after, completed = before.extend(leaves)
+    nodes = {(0, before.size + place): leaf for place, leaf in enumerate(leaves)}
+    nodes.update(((level, index), found) for level, index, found in completed)
+    start = 0
+    for found in before.hashes:
+        level = (before.size - start).bit_length() - 1
+        nodes[level, start >> level] = found
+        start += 1 << level
+    proof = consistency_proof(before.size, after.size, lambda level, at: nodes[level, at])
+    return after, proof
 
 
 def verify_inclusion(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -39,6 +40,12 @@ _ID_SIZE = 4
 _DASH = "— "
 _MOST_SIGNATURES = 100
 _VKEY_PARTS = 3
+_PUBLIC_KEY = re.compile("[0-9a-f]{64}")
+
+
+def is_public_key(text: str) -> bool:
+    """Tell whether a text is a public key as a ledger names it, in hex."""
+    return _PUBLIC_KEY.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.trust.heads import NAMED
 from counterpoint.kernel.errors import (
     ChainBroken,
     LedgerBroken,
@@ -76,9 +77,12 @@ class Trail:
         written: list[Row] = entry.get("r", [])
         # Records and sessions bear on nothing but a thought beside them and a seal before them.
         bearing = _BEARING if self._thoughts else _PROOFS
-        if bearing.isdisjoint([row["t"] for row in written]):
+        if bearing.isdisjoint([row["t"] for row in written]) and entry["a"] != NAMED:
             return
-        self.keys.read(entry, written)
+        if not self.keys.read(entry, written):
+            self.faults.add(
+                _wrong(entry["n"], "names a first key of the ledger as the program does not")
+            )
         rows = [_whole(row, entry) for row in written if row["t"] in _WATCHED]
         for fault in self._entry_faults(entry["n"], rows):
             self.faults.add(fault)

@@ -15,6 +15,9 @@ from counterpoint.kernel.clock import Timestamp
 
 ActorKind = Literal["agent", "human", "system"]
 
+PROGRAM: Final = "program"
+"""The writer for whom nobody is attested: what the program does by itself, and for whom nothing tells."""
+
 
 Strength = Literal["person", "credential", "connection"]
 
@@ -61,11 +64,21 @@ class Actor:
         """Whether this is a person whose key signs what he does."""
         return self.principal is not None and self.principal.strength == "person"
 
+    @property
+    def writer(self) -> str:
+        """For whom the program signs what this actor writes; empty for a person, who signs it himself."""
+        principal = self.principal
+        if principal is None:
+            return PROGRAM
+        return "" if principal.strength == "person" else principal.id
 
-Scope = Literal["read", "write", "maintain"]
 
-SCOPES: tuple[Scope, ...] = ("read", "write", "maintain")
-"""What a token may do, the lesser first; each includes those before it."""
+Scope = Literal["read", "write", "run", "maintain"]
+
+SCOPES: tuple[Scope, ...] = ("read", "write", "run", "maintain")
+"""What a token may do, the lesser first; each includes those before it, but for `run`, which only itself gives."""
+RUN: Final = "run"
+"""The scope to have commands run that the project does not list."""
 MAINTAIN: Final = "maintain"
 """The scope of a credential that may loosen what others work on."""
 WORKS: tuple[Scope, ...] = ("read", "write")

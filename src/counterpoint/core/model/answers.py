@@ -26,6 +26,8 @@ from counterpoint.kernel.errors import CounterpointError
 
 Word = TypeVar("Word", bound=str)
 ObstacleKind = Literal["parked", "need", "gate", "blocker"]
+Standing = Literal["open", "active", "done", "blocked", "skipped"]
+"""How a part of a whole stands; blocked is one that has an open blocker and is not closed."""
 StateKey = tuple[str, str]
 """A state and its category, both as they are kept with an item: its table need not be installed."""
 
@@ -43,6 +45,7 @@ class Measured:
     deletions: int
     commits: tuple[str, ...]
     warnings: tuple[str, ...]
+    marks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,7 @@ class Readiness:
     """The judgment and its reasons, in words.
 
     may_go_on: whether a word may move the item on: it is ready, or was begun and nobody holds it.
-    is_blocked: an open blocker is among the reasons.
+    is_blocked: an open blocker is among the reasons. is_mine: who asks is at it now.
     """
 
     is_ready: bool
@@ -72,6 +75,21 @@ class Readiness:
     reasons: tuple[str, ...]
     held_by: str = ""
     is_blocked: bool = False
+    is_mine: bool = False
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether it waits for somebody to take it up: what is held does not, whoever asks."""
+        return self.is_ready and not self.is_mine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedPart:
+    """A part of a whole after a move. skipped: the titles of what was still open below it and is skipped now."""
+
+    item: Item
+    standing: Standing
+    skipped: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +183,7 @@ class Audit:
     """What a verification found; sound if and only if there are no faults.
 
     anchored: how many entries the checkpoint kept outside vouches for.
-    redacted: how many texts are gone on purpose; the chain holds without them.
+    redacted: how many texts are gone on purpose; the chain holds without them. confirmed: how many acts people signed.
     rows: how many rows of each table were compared; none if only the entries were looked at.
     signed, unsigned: how many entries of connections and credentials carry a signature of theirs, and how many none;
     unsigned_places: where the first of these are.
@@ -185,6 +203,7 @@ class Audit:
     faults: tuple[CounterpointError, ...]
     remarks: tuple[str, ...] = ()
     witnesses: tuple[Witnessed, ...] = ()
+    confirmed: int = 0
     signed: int = 0
     unsigned: int = 0
     unsigned_places: tuple[int, ...] = ()
@@ -288,13 +307,14 @@ class ItemView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets(ItemView):
-    """An item with everything small that hangs on it; claim: the last one."""
+    """An item with everything small that hangs on it; claim: the last one; rejection: the verdict that sent it back."""
 
     needed_by: tuple[str, ...]
     areas: tuple[str, ...]
     gates: tuple[Gate, ...]
     claim: Claim | None
     readiness: Readiness
+    rejection: Verdict | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,10 +326,50 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """What somebody has begun or left, and can go on with.
+
+    session: in which that is: his own, or one of before that he has to take up. held: what it holds; nothing is
+    where a session was opened for work or an audit, or paused. left: the last that was written down in it; None if
+    nothing was.
+    """
+
+    session: Session
+    held: tuple[Live, ...]
+    left: Record | Handoff | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A claim that somebody has freed, as its holder is told.
+
+    by: who did it. at: when.
+    """
+
+    item: str
+    token: int
+    by: str
+    at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """How far the time of a ledger is ahead of the clock: time stands still in it until the clock has caught up.
+
+    since: the first entry that is ahead. after: the time of the one before that; empty if it is the first.
+    """
+
+    seconds: int
+    since: int
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class State:
     """The state of a project in numbers and names.
 
-    counts: how many items there are of each category, for each kind.
+    counts: how many items there are of each category, for each kind. ahead: of this clock, by more than clocks may
+    differ; None while it is not.
     """
 
     project: Project
@@ -321,6 +381,25 @@ class State:
     ledger_size: int
     last_entry_at: str
     now: Timestamp
+    ahead: Ahead | None
+
+
+Step = Literal["submit", "review", "mend"]
+"""What an item waits for: that somebody hands it in, that somebody judges it, that what sent it back is mended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaiting:
+    """An item whose end waits for somebody.
+
+    rejection: the verdict that sent it back. is_whole: nothing below it is open. is_mine: the caller has a part in it.
+    """
+
+    item: Item
+    step: Step
+    rejection: Verdict | None
+    is_whole: bool
+    is_mine: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

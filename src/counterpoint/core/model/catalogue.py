@@ -42,10 +42,12 @@ from counterpoint.core.model.work import (
     Attribute,
     Criterion,
     Dependency,
+    Ending,
     Gate,
     Item,
     Label,
     Project,
+    Staging,
 )
 
 NOUNS: tuple[type[Noun], ...] = (
@@ -55,6 +57,8 @@ NOUNS: tuple[type[Noun], ...] = (
     Key,
     Confirmation,
     Session,
+    Staging,
+    Ending,
     Item,
     Label,
     Dependency,
@@ -87,6 +91,18 @@ NOUNS: tuple[type[Noun], ...] = (
     Passage,
     Erasure,
 )
+
+OF_PLANS: tuple[type[Noun], ...] = (
+    Label,
+    Dependency,
+    Area,
+    Criterion,
+    Gate,
+    Contribution,
+    Alias,
+    Attribute,
+)
+"""What hangs on an item from its beginning on; each has a column `item`."""
 
 _NUMBERED = re.compile(r".+-([a-z])[0-9]+")
 

@@ -29,7 +29,8 @@ class Draft:
     status: the state it begins in; empty: the first of its table. lifecycle: the table of states it moves
         on; empty: the usual one of its kind.
     aliases: other names for it, as (scope, name). attributes: values that are kept with it.
-    line: where it stands in the document it was read from; 0 if there was none.
+    line: where it stands in the document it was read from; 0 if there was none. remarks: at the top of a
+        tree what was read otherwise than it may be meant.
     """
 
     kind: Kind
@@ -54,6 +55,7 @@ class Draft:
     aliases: tuple[tuple[str, str], ...] = ()
     attributes: Mapping[str, Json] = field(default_factory=dict[str, Json])
     line: int = 0
+    remarks: tuple[str, ...] = ()
 
     def walk(self) -> Iterator[Draft]:
         """Return this draft and all below it, parents first."""

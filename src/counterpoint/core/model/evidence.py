@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from counterpoint.core.model.trust.checking import Sandboxing
 from counterpoint.kernel.clock import Timestamp
 
 Method = Literal["git", "hash"]
@@ -73,12 +74,45 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command to run: an argument list (never shell text), a folder below the root, a limit."""
+    """A command to run: an argument list (never shell text), a folder below the root, a limit.
+
+    search_path: the folders its programs are found in; empty: as those of the server are.
+    """
 
     argv: tuple[str, ...]
     folder: str = "."
     limit_seconds: int = 600
     output_limit: int = 1_000_000
+    search_path: str = ""
+
+
+Ending = Literal["", "time", "memory", "processes", "output"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quotas:
+    """What one command may take, with whatever it starts, beside its time.
+
+    memory_bytes, processes: of all its processes together. file_bytes: of one file that it writes.
+    output_bytes: what it may write to its output.
+    """
+
+    memory_bytes: int = 8 << 30
+    processes: int = 2_000
+    file_bytes: int = 8 << 30
+    output_bytes: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandbox:
+    """How one command is to be confined.
+
+    hidden: folders and files that it must not see. network: whether it reaches others.
+    """
+
+    mode: Sandboxing = "off"
+    hidden: tuple[str, ...] = ()
+    network: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +123,10 @@ class Execution:
     output_sha256: over all bytes of stdout and stderr as they came, also beyond the cap.
     output_bytes: how many bytes came in all; `output` holds the first and last parts of them within
         the cap, decoded with replacement, secrets not yet masked.
+    ended_for: the quota that it was ended for, or its time; empty if it ended by itself.
+    program: the file that was run, by its whole path, and its SHA-256 before; that is empty if it cannot be read.
+    sandbox: what confined it: `namespaces`, `bubblewrap` or `none`. unconfined: why no better one did.
+    network: whether it reached others.
     """
 
     argv: tuple[str, ...]
@@ -99,3 +137,10 @@ class Execution:
     timed_out: bool
     started_at: Timestamp
     ended_at: Timestamp
+    ended_for: Ending = ""
+    program: str = ""
+    program_sha256: str = ""
+    sandbox: str = "none"
+    unconfined: str = ""
+    network: bool = True
+    quotas: Quotas = field(default_factory=Quotas)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, NamedTuple
 
-from counterpoint.core.model.access import Principal
+from counterpoint.core.model.access import ActorKind, Principal
 from counterpoint.core.model.rows import (
     Agent,
     Digest,
@@ -82,13 +82,15 @@ class Connection(Noun):
     agent, client: what it called itself when it was first seen; a label. pid, started, boot, namespace: which
     process it is. held_since: when the outermost in its line began that what takes up orphans has as a child, so
     that whoever was there before may have left it; 0 if there is none. unit: the control group of both, if nobody
-    of the account can go there from another; else empty. ancestry: a JSON array of `{"pid",
+    of the account can go there from another; else empty. What stands for all whose process was not seen, over HTTP in
+    one boot, has the namespace `http`, and no process. ancestry: a JSON array of `{"pid",
     "started", "executable", "terminal"}`, as they were when it was first seen, the nearest first; `terminal`:
     whether it is the shell of one, or an editor that shows it.
     """
 
     table: ClassVar[str] = "connections"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    indexes: ClassVar[tuple[str, ...]] = ("boot",)
 
     id: Id
     agent: Agent
@@ -116,7 +118,8 @@ class Contribution(Noun):
     item: empty for the whole project, of which somebody took gates away. principal: as
     `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
     moved it, or anything below it; `loosened` for whoever took a gate away before that: of this very item;
-    `hosted` for the process through which the bearer of a credential worked.
+    `hosted` for the process through which the bearer of a credential worked; of that the item may be a session, in which
+    he wrote through it.
     """
 
     table: ClassVar[str] = "contributions"
@@ -152,12 +155,14 @@ class Origin:
     """Which process of which machine a caller comes from, as far as the kernel tells.
 
     boot: what tells this boot of the machine from all others. process: what attests him, also of one who
-    signs; None without. doubt: why nothing does.
+    signs; None without. doubt: why nothing does. unseen: what is kept of him when he writes, if he calls over HTTP
+        from this machine, where the kernel names nobody.
     """
 
     boot: str = ""
     process: Connection | None = None
     doubt: Doubt | None = None
+    unseen: Connection | None = None
 
 
 Authority = Literal["signed", "program", "person", "maintainer", "agent", "nobody"]
@@ -241,8 +246,29 @@ class Confirmation(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedAct:
-    """What a person is about to decide: action, subject and facts of the entry that will say so."""
+    """What a person is about to decide: action, subject and facts of the entry that will say so.
+
+    shown: facts in words that a person knows, by their names; they are shown before he signs, and not signed.
+    """
 
     action: str
     subject: str = ""
     decision: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    shown: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who a connection speaks for: bound once, when it starts."""
+
+    kind: ActorKind
+    name: str
+    profile: str = ""
+    session: str = ""
+    client: str = ""
+    item: str = ""
+    attested: Attested | None = None
+    confirmation: Confirmation | None = None
+    capability: str = ""
+    seat: str = ""
+    is_shared: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.rows import (
     Agent,
@@ -82,7 +82,10 @@ class Record(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPoint(Noun):
-    """The tree as it was when a claim began; `files` is a JSON object path → SHA-256."""
+    """The tree as it was when a claim began; `files` is a JSON object path → SHA-256.
+
+    tree: which working tree it is, by its path from the project's own.
+    """
 
     table: ClassVar[str] = "start_points"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "token")
@@ -94,6 +97,7 @@ class StartPoint(Noun):
     branch: Name
     files: JsonText
     taken_at: Timestamp
+    tree: Name = "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,15 @@ class Outcome(Noun):
     ended_at: Timestamp
 
 
+_LIMITS: Final = {
+    "time": ("it ran too long", "seconds", " seconds"),
+    "memory": ("it took too much memory", "memory_bytes", " bytes"),
+    "processes": ("it had too many processes at once", "processes", ""),
+    "output": ("it wrote too much output", "output_bytes", " bytes"),
+}
+"""What is said of a command that was ended for a quota, which of its terms that was, and of what."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt(Noun):
     """A command that this server ran, signed.
@@ -125,6 +138,8 @@ class Receipt(Noun):
     signature: Ed25519 (hex) over the canonical bytes of every field but `signature`, with each
         prose named by its commitment, as in the ledger.
     files: the tree after the command, as in a StartPoint, so that later edits are seen.
+    program, program_sha256: the file that was run. sandbox: what confined it. terms: what it was run under, in words
+        such as `seconds=600`, with the quota that it was ended for and why it was no better confined.
     """
 
     table: ClassVar[str] = "receipts"
@@ -151,7 +166,20 @@ class Receipt(Noun):
     files: JsonText
     started_at: Timestamp
     ended_at: Timestamp
+    program: Prose
+    program_sha256: Digest
+    sandbox: Word
+    terms: Names
     signature: Digest
+
+    @property
+    def ended_for(self) -> str:
+        """Return in words which of its limits the command was ended for; empty if it ended by itself."""
+        parts = (one.partition("=") for one in self.terms)
+        told = {name: said for name, _, said in parts}
+        quota = told.get("ended_for", "time" if self.timed_out else "")
+        words, limit, unit = _LIMITS.get(quota, (quota, "", ""))
+        return f"{words} ({told[limit]}{unit} at most)" if limit in told else words
 
 
 SubmissionKind = Literal["artifact", "phase", "branch"]
@@ -300,19 +328,17 @@ class Profile(Noun):
 class Reply(Noun):
     """What was answered to a write under an idempotency key, so that a retry gets it again.
 
-    holder: whose key it is: the principal, and where nothing attests one, the session with which the
-        connection came. seat: that session in any case, by which who was started again finds it.
+    holder: whose key it is: the session with which the connection came, by which who was started again finds it;
+        of who has none, whom `rules.claims.standing` names.
     request: SHA-256 of what was asked. It goes when any text is taken away, for nobody knows which
         texts it was made of; from then on no request can be told to be the same.
     """
 
     table: ClassVar[str] = "replies"
     key: ClassVar[tuple[str, ...]] = ("project", "holder", "name")
-    indexes: ClassVar[tuple[str, ...]] = ("seat,name",)
 
     holder: Name
     name: Name
-    seat: Name
     request: PlainHash
     answer: JsonText
     created_at: Timestamp

@@ -21,16 +21,23 @@ from counterpoint.core.model.rows import (
     Proses,
     Searched,
     Time,
+    Touched,
     Word,
 )
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms
 from counterpoint.kernel.errors import SessionEnded
 
 DEFAULT_LEASE_SECONDS = 1800
 """How long a claim holds if neither the caller nor the settings say otherwise."""
 DEFAULT_GRACE_SECONDS = 60
 """How long others wait after the end of a connection, if the settings do not say otherwise."""
+
+
+def credible_end(until: Timestamp, seconds: int, now: Timestamp) -> Timestamp:
+    """Return when something ends that lasts so many seconds: by now if it is further away than it can be."""
+    return now if elapsed_ms(now, until) > seconds * 1000 + TOLERANCE_MS else until
+
 
 Purpose = Literal["connection", "work", "audit"]
 """What a session is for: the writes of a connection, work that others take up, or a sealed audit."""
@@ -44,7 +51,9 @@ class Session(Noun):
     with, a JSON object as text. purpose: `connection` until somebody opens it for more. writer: the
     connection that writes in it, by the session that it came with; empty for that session itself.
     principal: whom it belongs to, as `rules.claims.standing` gives it. capability: the SHA-256 of what
-    only its holder has; empty without such a secret.
+    only its holder has; empty without such a secret. active_at: when something came from it, or was written in it,
+    to the minute. entered: the place in the ledger at which its writer opened it or took it up last; 0 for
+    the session that a connection came with.
     """
 
     table: ClassVar[str] = "sessions"
@@ -65,6 +74,8 @@ class Session(Noun):
     writer: Id
     principal: Name
     capability: Digest
+    active_at: Touched
+    entered: int
 
     @property
     def seat(self) -> str:
@@ -80,7 +91,7 @@ class Session(Noun):
         """Return this session in another state; IllegalMove unless the table has the edge."""
         SESSION.check(self.status, status, self.id)
         ended = at if SESSION.category(status) in CLOSED else ""
-        return replace(self, status=status, ended_at=ended)
+        return replace(self, status=status, ended_at=ended, active_at=at)
 
     def refuse_ended(self, hint: str = "", **facts: Json) -> None:
         """Raise SessionEnded if it accepts no more writes."""
@@ -93,7 +104,8 @@ class Session(Noun):
 class Claim(Noun):
     """An item held by a session until the lease ends.
 
-    token: the fencing token; it rises with every claim of the item and never falls, so that a
+    seconds: how long the lease was given for, first and with every renewal. leased_until: by the clock, and not
+    by the ledger, whose time may stand still. token: the fencing token; it rises with every claim of the item and never falls, so that a
         worker whose lease was taken over can be told from the one who holds it now.
     """
 
@@ -110,6 +122,7 @@ class Claim(Noun):
     state: Literal["live", "released"]
     claimed_at: Timestamp
     leased_until: Timestamp
+    seconds: int
 
     @property
     def is_held(self) -> bool:
@@ -118,7 +131,15 @@ class Claim(Noun):
 
     def is_live(self, now: Timestamp) -> bool:
         """Whether the lease still runs."""
-        return self.state == "live" and now < self.leased_until
+        return self.state == "live" and now < self.leased_until and now < self.ends(now)
+
+    def is_ahead(self, now: Timestamp) -> bool:
+        """Whether a clock that was ahead has stamped it, so that it was not given yet."""
+        return self.ends(now) != self.leased_until
+
+    def ends(self, now: Timestamp) -> Timestamp:
+        """Return when its lease ends: by now if a clock that was ahead had stamped it."""
+        return credible_end(self.leased_until, self.seconds, now)
 
     def is_held_by(self, session: str) -> bool:
         """Whether it is that of a session, which did not give it back."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.lifecycles import CLOSED, Category, Lifecycle, lifecycle
 from counterpoint.core.model.rows import (
+    Agent,
     Digest,
     Id,
+    InSession,
     JsonText,
     Name,
     Noun,
@@ -52,6 +54,8 @@ class Project(Noun):
     public_key: the key that signs its checkpoints and receipts, as hex; empty if the signer could not be
         asked when it was opened.
     reviews: how surely a judge has to be somebody else.
+    trusted: the digest of what a person trusted of its configuration last (rules/trust/commands.py); empty: nothing.
+    search_path: the folders in which that person's programs are found.
     """
 
     table: ClassVar[str] = "projects"
@@ -63,6 +67,8 @@ class Project(Noun):
     public_key: Digest
     created_at: Timestamp
     reviews: Independence = "attested"
+    trusted: Digest = ""
+    search_path: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,3 +277,64 @@ class Gate(Noun):
             updated_at=at,
             independence=independence,
         )
+
+
+CREATED: Final = "plan.created"
+DRAFTED: Final = "plan.drafted"
+ABANDONED: Final = "plan.abandoned"
+CLOSING: Final = "tree.closing"
+THINNED: Final = "tree.thinned"
+UNSEEN: Final = frozenset((DRAFTED, ABANDONED, CLOSING, THINNED))
+"""Actions of entries of which followers hear nothing: CREATED, and the end of an `Ending`, tell of what they did."""
+StagingStatus = Literal["hidden", "made", "gone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staging(Noun):
+    """A large plan under way: its items are put in slices, and nobody sees them before the last.
+
+    first, last: the numbers that its items have, put or not; nothing else ever gets one of them.
+    status: `hidden`, then `made` when all see them, or `gone` when it was given up and they are taken away.
+    until: when whoever makes it counts as gone, unless he has put another slice; empty once he goes on no more.
+    """
+
+    table: ClassVar[str] = "stagings"
+    key: ClassVar[tuple[str, ...]] = ("project", "first")
+    indexes: ClassVar[tuple[str, ...]] = ("last",)
+    partial: ClassVar[Partial | None] = Partial(
+        column="status", words=("hidden",), indexes=("first,last",)
+    )
+
+    first: int
+    last: int
+    status: StagingStatus
+    until: Time
+    agent: Agent
+    session: InSession
+    begun_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending(Noun):
+    """A large tree that is being closed in slices, from the leaves up; that it will be is durable, and nobody disturbs it.
+
+    since: the entry that began it. item: the top of the tree, which closes last. goal: the state it gets.
+    status: `begun`, then `ended` when the top has closed.
+    until: when whoever closes it counts as gone, unless he has closed another slice; empty at the end.
+    """
+
+    table: ClassVar[str] = "endings"
+    key: ClassVar[tuple[str, ...]] = ("project", "since")
+    partial: ClassVar[Partial | None] = Partial(
+        column="status", words=("begun",), indexes=("item",)
+    )
+
+    since: int
+    item: Id
+    goal: Word
+    reason: Prose
+    status: Literal["begun", "ended"]
+    until: Time
+    agent: Agent
+    session: InSession
+    begun_at: Timestamp

@@ -72,10 +72,10 @@ class Identities:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def attest(self, peer: Peer, met: Collection[str] = (), credential: str = "") -> Attested:
+    def attest(self, peer: Peer, connected: Collection[str] = (), credential: str = "") -> Attested:
         """Return who stands behind the caller's connection, or why nothing attests anybody.
 
-        met: who was seen to connect without a credential, and may have written nothing. credential: the
+        connected: who was seen to connect without a credential, and may have written nothing. credential: the
         secret that the caller was given; Forbidden for one that is not in force, that an agent made for
         itself, or that comes from below a server. Nothing is written: a connection that only reads leaves no trace.
         """
@@ -84,14 +84,14 @@ class Identities:
             token = self._credential(view, credential, peer) if credential else None
             signer = token.maker if token and view.find(Key, token.maker) else ""
             found = view.select(Connection, id=possible) if possible else []
-        process = principal_of(peer, {*met, *(one.id for one in found)})
+        process = principal_of(peer, {*connected, *(one.id for one in found)})
         kept = next((one for one in found if process and one.id == process.id), None)
         connection = self._connection(peer, process, kept) if process else None
         doubt = None if process else doubt_of(peer)
         origin = Origin(boot=peer.boot, process=connection, doubt=doubt)
         if token is None:
             return Attested(principal=process, connection=connection, origin=origin)
-        if token.maker in possible and token.maker in met:
+        if token.maker in possible and token.maker in connected:
             raise Forbidden(
                 f"the credential {token.name!r} was made by the agent that brings it",
                 hint="Have a person make it, or go on without COUNTERPOINT_CREDENTIAL.",
@@ -120,7 +120,7 @@ class Identities:
     def why_no_person(self) -> str:
         """Return why whoever sits at the command line counts as no person; empty if he does."""
         with self._context.reading() as view:
-            return why_no_person(view, self._context.caller)
+            return why_no_person(view, self._context)
 
     def _credential(self, view: Reading, secret: str, peer: Peer) -> Token:
         if peer.is_served:
@@ -176,12 +176,12 @@ class Tokens:
             refuse(change, "make a credential", "Leave it to whoever starts the agents")
             change.open_session()
             for known in change.select(Token, name=request.name, kind=request.kind):
-                if access.is_in_force(known, change.now):
+                if access.is_in_force(known, change.clock):
                     raise Conflict(
                         f"the token {known.id} is named {request.name!r} already",
                         hint="Choose another name, or revoke that one first.",
                     )
-            ends = later(change.now, request.lasts_seconds) if request.lasts_seconds else ""
+            ends = later(change.clock, request.lasts_seconds) if request.lasts_seconds else ""
             token = Token(
                 project=self._context.project,
                 id=draft.id,
@@ -231,11 +231,6 @@ class Tokens:
             change.put(token)
             change.add_facts(name=token.name)
             return token
-
-    def are_needed(self) -> bool:
-        """Whether a token was ever made here: from then on nobody enters without one."""
-        with self._context.reading() as view:
-            return view.exists(Token, kind="caller")
 
     def authenticate(self, secret: str, address: str) -> Token | None:
         """Return the token of a secret, or None, whatever the reason."""

@@ -22,15 +22,17 @@ from counterpoint.core.ledger.writers.signature import last_of
 from counterpoint.core.model.answers import Audit, Extent, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.trust.heads import SignedHead
-from counterpoint.core.operations.auditing.beside import look_beside
-from counterpoint.core.operations.auditing.parts import fault_of
+from counterpoint.core.operations.auditing.comparing import compare
 from counterpoint.core.operations.auditing.whole import Look
 from counterpoint.core.operations.journal import redactions, told
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.signing import NO_KEY, Signing
+from counterpoint.core.operations.trust.heads import no_key
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.operations.trust.witnessing import Witnessing
+from counterpoint.kernel.damage import fault_of
 from counterpoint.kernel.errors import (
     InvalidInput,
+    NotFound,
     SignerAway,
 )
 
@@ -65,8 +67,8 @@ class Auditing:
         anchor and witnesses, as for a backup that is older than them.
         """
         soon = extent == "soon"
-        beside = look_beside(self._context, notes, alone=alone, elsewhere=not soon)
-        look = Look(self._context, beside.key, beside.checkpoints, progress)
+        compared = compare(self._context, notes, alone=alone, elsewhere=not soon)
+        look = Look(self._context, compared.key, compared.checkpoints, progress)
         entries_only = extent == "entries" or (soon and self._takes_long())
         found = look.quick() if entries_only else look.whole()
         unseen = (*(_MADE_FROM_ENTRIES if entries_only else ()), *(_ELSEWHERE if soon else ()))
@@ -75,15 +77,16 @@ class Auditing:
             size=found.size,
             root=found.root.hex(),
             last=found.last,
-            anchored=max((one.size for one in beside.checkpoints), default=0),
+            anchored=max((one.size for one in compared.checkpoints), default=0),
             redacted=found.redacted,
             rows=found.rows,
-            faults=(*beside.faults, *found.faults),
-            remarks=tuple(beside.remarks),
-            witnesses=beside.witnesses,
+            faults=(*compared.faults, *found.faults),
+            remarks=tuple(compared.remarks),
+            witnesses=compared.witnesses,
             unseen=unseen,
-            key=beside.keys[0].to_text() if beside.keys else "",
-            epochs=beside.epochs,
+            key=compared.keys[0].to_text() if compared.keys else "",
+            epochs=compared.epochs,
+            confirmed=found.confirmed,
             signed=found.signed,
             unsigned=found.unsigned,
             unsigned_places=found.places,
@@ -186,15 +189,18 @@ class Auditing:
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
         """Replay the ledger into an empty store and compare every table, cell by cell."""
-        found = Look(self._context, NO_KEY, progress=progress).replayed()
+        found = Look(self._context, no_key(self._context.project), progress=progress).replayed()
         return Rebuilt(size=found.size, rows=found.rows, differences=tuple(found.differences))
 
     def entry(self, sequence: int) -> Entry:
-        """Return one entry, with what its rows leave out; InvalidInput if the ledger is not so long."""
+        """Return one entry, with what its rows leave out; NotFound if the ledger is not so long."""
         with self._context.reading() as view:
             head = view.head().size
             if not 0 <= sequence < head:
-                raise InvalidInput(f"the ledger of {head} entries has no entry {sequence}")
+                raise NotFound(
+                    f"the ledger of {head} entries has no entry {sequence}",
+                    hint=f"Its entries are numbered from 0 to {head - 1}.",
+                )
             entry = Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
             rows = tuple(
                 _filled(image, view.tables.get(image.table), entry.origin) for image in entry.rows

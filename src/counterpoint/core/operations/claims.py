@@ -10,41 +10,51 @@ the item, or something above it, is offered other work.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import NoReturn
+from typing import Final, NoReturn
 
-from counterpoint.core.model.answers import Readiness, ReadyItem, Started
+from counterpoint.core.model.answers import Readiness, ReadyItem, Release, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import StartPoint
-from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.authority import acting, refusal
-from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import (
     has_loosened,
-    take_up,
+    note_part,
 )
-from counterpoint.core.operations.recording.handover import take_over
+from counterpoint.core.operations.recording.handover import (
+    RELEASED,
+    begun_with,
+    live_claims,
+    make_claim,
+    release_at,
+    take_over,
+    tree_of,
+)
+from counterpoint.core.operations.recording.leases import due_at, extended
 from counterpoint.core.operations.recording.moves import follow, give_back, touched
 from counterpoint.core.operations.recording.seats import may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
-from counterpoint.core.rules.evidence import files_text
 from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE
 from counterpoint.kernel.acts import Act
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     ClaimLost,
     Conflict,
+    CounterpointError,
     InvalidInput,
     NotClaimHolder,
     NotReady,
@@ -57,31 +67,49 @@ class Claims:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def start(self, item: str, minutes: int | None = None) -> Started:
+    def start(
+        self, item: str, minutes: int | None = None, *, snapshot: Snapshot | None = None
+    ) -> Started:
         """Claim an item and remember the tree as it is; a second call renews the lease.
 
-        A lease of one's own that has run out is renewed only if the item is still ready. Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
+        snapshot: the tree, where it was looked at already. A lease of one's own that has run out is renewed only if the item is still ready. Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
         """
         self._refuse_no_session()
-        snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
+        if snapshot is None:
+            snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         # The tree was looked at before, so that nobody waits to write while git is asked.
         with recording(self._context, "task.started", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
             before = change.find(Claim, item)
             is_own = before is not None and before.is_held_by(session)
-            if before is None or not is_own or not before.is_live(change.now):
-                judgment = judged(change.writing, found, session, change.now)
+            if before is None or not is_own or not before.is_live(change.clock):
+                judgment = judged(change.writing, found, session, change.clock)
                 # Whoever succeeds a holder goes on with what was begun, whatever is in the way of others.
                 if not (judgment.is_ready or judgment.held_by):
                     _refuse_unready(item, judgment)
-            return self._take(change, found, before, minutes, snapshot)
+            is_begun = found.category == "active"
+            return self._take(change, found, before, minutes, snapshot, is_begun=is_begun)
+
+    def take(self, change: Change, item: Item, snapshot: Snapshot) -> Started:
+        """Claim an item that a word has begun, as a part of that change; AlreadyClaimed.
+
+        snapshot: the tree as it was before. Whether it is ready is not asked: see rules/readiness.py.
+        """
+        change.open_session()
+        before = change.find(Claim, item.id)
+        # The word may have begun it just now; a claim in force says that it was begun before.
+        is_begun = before is not None and before.is_held
+        return self._take(change, item, before, None, snapshot, is_begun=is_begun)
 
     def begin(self, draft: Draft, parent: str, minutes: int | None = None) -> Started:
         """Make an item below another and claim it, in one transaction; the refusals of making it.
 
         Whether it is ready is not asked: see rules/readiness.py.
         """
+        # Every call renews what it holds, and few make a plan.
+        from counterpoint.core.operations.plans import Plans
+
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):
@@ -90,7 +118,9 @@ class Claims:
                 change.open_session()
                 change.add_facts(made=made)
                 found = change.get(Item, made)
-                return self._take(change, found, None, minutes, snapshot, draft.assignee)
+                return self._take(
+                    change, found, None, minutes, snapshot, is_begun=False, assignee=draft.assignee
+                )
 
     def take_next(
         self, wanted: ReadyFilter, minutes: int | None = None
@@ -99,60 +129,116 @@ class Claims:
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with recording(self._context, "task.started") as change:
-            session = change.open_session()
-            found = offers(change.writing, wanted, session, change.now)
+            found = offers(change.writing, wanted, self._context.caller.actor.session, change.clock)
             offer = next((one for one in found if not has_loosened(change, one.item.id)), None)
             if offer is None:
+                # Nothing is written where there is nothing to take, not even that somebody asked.
                 return None
+            change.open_session()
             change.subject = offer.item.id
             found = change.get(Item, offer.item.id)
-            before = change.find(Claim, found.id)
-            return self._take(change, found, before, minutes, snapshot), offer
+            before, is_begun = change.find(Claim, found.id), found.category == "active"
+            taken = self._take(change, found, before, minutes, snapshot, is_begun=is_begun)
+            return taken, offer
 
-    def proposed_release(self, item: str) -> ProposedAct:
-        """Return what ending the claim of an item would decide now, for a person to sign."""
+    def keep(self) -> None:
+        """Renew the leases of what the caller's sessions hold that are half over; see recording/leases.py.
+
+        What is in the way of that, such as a full disk, is for the call itself to meet.
+        """
+        caller, ports = self._context.caller, self._context.ports
+        seat, now, usual = caller.own_seat, ports.clock.now(), ports.lease_seconds
+        if not caller.capability or not ports.leases.is_due(seat, now):
+            return
+        with suppress(CounterpointError):
+            # Not as a look of the caller's, which counts when he judges.
+            with ports.store.reading(ports.project) as view:
+                running = _running(view, caller.capability, now)
+            due = [one for one in running if due_at(one, usual) <= now or one.is_ahead(now)]
+            for session in dict.fromkeys(claim.session for claim in due):
+                self._extend(session, [claim.item for claim in due if claim.session == session])
+            left = [due_at(claim, usual) for claim in running if claim not in due]
+            # What was just renewed is looked for anew with the next call.
+            ahead = now if due else min(left, default=later(now, usual))
+            ports.leases.expect(seat, ahead, now, usual)
+
+    def _extend(self, session: str, items: Sequence[str]) -> None:
+        with recording(self._context.in_session(session), "claim.renewed", items[0]) as change:
+            change.enter(change.get(Session, session))
+            for item in items:
+                claim = change.get(Claim, item)
+                # Others may have taken it over since it was looked at.
+                if claim.is_held_by(session) and _runs(claim, change.clock):
+                    usual = change.context.ports.lease_seconds
+                    change.put(replace(claim, leased_until=extended(claim, change.clock, usual)))
+
+    def proposed_release(self, name: str) -> ProposedAct:
+        """Return what freeing an item, or all that a session holds, would decide now, for a person to sign."""
         with self._context.reading() as view:
-            claim = view.find(Claim, item)
-        told = {"token": claim.token, "holder": claim.agent} if claim is not None else {}
-        return ProposedAct(action="claim.released", subject=item, decision=told)
+            held = _held_in(view, name)
+            told = _released(held) if held else {}
+        return ProposedAct(action=RELEASED, subject=name, decision=told)
 
-    def take_up(self, item: str) -> Claim:
+    def succeed(self, item: str) -> Claim:
         """Return the claim of an item as the caller's, with what its holder began with.
 
         Raises NotFound, AlreadyClaimed unless the caller succeeds the holder.
         """
         with recording(self._context, "task.taken_over", item) as change:
-            session = change.get(Session, change.open_session())
+            change.open_session()
             claim = change.get(Claim, item)
-            change.add_facts(taken_over_from=self._succeed(change, claim))
-            taken = take_over(change, session, claim)
+            change.add_facts(taken_over_from=self._take_parts(change, claim))
+            taken = take_over(change, claim)
             change.add_facts(token=taken.token, until=taken.leased_until)
             return taken
 
-    def release(self, item: str) -> tuple[Item, Claim]:
-        """End the claim that a session holds, and give the item back for others to take.
+    def release(self, name: str) -> tuple[tuple[Item, Claim], ...]:
+        """End the claim of an item, or all those of a session, and give back what they held for others to take.
 
         Only a person may, or a maintainer: an agent gives back what it holds itself when it finishes or
-        hands over. Raises Conflict if nobody holds the item.
+        hands over. What is answered is as it was held. Raises Conflict if nothing is held.
         """
-        with recording(self._context, "claim.released", item) as change:
+        with recording(self._context, RELEASED, name) as change:
             if acting(change) not in ENTITLED:
                 raise refusal(
-                    change.writing, self._context.caller, "end the claim of another", Act.RELEASE
+                    change.writing, self._context, "end the claim of another", Act.RELEASE
                 )
-            found, claim = change.get(Item, item), change.find(Claim, item)
-            if claim is None or not claim.is_held:
-                raise Conflict(f"nobody holds {item}", hint="Nothing is to be done.")
-            change.add_facts(token=claim.token, holder=claim.agent)
-            after = give_back(change, found)
-            return after, change.get(Claim, item)
+            claims = _held_in(change.writing, name)
+            if not claims:
+                raise Conflict(f"nobody holds {name}", hint="Nothing is to be done.")
+            change.add_facts(**_released(claims))
+            return tuple((give_back(change, change.get(Item, one.item)), one) for one in claims)
 
-    def _succeed(self, change: Change, claim: Claim) -> str:
+    def freed(self) -> tuple[Release, ...]:
+        """Return which of the last claims that people freed were the caller's, and are nobody's since."""
+        mine = self._context.caller.actor.session
+        with self._context.reading() as view:
+            found = [
+                release_at(view, place) for place in view.sequences(action=RELEASED, limit=_FEW)
+            ]
+            told = [one for some in found for one in some]
+            claims = {one.item: view.find(Claim, one.item) for one in told}
+        return tuple(
+            one
+            for one in told
+            if (claim := claims[one.item]) is not None
+            and (claim.session, claim.token, claim.is_held) == (mine, one.token, False)
+        )
+
+    def _take_parts(self, change: Change, claim: Claim) -> str:
         """Answer from whom an item is taken over, with his parts in work; AlreadyClaimed."""
         if not claim.is_held:
             return ""
+        caller = change.context.caller
+        if (
+            caller.is_shared
+            and claim.session == caller.actor.session
+            and claim.is_live(change.clock)
+        ):
+            # Who began it cannot be told from the others who write in the same session.
+            refuse_taken(claim, f"If it is yours, {Act.PROVE_CLAIM}; else {Act.TAKE_OTHER_WORK}.")
         session = change.get(Session, claim.session)
-        reason = may_have(change, session, claim.leased_until)
+        reason = may_have(change, session, claim.ends(change.clock))
         if reason is None:
             refuse_taken(claim)
         take_parts(change, session, reason)
@@ -164,20 +250,21 @@ class Claims:
                 "a claim belongs to a session", hint="Start the server with an agent's name."
             )
 
-    def _until(self, change: Change, minutes: int | None) -> Timestamp:
-        """Return when a claim made now runs out; without minutes as the settings say."""
-        seconds = self._context.ports.lease_seconds if minutes is None else minutes * 60
-        return later(change.now, seconds)
+    def _seconds(self, minutes: int | None) -> int:
+        """Return how long a lease is given for; without minutes as the settings say."""
+        return self._context.ports.lease_seconds if minutes is None else minutes * 60
 
     def _renew(self, change: Change, item: Item, claim: Claim, minutes: int | None) -> Started:
         """Extend the caller's own lease; the start point stays the first one."""
         change.subject = item.id
         change.action = "claim.renewed"
         # To renew a lease never shortens it.
-        until = max(claim.leased_until, self._until(change, minutes))
-        renewed = replace(claim, leased_until=until, state="live")
+        seconds = self._seconds(minutes)
+        until = max(claim.ends(change.clock), later(change.clock, seconds))
+        longest = max(claim.seconds, seconds)
+        renewed = replace(claim, leased_until=until, seconds=longest, state="live")
         change.put(renewed)
-        take_up(change, item.id)
+        note_part(change, item.id)
         point = change.get(StartPoint, item.id, claim.token)
         return Started(
             item=item, claim=renewed, snapshot=point, warnings=(), renewed=True, taken_over_from=""
@@ -190,39 +277,29 @@ class Claims:
         before: Claim | None,
         minutes: int | None,
         snapshot: Snapshot,
+        *,
+        is_begun: bool,
         assignee: str = "",
     ) -> Started:
         actor = self._context.caller.actor
-        if before is not None and before.is_held_by(actor.session):
+        is_own = before is not None and before.is_held_by(actor.session)
+        if before is not None and is_own and not self._context.caller.is_shared:
             return self._renew(change, item, before, minutes)
-        lost = self._succeed(change, before) if before else ""
-        claim = Claim(
-            project=item.project,
-            item=item.id,
-            # The row stays when a claim ends, so that no two claims of an item have the same token.
-            token=before.token + 1 if before else 1,
-            session=actor.session,
-            agent=actor.name,
-            state="live",
-            claimed_at=change.now,
-            leased_until=self._until(change, minutes),
-        )
-        change.put(claim)
-        take_up(change, item.id)
-        point = _point(change, claim, snapshot)
-        change.put(point)
+        lost = self._take_parts(change, before) if before else ""
+        first = begun_with(change, item, before, snapshot, is_begun=is_begun)
+        claim, point = make_claim(change, item.id, before, self._seconds(minutes), first)
         change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:
             change.action = "task.taken_over"
             change.add_facts(taken_over_from=lost)
-        held = replace(item, assignee=assignee or actor.name)
-        if held.category == "open":
-            held = follow(change, held, "active")
+        taken = replace(item, assignee=assignee or actor.name)
+        if taken.category == "open":
+            taken = follow(change, taken, "active")
         else:
-            held = touched(change, held)
-            change.put(held)
+            taken = touched(change, taken)
+            change.put(taken)
         return Started(
-            item=held,
+            item=taken,
             claim=claim,
             snapshot=point,
             warnings=snapshot.warnings,
@@ -231,17 +308,31 @@ class Claims:
         )
 
 
-def _point(change: Change, claim: Claim, snapshot: Snapshot) -> StartPoint:
-    return StartPoint(
-        project=claim.project,
-        item=claim.item,
-        token=claim.token,
-        method=snapshot.method,
-        commit=snapshot.commit,
-        branch=snapshot.branch,
-        files=Prose(files_text(snapshot)),
-        taken_at=change.now,
-    )
+def _held_in(view: Reading, name: str) -> list[Claim]:
+    """Return the claim of an item, or those of a session, as far as they are held; NotFound."""
+    if view.find(Session, name) is not None:
+        return live_claims(view, name)
+    if view.find(Item, name) is None:
+        raise missing(Item, name)
+    claim = view.find(Claim, name)
+    return [claim] if claim is not None and claim.is_held else []
+
+
+def _released(claims: Sequence[Claim]) -> dict[str, Json]:
+    """Return what is told of claims that are freed: their numbers, by item, and who held them."""
+    holders = dict.fromkeys(holder_of(claim) for claim in claims)
+    return {"tokens": {one.item: one.token for one in claims}, "holder": ", ".join(holders)}
+
+
+def _running(view: Reading, capability: str, now: Timestamp) -> list[Claim]:
+    """Return the claims, with leases that run or were stamped ahead, of the active sessions of a connection."""
+    found = view.select(Session, capability=capability, status="active")
+    held = view.select(Claim, session=tuple(one.id for one in found), state="live") if found else []
+    return [claim for claim in held if _runs(claim, now)]
+
+
+def _runs(claim: Claim, now: Timestamp) -> bool:
+    return claim.is_live(now) or claim.is_ahead(now)
 
 
 def _refuse_unready(item: str, judgment: Readiness) -> NoReturn:
@@ -252,13 +343,13 @@ def _refuse_unready(item: str, judgment: Readiness) -> NoReturn:
     )
 
 
-def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
-    """Return a session's claim of an item, proved by its token.
+def prove_claim(view: Reading, caller: Caller, item: str, token: int | None) -> Claim:
+    """Return the claim of an item by the caller's session, proved by its token.
 
     Raises NotClaimHolder without a claim, ClaimLost if somebody else took it over.
     """
     claim = view.find(Claim, item)
-    proof = prove(claim, session, token)
+    proof = prove(claim, caller.actor.session, token, is_shared=caller.is_shared)
     if claim is None or proof == "not_held":
         raise NotClaimHolder(f"{item} is not claimed by this session")
     if proof == "lost":
@@ -268,7 +359,7 @@ def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
             token=token,
         )
     if proof == "ended":
-        raise NotClaimHolder(f"the claim of {item} has ended")
+        raise _ended(view, claim)
     if proof == "no_token":
         raise NotClaimHolder(
             f"a write under the claim of {item} must carry its token",
@@ -279,19 +370,60 @@ def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
     return claim
 
 
+_FEW: Final = 5
+"""How many of the last releases a brief looks at."""
+_LATEST: Final = 50
+"""Among how many of the last releases that of a claim is looked for."""
+
+
+def _ended(view: Reading, claim: Claim) -> NotClaimHolder:
+    """Return the refusal of a write under a claim that has ended; a person who freed it is named."""
+    places = view.sequences(action=RELEASED, limit=_LATEST)
+    freed = [one for place in places for one in release_at(view, place)]
+    by = next((one for one in freed if (one.item, one.token) == (claim.item, claim.token)), None)
+    if by is None:
+        return NotClaimHolder(f"the claim of {claim.item} has ended")
+    return NotClaimHolder(
+        f"{by.by} released {claim.item} at {by.at}: it is yours no more",
+        hint=f"{Act.START}, or {Act.TAKE_OTHER_WORK}.",
+    )
+
+
 def refuse_strangers(change: Change, item: str, token: int | None) -> None:
     """Pass without a token, and with one that proves the caller's claim of the item.
 
-    Raises what `held` raises: ClaimLost, NotClaimHolder, and InvalidInput for no token of the item.
+    Raises what `prove_claim` raises: ClaimLost, NotClaimHolder, and InvalidInput for no token of the item.
     """
     if token is not None:
-        held(change.writing, change.context.caller.actor.session, item, token)
+        prove_claim(change.writing, change.context.caller, item, token)
+
+
+def refuse_uncounted(view: Reading, caller: Caller, item: str, token: int | None) -> None:
+    """Pass if a check counts for whoever holds an item: it comes with the token of the claim, from the tree of it.
+
+    Of an item that nobody holds any check counts. Raises what `prove_claim` raises, and Conflict in another tree.
+    """
+    if token is None:
+        claim = view.find(Claim, item)
+        if claim is not None and claim.is_held:
+            raise NotClaimHolder(
+                f"{item} is {held_until(claim)}, and its checks count with the token of that claim",
+                hint=f"{Act.PROVE_CLAIM}.",
+            )
+        return
+    claim = prove_claim(view, caller, item, token)
+    point, here = view.find(StartPoint, item, claim.token), tree_of(caller)
+    if point is not None and point.tree != here:
+        raise Conflict(
+            f"{item} was begun in the tree `{point.tree}`, and this is `{here}`",
+            hint="Run its checks from there.",
+        )
 
 
 def refuse_held(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed unless a person would move what another session holds at this moment."""
     session = change.context.caller.actor.session
-    other = other_claim(change.find(Claim, item.id), session, change.now)
+    other = other_claim(change.find(Claim, item.id), session, change.clock)
     if other is not None and acting(change) not in PEOPLE:
         refuse_taken(other)
 

@@ -5,25 +5,27 @@ needs to remember one number, can go on after any break, and costs nothing while
 
 What an entry did to items: (1) items and records stand in the order in which it first wrote them, each
 once, (2) an item that is taken up as it is made is told of once, by the entry that made it, (3) the same
-entry always gives the same items and records; only what is told of them may be fresher than the entry.
+entry always gives the same items and records; only what is told of them may be fresher than the entry, (4) of a plan
+that is made in slices, and of a tree that is closed in slices, the last entry tells of every item, and those before it of none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import cast
 
 from counterpoint.core.ledger.derived import filled, rules
-from counterpoint.core.ledger.entry import Entry, referred
+from counterpoint.core.ledger.entry import Entry, RowImage, referred
 from counterpoint.core.model.answers import ItemChange
 from counterpoint.core.model.journal import Outcome, Record
 from counterpoint.core.model.lifecycles import Category, category_of
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Item, Kind
+from counterpoint.core.model.work import CREATED, THINNED, UNSEEN, Ending, Item, Kind, Staging
 from counterpoint.core.operations.journal import told
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import attributes_of
+from counterpoint.core.operations.recording.facets import attributes_of, line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -35,19 +37,24 @@ def concerned(view: Reading, entry: Entry) -> tuple[str, ...]:
     What happens to an item is seen in whatever shows the item that holds it, up to the root.
     """
     found: dict[str, None] = {}
-    for touched in _touched(entry):
-        item = touched
-        while item and item not in found:
-            found[item] = None
-            holder = view.find(Item, item)
-            item = holder.parent if holder else ""
+    for touched in _touched(view, entry):
+        if not touched or touched in found:
+            continue
+        # It may be no item: then nothing is above it.
+        found[touched] = None
+        for holder in islice(line_of(view, touched), 1, None):
+            if holder.id in found:
+                break
+            found[holder.id] = None
     return tuple(found)
 
 
-def _touched(entry: Entry) -> Iterator[str]:
+def _touched(view: Reading, entry: Entry) -> Iterator[str]:
     """Return the subject of an entry and the item of each row."""
+    if entry.action in UNSEEN:
+        return
     yield entry.subject
-    for row in entry.rows:
+    for row in _rows(view, entry):
         columns = {**(row.values or {}), **row.key}
         item = columns.get("id" if row.table == Item.table else "item")
         if isinstance(item, str):
@@ -62,10 +69,10 @@ _ACCOUNTS = frozenset(name for noun in (Item, Record) for name, _ in rules(noun,
 class Written:
     """What an entry wrote of one row, its images laid over each other."""
 
-    def __init__(self, time: str) -> None:
-        """Begin with nothing written, by an entry of that time."""
+    def __init__(self, time: str, *, made: bool = False) -> None:
+        """Begin with nothing written, by an entry of that time. made: whether it makes the row seen."""
         self.values: dict[str, Json] = {}
-        self.made = False
+        self.made = made
         self._time = time
 
     def add(self, values: Mapping[str, Json], *, whole: bool) -> None:
@@ -80,8 +87,10 @@ class Written:
 
 def item_changes(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange]:
     """Return what an entry did below roots of a kind, these included."""
+    if entry.action in UNSEEN:
+        return
     taken_up = entry.facts.get("made")
-    for (table, name), written in _written(entry).items():
+    for (table, name), written in (_written(view, entry) | _shown(view, entry, kind)).items():
         record = view.find(Record, name) if table == Record.table else None
         about = record.item if record is not None else name
         item = view.find(Item, about) if about and about != taken_up else None
@@ -101,24 +110,59 @@ def item_changes(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange
         )
 
 
-def _written(entry: Entry) -> dict[tuple[str, str], Written]:
-    """Return the items and records that an entry wrote, by table and id; neither is ever deleted."""
+def _shown(view: Reading, entry: Entry, kind: Kind) -> dict[tuple[str, str], Written]:
+    """Return the items below roots of a kind that an entry lets all see: those of a plan that was made in slices."""
     found: dict[tuple[str, str], Written] = {}
+    for row in entry.rows if entry.action == CREATED else ():
+        staging = view.find(Staging, row.key["first"]) if row.table == Staging.table else None
+        if staging is None:
+            continue
+        behind = (staging.first - 1,)
+        items = view.select(
+            Item, order="number", after=behind, limit=staging.last - staging.first + 1
+        )
+        top = view.find(Item, items[0].root) if items else None
+        if top is not None and top.kind == kind:
+            for item in items:
+                found[Item.table, item.id] = Written(entry.time, made=True)
+    return found
+
+
+def _parts(view: Reading, entry: Entry) -> list[Entry]:
+    """Return an entry and those that it tells of beside itself: the slices in which a tree was closed."""
+    parts = [entry]
     for row in entry.rows:
-        noun = _TOLD.get(row.table)
-        values = filled(noun, row.key, row.values, entry.origin, whole=row.whole) if noun else None
-        if values is not None:
-            written = found.setdefault((row.table, str(row.key["id"])), Written(entry.time))
-            written.add(values, whole=row.whole)
+        ending = view.find(Ending, row.key["since"]) if row.table == Ending.table else None
+        if ending is not None:
+            found = view.sequences(
+                subject=ending.item, action=THINNED, after=ending.since, limit=_ALL
+            )
+            slices = (next(view.entries(one, one + 1)) for one in found if one < entry.sequence)
+            parts += map(Entry.from_bytes, slices)
+    return parts
+
+
+def _rows(view: Reading, entry: Entry) -> Iterator[RowImage]:
+    return (row for part in _parts(view, entry) for row in part.rows)
+
+
+def _written(view: Reading, entry: Entry) -> dict[tuple[str, str], Written]:
+    """Return the items and records that an entry wrote, by table and id; neither is ever deleted once it was seen."""
+    found: dict[tuple[str, str], Written] = {}
+    for part in _parts(view, entry):
+        for row in part.rows:
+            noun = _TOLD.get(row.table)
+            values = (
+                filled(noun, row.key, row.values, part.origin, whole=row.whole) if noun else None
+            )
+            if values is not None:
+                written = found.setdefault((row.table, str(row.key["id"])), Written(part.time))
+                written.add(values, whole=row.whole)
     return found
 
 
 def _above(view: Reading, item: Item) -> tuple[Item, ...]:
-    above: list[Item] = []
-    while item.parent and (holder := view.find(Item, item.parent)) is not None:
-        above.append(holder)
-        item = holder
-    return tuple(reversed(above))
+    return tuple(reversed([*line_of(view, item.parent)]))
 
 
 def _as_left(view: Reading, item: Item, written: Written) -> Item:
@@ -148,6 +192,7 @@ BEFORE_ALL = -1
 """The sequence to begin after in order to hear everything."""
 
 MOST_ENTRIES = 1000
+_ALL = 2**31
 
 
 class Following:

@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from counterpoint.core.model.answers import Checked
 from counterpoint.core.model.evidence import Command, Execution, Snapshot
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Keep, Prose, Proses, image_of
-from counterpoint.core.model.work import Area, Gate, Item
-from counterpoint.core.operations.claims import held, refuse_strangers
-from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.model.trust.checking import Lacking
+from counterpoint.core.model.work import Area, Gate, Item, Project
+from counterpoint.core.operations.claims import prove_claim, refuse_strangers, refuse_uncounted
+from counterpoint.core.operations.recording.change import Change, masked, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.core.rules.areas import covers
-from counterpoint.core.rules.evidence import files_text, snapshot_of
+from counterpoint.core.rules.evidence import files_text, snapshot_of, terms_of
+from counterpoint.core.rules.trust.commands import is_listed, is_trusted, may_be_free
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import (
+    CommandNotAllowed,
     CounterpointError,
+    Forbidden,
     GateClosed,
     InvalidInput,
+    MalformedDocument,
     NotFound,
+    NotTrusted,
     ProgramMissing,
     Unavailable,
 )
+
+_SHOWN: Final = 300
+_ATTEMPTS: Final = 3
+"""How often a receipt is signed anew before it is kept without a signature of its own."""
+
+_LOOKED_AT: Final = 1_000
+"""Checks that are looked at for commands that nobody has let be run."""
+
+_Run = tuple[str, Command, Execution, Snapshot]
+"""What was run, for which gate, how it ended, and on which tree."""
+
+
+class _Overtaken(Exception):
+    """Ends a transaction whose receipts were signed under numbers or texts that are others by now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Signed:
+    """A receipt that was signed before its transaction, with the commitments of its texts.
+
+    losses: how often texts had been taken away until then (recording/sharing.py).
+    """
+
+    gate: str
+    receipt: Receipt
+    texts: Mapping[str, tuple[str, Salted]]
+    losses: int
 
 
 class Gates:
@@ -48,11 +83,11 @@ class Gates:
         Raises NotFound for an item or gate, ProgramMissing, PathOutside, ClaimLost.
         """
         root = self._context.caller.root
-        ran: list[tuple[str, Command, Execution, Snapshot]] = []
-        for gate, command in self._orders(check, token):
+        ran: list[_Run] = []
+        orders = [(gate, self._allowed(one)) for gate, one in self._orders(check, token)]
+        for gate, command in orders:
             ran.append((gate, command, *self._execute(root, command, watch)))
-        with joined(self._context):
-            receipts = tuple(self._keep(check.item, token, *one) for one in ran)
+        receipts = tuple(self._land(check.item, token, ran))
         return Checked(receipts=receipts, passed=all(_passed(receipt) for receipt in receipts))
 
     def run(
@@ -63,17 +98,67 @@ class Gates:
         All of them run before anything is written, as above.
         """
         root = self._context.caller.root
-        ran: list[tuple[str, Command, Execution, Snapshot] | CounterpointError] = []
+        ran: list[_Run | CounterpointError] = []
         for command in commands:
             try:
-                ran.append(("", command, *self._execute(root, command, watch)))
-            except (InvalidInput, ProgramMissing) as fault:
+                ran.append(("", command, *self._execute(root, self._allowed(command), watch)))
+            except (InvalidInput, ProgramMissing, Forbidden) as fault:
                 ran.append(fault)
-        with joined(self._context):
-            return [
-                one if isinstance(one, CounterpointError) else self._keep(item, None, *one)
-                for one in ran
-            ]
+        done = [one for one in ran if not isinstance(one, CounterpointError)]
+        receipts = iter(self._land(item, None, done))
+        return [one if isinstance(one, CounterpointError) else next(receipts) for one in ran]
+
+    def lacking(self, commands: Iterable[Sequence[str]]) -> Lacking:
+        """Return which commands would not be run now, and why; asked before anybody needs them, so nothing is raised."""
+        ports = self._context.ports
+        wanted = tuple(dict.fromkeys(tuple(argv) for argv in commands))
+        if ports.checking is None:
+            return Lacking()
+        try:
+            said = ports.checking()
+        except MalformedDocument as fault:
+            return Lacking(commands=wanted, why=fault.message)
+        with self._context.reading() as view:
+            found = view.find(Project)
+        trusted, path = (found.trusted, found.search_path) if found else ("", "")
+        if not is_trusted(said, trusted, path):
+            return Lacking(commands=wanted, why="counterpoint.toml is not what was trusted last")
+        if said.free:
+            return Lacking()
+        return Lacking(commands=tuple(argv for argv in wanted if not is_listed(said, argv)))
+
+    def lacking_now(self) -> Lacking:
+        """Return the same of the commands that open checks of open items ask for."""
+        with self._context.reading() as view:
+            gates = view.select(Gate, kind="check", status="closed", limit=_LOOKED_AT)
+            found = self.lacking(gate.argv for gate in gates)
+            lacks = {*found.commands}
+            open_ = {
+                gate.argv: None
+                for gate in gates
+                if gate.argv in lacks and _is_open(view.find(Item, gate.item))
+            }
+        return replace(found, commands=tuple(open_))
+
+    def _allowed(self, command: Command) -> Command:
+        """Return a command as it is to be run; CommandNotAllowed, NotTrusted."""
+        ports, caller = self._context.ports, self._context.caller
+        if ports.checking is None:
+            return command
+        said = ports.checking()
+        with self._context.reading() as view:
+            found = view.find(Project)
+        trusted, path = (found.trusted, found.search_path) if found else ("", "")
+        if not is_trusted(said, trusted, path):
+            raise NotTrusted
+        is_free = may_be_free(said, caller.actor.principal, caller.scopes)
+        if not (is_free or is_listed(said, command.argv)):
+            words = " ".join(command.argv)[:_SHOWN]
+            lacks = ", and this credential has no scope `run`" if said.free else ""
+            raise CommandNotAllowed(
+                f"this project does not list the command `{words}`{lacks}", command=words
+            )
+        return replace(command, search_path=path)
 
     def _execute(
         self, root: Path, command: Command, watch: Watch | None
@@ -88,10 +173,11 @@ class Gates:
         with self._context.reading() as view:
             if (check.item or check.command is None) and view.find(Item, check.item) is None:
                 raise missing(Item, check.item)
-            if token is not None:
-                held(view, self._context.caller.actor.session, check.item, token)
             if check.command is not None:
+                if token is not None:
+                    prove_claim(view, self._context.caller, check.item, token)
                 return [("", check.command)]
+            refuse_uncounted(view, self._context.caller, check.item, token)
             gates = view.select(Gate, item=check.item, kind="check", order="name")
         unknown = set(check.gates) - {gate.name for gate in gates}
         if unknown:
@@ -108,45 +194,81 @@ class Gates:
         wanted = [gate for gate in gates if not check.gates or gate.name in check.gates]
         return [(gate.name, Command(argv=gate.argv)) for gate in wanted]
 
-    def _keep(
-        self,
-        item: str,
-        token: int | None,
-        gate: str,
-        command: Command,
-        execution: Execution,
-        snapshot: Snapshot,
-    ) -> Receipt:
+    def _land(self, item: str, token: int | None, ran: Sequence[_Run]) -> list[Receipt]:
+        """Sign receipts and keep them in one transaction; sign them anew if others took their numbers meanwhile."""
+        # Nobody waits to write while a signer takes its time, so it is not asked again where the call has a transaction already.
+        left = 0 if self._context.unit is not None else _ATTEMPTS
+        while True:
+            signed = self._signed(item, ran)
+            with suppress(_Overtaken), joined(self._context):
+                return [self._keep(item, token, one, must=not left) for one in signed]
+            left -= 1
+
+    def _keep(self, item: str, token: int | None, one: _Signed, *, must: bool) -> Receipt:
+        """Keep a receipt; one that is signed under another number is kept without, or raises _Overtaken."""
         with recording(self._context, "check.ran", item) as change:
-            session = change.open_session()
+            number, its_id = change.next_id(Receipt)
+            is_good = (one.receipt.id, one.losses) == (its_id, self._context.ports.sharing.losses)
+            # Looked at before anything is written, so that the call can go on.
+            if not (is_good or must):
+                raise _Overtaken
+            change.open_session()
             # Asked again: the claim may have been lost while the command ran.
-            refuse_strangers(change, item, token)
-            draft = self._receipt(change, item, gate, command, execution, snapshot)
-            receipt = self._signed(change, change.masked(replace(draft, session=session)))
+            if one.gate:
+                refuse_uncounted(change.writing, self._context.caller, item, token)
+            else:
+                refuse_strangers(change, item, token)
+            receipt = one.receipt
+            if is_good:
+                change.adopt(one.texts)
+            else:
+                receipt = replace(receipt, id=its_id, number=number, signature="")
             change.put(receipt)
             change.action = "check.passed" if _passed(receipt) else "check.failed"
-            change.add_facts(receipt=receipt.id, exit_code=receipt.exit_code, gate=gate)
-            if gate:
-                _move_gate(change, item, gate, receipt)
+            change.add_facts(receipt=receipt.id, exit_code=receipt.exit_code, gate=one.gate)
+            if one.gate:
+                _move_gate(change, item, one.gate, receipt)
             return receipt
+
+    def _signed(self, item: str, ran: Sequence[_Run]) -> list[_Signed]:
+        """Return receipts as they will be if nobody is faster, each signed if it can be."""
+        ports = self._context.ports
+        with self._context.reading() as view:
+            ports.sharing.follow(view, view.head().leaf)
+            project, number = view.find(Project), view.last_number(Receipt)
+        prefix = project.prefix if project else ""
+        made: list[_Signed] = []
+        for place, one in enumerate(ran, number + 1):
+            texts: dict[str, tuple[str, Salted]] = {}
+            losses = ports.sharing.losses
+
+            def commit(text: str, texts: dict[str, tuple[str, Salted]] = texts) -> str:
+                found = texts.get(text) or ports.sharing.commit(text, ports.mint)
+                texts[text] = found
+                return found[0]
+
+            drafted = masked(self._receipt(place, prefix, item, *one), ports.secrets)
+            receipt = self._sealed(drafted, commit)
+            made.append(_Signed(gate=one[0], receipt=receipt, texts=texts, losses=losses))
+        return made
 
     def _receipt(
         self,
-        change: Change,
+        number: int,
+        prefix: str,
         item: str,
         gate: str,
         command: Command,
         execution: Execution,
         snapshot: Snapshot,
     ) -> Receipt:
-        number, its_id = change.next_id(Receipt)
         return Receipt(
             project=self._context.project,
-            id=its_id,
+            id=f"{prefix}-{Receipt.letter}{number}",
             number=number,
             item=item,
             gate=gate,
-            session="",
+            session=self._context.caller.actor.session,
             agent=self._context.caller.actor.name,
             argv=Proses(command.argv),
             folder=command.folder,
@@ -161,12 +283,17 @@ class Gates:
             files=Prose(files_text(snapshot)),
             started_at=execution.started_at,
             ended_at=execution.ended_at,
+            program=Prose(execution.program),
+            program_sha256=execution.program_sha256,
+            sandbox=execution.sandbox,
+            terms=terms_of(command, execution),
             signature="",
         )
 
-    def _signed(self, change: Change, receipt: Receipt) -> Receipt:
+    def _sealed(self, receipt: Receipt, commit: Keep) -> Receipt:
+        signed = signed_bytes(receipt, commit)
         try:
-            signature = Signing(self._context).statement(signed_bytes(receipt, change.commit))
+            signature = Signing(self._context).statement(signed)
         except Unavailable:
             # The signature of the ledger's end, which comes later, covers the receipt too.
             return receipt
@@ -255,3 +382,7 @@ def _move_gate(change: Change, item: str, name: str, receipt: Receipt) -> None:
         shift(change, change.get(Item, item), -1 if status == "met" else 1)
     if status == "met":
         settle(change, item)
+
+
+def _is_open(item: Item | None) -> bool:
+    return item is not None and item.category not in {"done", "dropped"}

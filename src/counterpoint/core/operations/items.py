@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from counterpoint.core.model.filters import Edit, ItemFilter, Note
-from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
-from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Project
+from counterpoint.core.model.work import Area, Criterion, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_held
+from counterpoint.core.operations.closing.dropping import drop
+from counterpoint.core.operations.closing.ending import Ender, carry_on, may_thin
 from counterpoint.core.operations.gates import refuse_stale_word
-from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
@@ -22,15 +22,18 @@ from counterpoint.core.operations.recording.contributions import carry_marks, in
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
+    line_of,
     names_of,
     relabel,
     set_attributes,
 )
 from counterpoint.core.operations.recording.guards import refuse_unguarded
 from counterpoint.core.operations.recording.links import (
+    AT_ONCE,
     depend,
     next_position,
-    refuse_circle,
+    padded,
+    refuse_circle_below,
     shift,
     undepend,
 )
@@ -43,14 +46,14 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import includes
-from counterpoint.core.rules.drafting import field_faults
-from counterpoint.core.rules.wording import spoken_of
+from counterpoint.core.rules.drafting import field_faults, refuse_misplaced
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
     CyclicDependency,
     InvalidInput,
+    NotFound,
     StaleVersion,
 )
 
@@ -101,18 +104,12 @@ class Items:
         _refuse_beyond_limits(edit)
         if edit.status is not None:
             refuse_stale_word(self._context, item, edit.status)
+        if _is_word(edit) and may_thin(self._context, item, edit.status or ""):
+            return self._end(item, edit)
         with recording(self._context, "item.edited", item) as change:
             change.open_session()
             found = change.get(Item, item)
-            if edit.expected_version not in {None, found.version}:
-                raise StaleVersion(
-                    f"{item} is at version {found.version}, not {edit.expected_version}",
-                    version=found.version,
-                )
-            if edit.expected_status not in {None, found.status}:
-                raise StaleVersion(
-                    f"{item} is {found.status}, not {edit.expected_status}", status=found.status
-                )
+            _refuse_unexpected(found, edit)
             count = len(change.images)
             after = self._fields(change, found, edit)
             after = self._facets(change, after, edit)
@@ -129,6 +126,27 @@ class Items:
                 after = touched(change, change.get(Item, item))
                 change.put(after)
             return after
+
+    def _end(self, item: str, edit: Edit) -> Item:
+        """Drop a large tree, so that others can write in between."""
+        status = edit.status or ""
+        ender = Ender(self._context, item, status, edit.reason)
+
+        def ask(change: Change, top: Item) -> None:
+            _refuse_unexpected(top, edit)
+            refuse_held(change, top)
+            refuse_unguarded(change, top, status, edit.reason)
+
+        ender.begin(ask)
+        ender.close_below()
+        with recording(self._context, "item.edited", item) as change:
+            change.open_session()
+            top = ender.top(change)
+            if not top.is_closed:
+                change.add_facts(moved=[top.status, status])
+                drop(change, top, status, edit.reason)
+                change.add_texts(reason=edit.reason)
+            return change.get(Item, item)
 
     def _fields(self, change: Change, item: Item, edit: Edit) -> Item:
         changed: dict[str, Any] = {
@@ -161,6 +179,12 @@ class Items:
             raise InvalidInput("a waiver needs a reason", hint="Say why it is waived.")
         if not edit.waive:
             return item
+        gates = [gate.name for gate in change.select(Gate, item=item.id, order="name")]
+        if missing := sorted(set(edit.waive) - set(gates)):
+            raise NotFound(
+                f"{item.id} has no gate {', '.join(missing)}",
+                hint=f"Its gates are: {', '.join(gates)}." if gates else "It has none to waive.",
+            )
         found = loosen(change, item.id, "waive a gate of", opens=True)
         change.add_facts(waived=list(edit.waive), independence=found)
         for name in edit.waive:
@@ -190,16 +214,15 @@ class Items:
         if category == "done" and status not in item.states.skips:
             refuse_open_children(change.writing, item)
         refuse_unguarded(change, item, status, reason)
-        # Asked before the move, which closes them.
-        dropped = open_issues(change, item) if category == "dropped" else []
-        move(change, item, status, reason)
-        gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
-        if gone:
-            why = "it was cancelled"
-            change.add_facts(
-                let_go=[one for name in gone for one in let_go(change, change.get(Item, name), why)]
-            )
+        if category == "dropped":
+            drop(change, item, status, reason)
+        else:
+            move(change, item, status, reason)
         return change.get(Item, item.id)
+
+    def tidy(self) -> int:
+        """Close the large trees whose end somebody began who is gone; answer of how many."""
+        return carry_on(self._context)
 
     def project(self) -> Project:
         """Return the project."""
@@ -208,6 +231,25 @@ class Items:
         if found is None:
             raise missing(Project, self._context.project)
         return found
+
+
+def _is_word(edit: Edit) -> bool:
+    """Return whether an edit is a word to move an item, and nothing else."""
+    bare = replace(edit, status=None, reason="", expected_version=None, expected_status=None)
+    return edit.status is not None and bare == Edit()
+
+
+def _refuse_unexpected(item: Item, edit: Edit) -> None:
+    """Raise StaleVersion if an item is not as whoever would change it has read it."""
+    if edit.expected_version not in {None, item.version}:
+        raise StaleVersion(
+            f"{item.id} is at version {item.version}, not {edit.expected_version}",
+            version=item.version,
+        )
+    if edit.expected_status not in {None, item.status}:
+        raise StaleVersion(
+            f"{item.id} is {item.status}, not {edit.expected_status}", status=item.status
+        )
 
 
 def _refuse_beyond_limits(edit: Edit) -> None:
@@ -302,11 +344,7 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
         _refuse_below_itself(change, item, above)
         if above.is_closed and not item.is_closed:
             raise Conflict(f"{parent} is {above.status}", hint=f"{Act.REOPEN} first.")
-    if item.kind == "phase" and (above is None or above.is_workable):
-        raise InvalidInput(
-            "a phase stands below a phase or a root that holds work",
-            hint="Name what it belongs below.",
-        )
+    refuse_misplaced(item.kind, above)
     root = above.root if above else item.id
     held = int(above is not None and above.blockers > 0)
     if _gates_above(change, item.parent) - _gates_above(change, parent):
@@ -314,8 +352,9 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     moved = replace(item, parent=parent, position=next_position(change, parent), held=held)
     after = touched(change, moved)
     change.put(after)
-    # Asked of the tree as it would be; a refusal undoes the change.
-    refuse_circle(change.writing, after)
+    if parent:
+        # Asked of the tree as it would be; a refusal undoes the change.
+        refuse_circle_below(change.writing, item.id, parent)
     after = shift(change, after, held - item.held)
     _set_root(change, after, root)
     change.add_facts(parent=parent)
@@ -332,30 +371,32 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
 def _gates_above(change: Change, item: str) -> set[tuple[str, str]]:
     """Return the gates of an item and all above it that are not met yet, each with its item."""
     found: set[tuple[str, str]] = set()
-    while item:
-        gates = change.select(Gate, item=item, status="closed")
-        found |= {(item, gate.name) for gate in gates}
-        item = change.get(Item, item).parent
+    for here in line_of(change, item):
+        gates = change.select(Gate, item=here.id, status="closed")
+        found |= {(here.id, gate.name) for gate in gates}
     return found
 
 
 def _refuse_below_itself(change: Change, item: Item, above: Item) -> None:
-    here: Item | None = above
-    while here is not None:
-        if here.id == item.id:
-            raise CyclicDependency(
-                f"{above.id} is below {item.id}", hint="Choose a parent outside of it."
-            )
-        here = change.find(Item, here.parent) if here.parent else None
+    if any(here.id == item.id for here in line_of(change, above.id)):
+        raise CyclicDependency(
+            f"{above.id} is below {item.id}", hint="Choose a parent outside of it."
+        )
 
 
 def _set_root(change: Change, item: Item, root: str) -> None:
+    if item.root == root:
+        return
+    change.put(replace(change.get(Item, item.id), root=root))
     waiting = [item.id]
+
+    def follow(name: str, _: str) -> tuple[str]:
+        waiting.append(name)
+        return (root,)
+
     while waiting:
-        here = change.get(Item, waiting.pop())
-        if here.root != root:
-            change.put(replace(here, root=root))
-        waiting += [child.id for child in change.select(Item, parent=here.id)]
+        some, waiting[:] = waiting[:AT_ONCE], waiting[AT_ONCE:]
+        change.revise(Item, ("root",), follow, parent=padded(some))
 
 
 def _reposition(change: Change, item: Item, position: int) -> Item:
@@ -369,22 +410,3 @@ def _reposition(change: Change, item: Item, position: int) -> Item:
         if sibling.position != place:
             change.put(replace(sibling, position=place))
     return change.get(Item, item.id)
-
-
-def open_issues(change: Change, top: Item) -> list[str]:
-    """Return the ids of an item and all below it that are issues and not closed."""
-    below = change.select(Item, parent=top.id, category=UNCLOSED)
-    mine = [top.id] if top.kind == "issue" else []
-    return mine + [name for child in below for name in open_issues(change, child)]
-
-
-def let_go(change: Change, issue: Item, why: str) -> list[str]:
-    """Let nothing wait for an issue any more; each that waited hears why. Answer their ids."""
-    waiting = change.select(Dependency, needs=issue.id)
-    journal = Journal(change.context)
-    for edge in waiting:
-        undepend(change, change.get(Item, edge.item), issue.id)
-        text = f"This does not wait for {spoken_of(issue.id)} any more: {why}"
-        note = Note(kind="comment", item=edge.item, body=text, tags=("warning",))
-        change.put(journal.draft(change, note, change.open_session(), ()))
-    return [edge.item for edge in waiting]

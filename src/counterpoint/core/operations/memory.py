@@ -1,8 +1,8 @@
 """Remembered values, and notebooks: what outlives a session.
 
 A notebook is what a role remembers from run to run: small files, private to the role. (1) The ledger
-keeps them, each as a remembered value of one scope: of this project, or global, which is found from every
-project of the database. (2) Of a global file the one written last counts, whichever project it was
+keeps them, each as a remembered value of one scope: of this project, or global, which is found from other projects of
+the database too where these are set to look for it: what was written elsewhere is not read unasked. (2) Of a global file the one written last counts, whichever project it was
 written in. (3) An empty content takes a file away. (4) A mirror of plain files is written after the
 ledger, if a folder for it is named; nothing is ever read from it.
 """
@@ -56,6 +56,12 @@ class Memory:
             return view.select(
                 StateEntry, scope=scope, order="name", after=beyond, limit=limit, **only
             )
+
+    def count(self, scope: str, category: str = "") -> int:
+        """Return how many values a scope (and a category, if one is named) has."""
+        only = {"category": category} if category else {}
+        with self._context.reading() as view:
+            return sum(view.counts(StateEntry, "category", scope=scope, **only).values())
 
     def put(
         self,
@@ -206,7 +212,8 @@ class Notebooks:
         pages: dict[tuple[str, str], Page] = {}
         with self._context.reading() as view:
             mine = [*_pages(view, "project", role), *_pages(view, "global", role)]
-        for project in self._context.ports.store.projects():
+        ports = self._context.ports
+        for project in ports.store.projects() if ports.reads_global else ():
             if project.project != self._context.project:
                 with self._context.ports.store.reading(project.project) as view:
                     mine += _pages(view, "global", role)

@@ -9,7 +9,15 @@ from dataclasses import fields
 from functools import cached_property
 from typing import Any, Final, Literal, TypeVar
 
-from counterpoint.core.model.answers import Facets, Found, ItemView, Live, Progress, State
+from counterpoint.core.model.answers import (
+    Continuation,
+    Facets,
+    Found,
+    ItemView,
+    Live,
+    Progress,
+    State,
+)
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind, Transition
@@ -26,13 +34,16 @@ from counterpoint.core.model.work import (
     Label,
     Project,
 )
+from counterpoint.core.operations.auditing.ahead import ahead_of
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
-from counterpoint.core.operations.recording.handover import last_handoff, live_claims
+from counterpoint.core.operations.recording.handover import begun_by, last_handoff, live_claims
+from counterpoint.core.operations.trust.awaiting import rejections
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules import outline
+from counterpoint.core.rules.fitting import asked_words, fold, nearness, telling
 from counterpoint.kernel.errors import InvalidInput
 
 Part = Literal[
@@ -55,6 +66,8 @@ _SMALL: Final[tuple[Part, ...]] = (
     "criteria",
     "progress",
 )
+_LOOKED_AT: Final = 100
+"""How many records are compared with a text."""
 _CHUNK: Final = 100
 """How many items are read together."""
 Hanging = TypeVar(
@@ -261,6 +274,7 @@ class Overview:
                 areas=tuple(area.pattern for area in view.select(Area, item=item)),
                 gates=tuple(view.select(Gate, item=item)),
                 claim=view.find(Claim, item),
+                rejection=rejections(view, [found]).get(item),
                 readiness=judged(view, found, actor.session, self._context.ports.clock.now()),
             )
 
@@ -270,17 +284,20 @@ class Overview:
             project = view.find(Project)
             if project is None:
                 raise missing(Project, self._context.project)
-            head = view.head()
+            head, now = view.head(), self._context.ports.clock.now()
             return State(
                 project=project,
                 counts=_counts(view),
                 live=self._live(view),
-                blockers=tuple(view.select(Record, kind="blocker", status="open", limit=20)),
+                blockers=tuple(
+                    view.select(Record, kind="blocker", status="open", order="number", limit=20)
+                ),
                 in_review=tuple(view.select(Item, category="review", order="number", limit=20)),
                 roots=tuple(view.select(Item, parent="", order="number desc", limit=20)),
                 ledger_size=head.size,
                 last_entry_at=head.time,
-                now=self._context.ports.clock.now(),
+                now=now,
+                ahead=ahead_of(view, head, now),
             )
 
     def _live(self, view: Reading) -> tuple[Live, ...]:
@@ -288,11 +305,25 @@ class Overview:
         return _with_items(view, claims)
 
     def held(self) -> tuple[Live, ...]:
-        """Return what the caller's session holds."""
-        session = self._context.caller.actor.session
+        """Return what the caller's session holds; nothing where others write in it too whom nothing tells from him."""
+        caller = self._context.caller
         with self._context.reading() as view:
-            claims = live_claims(view, session) if session else []
+            is_known = caller.actor.session and not caller.is_shared
+            claims = live_claims(view, caller.actor.session) if is_known else []
             return _with_items(view, claims)
+
+    def to_continue(self) -> tuple[Continuation, ...]:
+        """Return what the caller has begun or left: see `begun_by`; a session that only has its writes is none."""
+        with self._context.reading() as view:
+            sessions = begun_by(view, self._context)
+            found = [(one, _with_items(view, live_claims(view, one.id))) for one in sessions]
+            return tuple(
+                Continuation(session=one, held=held, left=_left(view, one.id))
+                for one, held in found
+                if held
+                or one.status == "paused"
+                or (one.purpose != "connection" and not one.has_ended)
+            )
 
     def last_handoff(self, session: str = "") -> Handoff | None:
         """Return the last handoff of a session, or of anybody."""
@@ -333,10 +364,30 @@ class Overview:
     ) -> list[Record]:
         """Return the latest records of a kind."""
         about: dict[str, str] = {"item": item} if item else {}
+        if not item and kind != "blocker":
+            # Only blockers have one, and the index that holds records of a kind in order asks for it.
+            about["status"] = ""
         with self._context.reading() as view:
             return view.select(
                 Record, order="number desc", limit=limit, kind=kind, **about, **equal
             )
+
+    def alike(self, kind: RecordKind, text: str, *, limit: int) -> list[Record]:
+        """Return which of the latest records of a kind share words with a text, those with most of them first.
+
+        Looks at so many that it takes no longer after much work than after little: `search` looks at all.
+        """
+        try:
+            near = nearness(telling(asked_words(text)))
+        except InvalidInput:
+            return []
+        latest = self.recent(kind, limit=_LOOKED_AT)
+        shared = [
+            len(set(near.findall(fold(" ".join((one.title, *one.tags, one.body))))))
+            for one in latest
+        ]
+        ranked = sorted(zip(shared, latest, strict=True), key=lambda pair: -pair[0])
+        return [one for many, one in ranked if many][:limit]
 
     def children(
         self, item: str, after: tuple[int, int] | None = None, limit: int = 200
@@ -384,6 +435,15 @@ class Overview:
 def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:
     items = [(claim, view.find(Item, claim.item)) for claim in claims]
     return tuple(Live(claim=claim, item=item) for claim, item in items if item is not None)
+
+
+def _left(view: Reading, session: str) -> Record | Handoff | None:
+    """Return the last that was written down in a session: a record, or what it left for others."""
+    found: list[Record | Handoff] = [
+        *view.select(Record, session=session, order="number desc", limit=1),
+        *view.select(Handoff, session=session, order="number desc", limit=1),
+    ]
+    return max(found, key=lambda one: one.created_at, default=None)
 
 
 def _counts(view: Reading) -> dict[str, dict[str, int]]:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from counterpoint.core.ledger.people.trusting import TRUSTED
 from counterpoint.core.model.access import Independence
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import Profile
 from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.authority import acting, refusal, refuse_agent
+from counterpoint.core.operations.recording.authority import (
+    acting,
+    refusal,
+    refuse_agent,
+    refuse_unsigned_act,
+)
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.trust.callers import PEOPLE
+from counterpoint.core.rules.trust.commands import loosened
 from counterpoint.core.rules.trust.independence import may_ask_for
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
+from counterpoint.kernel.errors import Forbidden, InvalidInput
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PREFIX_LENGTH = 12
@@ -49,13 +58,13 @@ class Projects:
             if again is not None:
                 return again
             taken = {project.prefix for project in self._context.ports.store.projects()}
-            ledger = self._context.ports.mint.mint("led")
             project = Project(
                 project=name,
                 title=Prose(title or name),
                 prefix=_free_prefix(name, taken),
-                ledger=ledger,
-                public_key=self._public_key(ledger),
+                ledger=self._context.ports.mint.mint("led"),
+                # Named with the first signature: nobody waits for a signer to begin.
+                public_key="",
                 created_at=change.now,
             )
             change.put(project)
@@ -74,22 +83,39 @@ class Projects:
                 return before
             asker, act = acting(change), "change what this project asks of reviews"
             if asker not in PEOPLE:
-                raise refusal(change.writing, self._context.caller, act, Act.ASK_LESS)
+                raise refusal(change.writing, self._context, act, Act.BY_PERSON)
             if not may_ask_for(asker, before.reviews, reviews):
                 name = self._context.caller.actor.name
-                raise Forbidden(f"{name} cannot {act}", hint=f"{Act.ASK_LESS}. {Act.SIGN}.")
+                raise Forbidden(
+                    f"this project asks for a person with a key: without a signature {name} cannot {act}",
+                    hint=f"{Act.SIGN}.",
+                )
             after = replace(before, reviews=reviews)
             change.put(after)
             change.add_facts(policy=reviews, before=before.reviews)
             change.add_texts(reason=reason)
             return after
 
-    def _public_key(self, ledger: str) -> str:
-        """Return the key of the ledger; nothing if there is no signer now, for work goes on without."""
-        try:
-            return self._context.ports.signer.public_key(ledger).hex()
-        except Unavailable:
-            return ""
+    def proposed_trust(self, said: Checking, search_path: str) -> ProposedAct:
+        """Return what trusting a configuration would decide, for a person to sign."""
+        return ProposedAct(action=TRUSTED, decision={"digest": loosened(said, search_path)})
+
+    def trust(self, said: Checking, search_path: str) -> Project:
+        """Let what a configuration loosens count from now on; the same again writes nothing.
+
+        Raises Forbidden to all but a person, who signs where anybody has a key.
+        """
+        digest = loosened(said, search_path)
+        with recording(self._context, TRUSTED) as change:
+            change.open_session()
+            before = change.get(Project)
+            if before.trusted == digest:
+                return before
+            refuse_unsigned_act(change, "say which commands are run here", Act.TRUST)
+            after = replace(before, trusted=digest, search_path=search_path)
+            change.put(after)
+            change.add_facts(digest=digest)
+            return after
 
     def profile(self, name: str) -> Profile | None:
         """Return the profile of a name, or None."""

@@ -19,11 +19,11 @@ from typing import Any, Final, get_args
 from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.drafts import SubmissionDraft
 from counterpoint.core.model.filters import Judgment, Note
-from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.model.identity import Contribution, ProposedAct
 from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Gate, Holds, Item
-from counterpoint.core.operations.claims import held
+from counterpoint.core.operations.claims import prove_claim
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
@@ -44,19 +44,17 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.trust.verdicts import refuse_stale, refuse_unseen
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
-    InvalidInput,
     NotFound,
     NotReady,
     PathOutside,
     StaleVersion,
 )
 
-_SHORTEST_SUBJECT = 7
 _ACTIONS: Final[dict[str, str]] = {"artifact": "item", "phase": "phase", "branch": "change"}
 """What the entry of a verdict is named after."""
 
@@ -124,7 +122,7 @@ class Reviews:
         if item.is_closed:
             raise Conflict(f"{item.id} is {item.status}", hint=f"{Act.REOPEN} first.")
         if item.is_workable:
-            held(change.writing, self._context.caller.actor.session, item.id, token)
+            prove_claim(change.writing, self._context.caller, item.id, token)
         refuse_open_children(change.writing, item)
 
     def _advance(self, change: Change, item: Item) -> Item:
@@ -158,14 +156,14 @@ class Reviews:
                 raise StaleVersion(f"{item} was handed in anew while you judged it")
             on = asked if stage == "finish" else None
             kind = on.of if on is not None else "artifact"
-            if judgment.approves and stage == "finish" and kind == "artifact":
-                self._refuse_early(change, found)
-            elif kind != "artifact":
+            if kind != "artifact":
                 _refuse_late(found, judgment)
+            elif stage == "finish":
+                self._refuse_early(change, found, on, judgment)
             if judgment.approves or kind == "phase":
-                _refuse_stale(judgment.subject or _bound(on), current, asked)
+                refuse_stale(judgment.subject or _bound(on), current, asked)
             if judgment.approves and on is not None and not judgment.subject:
-                _refuse_unseen(self._context, on)
+                refuse_unseen(on, self._context.looked)
             drafted = self._verdict(change, item, session, judgment, current, on)
             verdict = change.masked(replace(drafted, independence=found_to_be))
             if on is not None and (before := _said_before(change, on, verdict)) is not None:
@@ -234,16 +232,19 @@ class Reviews:
         except NotFound:
             return asked.commit
 
-    def _refuse_early(self, change: Change, item: Item) -> None:
-        """Raise Conflict if an approval would open a gate for work that is still to be done."""
-        if not change.select(Gate, item=item.id, kind="review", status="closed"):
-            return
+    def _refuse_early(
+        self, change: Change, item: Item, on: Submission | None, judgment: Judgment
+    ) -> None:
+        """Raise Conflict if an approval would open a gate for work that is still to be done; NotReady for what nobody began."""
+        waits = bool(change.select(Gate, item=item.id, kind="review", status="closed"))
         is_early = item.category != "review" if item.is_workable else False
-        if is_early or has_open_children(change.writing, item):
+        if judgment.approves and waits and (is_early or has_open_children(change.writing, item)):
             raise Conflict(
                 f"{item.id} is not handed in yet: it is {item.status}",
-                hint="Approve it when its work is finished; a rejection is heard at any time.",
+                hint="Approve it when its work is finished; a rejection is heard while it goes on.",
             )
+        if on is None:
+            _refuse_unbegun(change, item)
 
     def _verdict(
         self,
@@ -407,37 +408,6 @@ def _subject(judgment: Judgment, on: Submission | None, current: tuple[str, ...]
     return judgment.subject or handed or current[0]
 
 
-def _refuse_unseen(context: Context, on: Submission) -> None:
-    """Raise StaleVersion if an approval names nothing, and what stands came after its author last looked."""
-    if context.looked is not None and on.updated_at > context.looked:
-        raise StaleVersion(
-            f"{on.item} was handed in anew since you last looked",
-            hint=f"{Act.READ_AGAIN}, then repeat the call.",
-            submission=on.id,
-        )
-
-
-def _refuse_stale(subject: str, current: tuple[str, ...], asked: Submission | None) -> None:
-    """Refuse a verdict on something else than what lies there now."""
-    if subject and len(subject) < _SHORTEST_SUBJECT:
-        raise InvalidInput(f"{subject!r} is too short to name a hash or a commit")
-    shown = [mark for mark in current if mark]
-    kind = asked.of if asked is not None else "artifact"
-    if kind == "branch" and asked is not None:
-        subject = subject or asked.commit
-    if subject and not any(mark.startswith(subject.lower()) for mark in shown):
-        there: dict[str, dict[str, Json]] = {
-            "artifact": {"current": list[Json](shown)},
-            "phase": {"actual_hash": current[0]},
-            "branch": {"head": current[0]},
-        }
-        raise StaleVersion(
-            f"you reviewed {subject[:12]}, but now there is {' and '.join(m[:12] for m in shown)}",
-            hint="Look at it again and pass the hash or commit that is there now.",
-            **there[kind],
-        )
-
-
 def _refuse_late(item: Item, judgment: Judgment) -> None:
     """Raise Conflict if a phase or branch of an item is judged that has ended, or one approved that is at work."""
     is_idle = judgment.approves and judgment.of == "branch" and item.category != "review"
@@ -452,6 +422,17 @@ def _refuse_late(item: Item, judgment: Judgment) -> None:
 def _stage(change: Change, item: str) -> Holds:
     """Return what a verdict is about now: the start as long as a gate holds that, then the end."""
     return "start" if _holds_start(change.writing, item) else "finish"
+
+
+def _refuse_unbegun(change: Change, item: Item) -> None:
+    """Raise NotReady if there is nothing to judge: nobody ever worked on an item, nor said that it is done."""
+    if item.category == "open" and not change.writing.exists(
+        Contribution, item=item.id, how="worked"
+    ):
+        raise NotReady(
+            f"nobody has begun {item.id} yet, so that there is nothing to judge",
+            hint="Say what is missing in a note, or change what is asked for.",
+        )
 
 
 def _holds_start(view: Reading, item: str) -> bool:

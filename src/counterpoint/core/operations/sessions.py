@@ -3,7 +3,7 @@
 Rule 1: only the principal that opened a session, or took it up last, writes in it, and only while it is
 active; a person may too. Rule 2: a paused one is handed over, once: the first who asks has it. Rule 3: what
 has ended stays as it is, and holds nothing; another session can continue it. Rule 4: a connection writes
-in the session it came with; after that was paused, ended or taken up by another, in its next one. Rule 5: what
+in the session it came with, and then in the one it opened or took up last, as long as that is active. Rule 5: what
 somebody else is at is taken up only as `rules.trust.succession` allows, and with his parts in work.
 """
 
@@ -27,21 +27,23 @@ from counterpoint.core.model.sessions import (
     SessionHistory,
     SessionOpening,
     SessionView,
+    credible_end,
 )
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import take_up
+from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
     close,
     last_handoff,
     leave,
     live_claims,
+    refuse_loss,
     take_over,
 )
-from counterpoint.core.operations.recording.seats import following, may_have, take_parts
+from counterpoint.core.operations.recording.seats import current, may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import standing
@@ -81,19 +83,14 @@ class Sessions:
     def own(self) -> str:
         """Return the session that the caller writes in; empty for one who has none.
 
-        It is a fresh id if there is none that can be written in: the next one of this connection.
+        It is the one that was opened or taken up last, or a fresh id if none can be written in.
         """
         caller = self._context.caller
-        mine = caller.own_seat
-        if not mine:
+        if not caller.own_seat:
             return ""
         with self._context.reading() as view:
-            found = view.find(Session, mine)
-            # No writer is named until a session was taken up again: until then it writes itself.
-            if found is None or (found.status == "active" and found.writer in {"", mine}):
-                return mine
-            later = following(view, mine, caller.capability)
-        return later.id if later else self._context.ports.mint.mint("ses")
+            found = current(view, caller.own_seat, caller.capability)
+        return found or self._context.ports.mint.mint("ses")
 
     def named(self, session: str) -> str:
         """Return the session that is told, or else the caller's own if it was opened; InvalidInput."""
@@ -182,13 +179,14 @@ class Sessions:
                 principal=standing(caller.actor),
                 capability=caller.capability,
                 writer="" if caller.own_seat == session else caller.own_seat,
+                entered=change.writing.head().size,
             ).moved("active", change.now)
             change.put(after)
             change.subject = found.item
             change.add_facts(session=session)
             claims = live_claims(change.writing, session)
             for claim in claims:
-                take_up(change, claim.item)
+                note_part(change, claim.item)
             return HandedOver(
                 session=after,
                 handoff=last_handoff(change.writing, session),
@@ -204,21 +202,24 @@ class Sessions:
             found = _found(change.writing, session)
             found.refuse_ended()
             after = end_with(change, change.enter(found), status, summary)
-            return view_of(change.writing, after, change.now)
+            return view_of(change.writing, after, change.clock)
 
     def abandon(self, session: str, reason: str) -> Session:
         """End a session as failed; what it holds is given back.
 
         Raises NotFound, SessionEnded if it has ended, InvalidInput without a reason, Forbidden for one
-        that somebody else is at.
+        that somebody else is at, AlreadyClaimed where the caller may only take up what another holds.
         """
         if not reason.strip():
             raise InvalidInput("to abandon a session needs a reason", hint="Say why.")
         with recording(self._context, "session.abandoned", session) as change:
             found = change.get(Session, session)
             found.refuse_ended(session_id=session)
-            if _reason(change, found) is None:
+            why = _reason(change, found)
+            if why is None:
                 found = change.enter(found)
+            else:
+                refuse_loss(change, found, why)
             after, _ = close(change, found, "failed")
             # As every end, so that it is read where those are.
             leave(change, Handover(action="end", summary=reason), after)
@@ -293,10 +294,8 @@ class Sessions:
                 raise Conflict(f"this session continues {session.continues} already")
             if not other.has_ended:
                 self._take(change, other)
-            claims = [
-                take_over(change, session, claim) for claim in live_claims(change.writing, other.id)
-            ]
-            after = replace(session, continues=other.id)
+            claims = [take_over(change, claim) for claim in live_claims(change.writing, other.id)]
+            after = replace(session, continues=other.id, active_at=change.now)
             change.put(after)
             change.add_facts(continues=other.id, claims=[claim.item for claim in claims])
             return HandedOver(
@@ -355,16 +354,17 @@ def _reason(change: Change, session: Session) -> Reason | None:
 
 def _lapses_at(change: Change, session: Session) -> Timestamp:
     """Return when the last lease of a session ends: without a claim it has one since its last word."""
-    last = view_of(change.writing, session, change.now).last_active_at
-    leases = [claim.leased_until for claim in live_claims(change.writing, session.id)]
-    return max(leases, default=later(last, change.context.ports.lease_seconds))
+    usual = change.context.ports.lease_seconds
+    last = view_of(change.writing, session, change.clock).last_active_at
+    leases = [claim.ends(change.clock) for claim in live_claims(change.writing, session.id)]
+    return max(leases, default=credible_end(later(last, usual), usual, change.clock))
 
 
 def _refuse_live(change: Change, session: Session) -> NoReturn:
     """Raise AlreadyClaimed, or Forbidden without a claim: somebody is at a session."""
     until = _lapses_at(change, session)
     hint = f"Wait until it is handed over, or until {until}. {Act.RELEASE}."
-    running = [c for c in live_claims(change.writing, session.id) if c.is_live(change.now)]
+    running = [c for c in live_claims(change.writing, session.id) if c.is_live(change.clock)]
     if running:
         refuse_taken(running[0], hint)
     raise Forbidden(
@@ -388,7 +388,7 @@ def view_of(view: Reading, session: Session, now: Timestamp) -> SessionView:
     records = view.select(Record, session=session.id, order="number desc", limit=1)
     handed = last_handoff(view, session.id)
     claims = live_claims(view, session.id)
-    times = [session.started_at, *(one.created_at for one in records)]
+    times = [session.active_at, *(one.created_at for one in records)]
     times += [handed.created_at] if handed else []
     times += [claim.claimed_at for claim in claims]
     last = max(times)
@@ -398,7 +398,7 @@ def view_of(view: Reading, session: Session, now: Timestamp) -> SessionView:
         session=session,
         details=load_object(session.details),
         last_active_at=last,
-        idle_ms=0 if is_holding else elapsed_ms(last, now),
+        idle_ms=0 if is_holding else max(0, elapsed_ms(last, now)),
     )
 
 

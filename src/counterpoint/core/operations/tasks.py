@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.people.trusting import TRUSTED
 from counterpoint.core.model.answers import Finished, Measured
 from counterpoint.core.model.evidence import Comparison
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Outcome, Outcomes, Receipt, StartPoint
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Area, Criterion, Item
-from counterpoint.core.operations.claims import held
+from counterpoint.core.model.trust.checking import CONFIGURATION
+from counterpoint.core.model.work import Area, Criterion, Item, Project
+from counterpoint.core.operations.claims import prove_claim
 from counterpoint.core.operations.gates import PassedChecks, passed_checks, refuse_stale
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
@@ -26,9 +30,16 @@ from counterpoint.core.operations.recording.moves import (
     refuse_closed_gates,
 )
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.rules.evidence import evidence_text, measured, remarks_on, snapshot_of
+from counterpoint.core.rules.evidence import (
+    evidence_text,
+    measured,
+    remarks_on,
+    snapshot_of,
+    without,
+)
 from counterpoint.core.rules.secrets import mask
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.core.rules.trust.commands import loosened
+from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 
 _STATUS: dict[Outcomes, str] = {
     "done": "done",
@@ -52,9 +63,17 @@ class Tasks:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def finish(self, item: str, token: int | None, report: Report) -> Finished:
+    def finish(
+        self,
+        item: str,
+        token: int | None,
+        report: Report,
+        *,
+        comparison: Comparison | None = None,
+    ) -> Finished:
         """End the caller's claim of an item with an outcome and the measured evidence.
 
+        comparison: how the tree differs since the claim began, where that is known already.
         `done` goes to review if a review gate is closed; other closed gates and blockers refuse it
         (GateClosed). Any closed gate refuses what leaves work out: that is for others. The same call
         again answers as before. Raises ClaimLost, NotClaimHolder, IllegalMove.
@@ -64,15 +83,18 @@ class Tasks:
             return again
         before = self._before(item, token)
         # Before the transaction: git may take seconds, and every other writer would wait for it.
-        comparison = self._context.ports.evidence.compare(
-            self._context.caller.root, snapshot_of(before.point)
-        )
+        if comparison is None:
+            comparison = self._context.ports.evidence.compare(
+                self._context.caller.root, snapshot_of(before.point)
+            )
+        if comparison.changes and self._is_by_person(comparison, before.point):
+            comparison = without(comparison, CONFIGURATION)
         if report.outcome == "done":
             refuse_stale(self._context, item, before.passed)
         with recording(self._context, f"task.{_verb(report.outcome)}", item) as change:
-            session = change.open_session()
+            change.open_session()
             # Asked again: others may have taken the item over while the tree was measured.
-            claim = held(change.writing, session, item, token)
+            claim = prove_claim(change.writing, self._context.caller, item, token)
             found = change.get(Item, item)
             # Whoever ends it has a part in it, whoever's claim that was.
             contribute(change, item)
@@ -111,11 +133,27 @@ class Tasks:
         with self._context.reading() as view:
             if view.find(Item, item) is None:
                 raise missing(Item, item)
-            claim = held(view, self._context.caller.actor.session, item, token)
+            claim = prove_claim(view, self._context.caller, item, token)
             point = view.find(StartPoint, item, claim.token)
             if point is None:
                 raise missing(StartPoint, item, claim.token)
             return _Before(point=point, passed=passed_checks(view, item))
+
+    def _is_by_person(self, comparison: Comparison, point: StartPoint) -> bool:
+        """Return whether the configuration changed as a person trusted it while the work went on: that is his edit."""
+        ports, caller = self._context.ports, self._context.caller
+        is_changed = any(change.path == CONFIGURATION for change in comparison.changes)
+        if not is_changed or caller.root != caller.main_tree or ports.checking is None:
+            return False
+        with self._context.reading() as view:
+            project = view.find(Project)
+            places = view.sequences(action=TRUSTED, limit=1)
+            last = [load_fields(next(view.entries(place, place + 1)))["t"] for place in places]
+        if project is None or not last or last[0] < point.taken_at:
+            return False
+        with suppress(MalformedDocument):
+            return loosened(ports.checking(), project.search_path) == project.trusted
+        return False
 
     def _mark(self, change: Change, item: str, met: Sequence[int]) -> None:
         for position in met:
@@ -165,7 +203,8 @@ class Tasks:
         comparison: Comparison,
         found: Measured,
     ) -> Outcome:
-        unmet = [c.text for c in change.select(Criterion, item=item.id) if not c.met]
+        criteria = change.select(Criterion, item=item.id, order="position")
+        unmet = [f"[{one.position}] {one.text}" for one in criteria if not one.met]
         areas = [area.pattern for area in change.select(Area, item=item.id)]
         remarks = remarks_on(
             comparison,

@@ -47,6 +47,10 @@ class Evidence(Protocol):
         """Write a file below the root, whole or not at all; None takes it away. PathOutside."""
         ...
 
+    def keep_out(self, root: Path, path: str) -> None:
+        """Have git pass over a file of the tree that is no part of the work; Conflict if it cannot be."""
+        ...
+
     def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
         """Return a branch and its difference; without names the one here and the usual base.
 

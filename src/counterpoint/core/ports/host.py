@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from counterpoint.core.model.identity import Connection
 from counterpoint.kernel.clock import Timestamp
 
 
@@ -29,10 +31,11 @@ class Host(Protocol):
         """Return whether the connection that came with a session is open, and served by this process."""
         ...
 
-    def absence(self, seat: str) -> float | None:
+    def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
         """Return for how many seconds a connection has been gone; None: it is there, or nobody can tell.
 
-        seat: the session that it came with.
+        seat: the session that it came with. behind: the agent's processes that it came from, as far as they are known: of whom
+        this process never saw, the end of all of them counts, from when it is asked first.
         """
         ...
 
@@ -58,9 +61,9 @@ class OnlyHost:
         del seat
         return False
 
-    def absence(self, seat: str) -> float | None:
+    def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
         """Return that nobody can tell."""
-        del seat
+        del seat, behind
         return None
 
     def free_bytes(self) -> int:

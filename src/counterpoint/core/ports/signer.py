@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from counterpoint.core.model.trust.heads import Growth, SignedHead
+from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
 
 
 class Signer(Protocol):
@@ -22,8 +24,8 @@ class Signer(Protocol):
         """Return the head that was signed last. Makes nothing."""
         ...
 
-    def seen(self, origin: str) -> str | None:
-        """Return the ledger that was signed last under a name in this place. Makes nothing."""
+    def placed(self) -> Mapping[str, str]:
+        """Return each ledger that was signed in this place, the last by each name, unless an epoch said that it is gone. Makes nothing."""
         ...
 
     def signed(self, ledger: str, size: int) -> SignedHead | None:
@@ -35,15 +37,16 @@ class Signer(Protocol):
         ...
 
     def sign(self, ledger: str, statement: bytes) -> bytes:
-        """Return the 64 bytes of a signature over what is no head; Forbidden for one."""
+        """Return the 64 bytes of a signature over what is neither a head nor of a writer; Forbidden for these."""
         ...
 
-    def writer_key(self, ledger: str, writer: str) -> bytes:
-        """Return the 32 raw bytes of the public key of a connection or credential; the same each time."""
-        ...
+    def sign_ranges(
+        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+    ) -> list[WriterSignature | None]:
+        """Sign what connections and credentials wrote, each by its own key; None for what it may not sign (any more).
 
-    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
-        """Return the 64 bytes of a signature by the key of a connection or credential."""
+        origin: the ledger's name in checkpoints.
+        """
         ...
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:

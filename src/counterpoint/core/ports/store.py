@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
+from counterpoint.core.model.trust.heads import MovedAway
 from counterpoint.core.model.trust.writers import WriterSignature
 from counterpoint.core.model.work import Item, Project
 from counterpoint.kernel import canonical
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     # Templates are read by few calls; the store is opened by the first.
     from counterpoint.core.model.templates import TemplateSource
 
+Names = tuple[str, ...]
+"""Columns of a noun."""
 Filter = Cell | tuple[Cell, ...]
 """One value that a column must have, or several of which it must have one."""
 
@@ -81,6 +84,13 @@ class Hit:
     score: float
 
 
+class Patch(NamedTuple):
+    """The key of a row without its project, and values of some of its columns."""
+
+    key: tuple[Cell, ...]
+    values: tuple[Cell, ...]
+
+
 class Salted(NamedTuple):
     """A text and the salt that its commitment is made with."""
 
@@ -94,7 +104,7 @@ class Salted(NamedTuple):
 
 
 class Reading(Protocol):
-    """A consistent view of one project."""
+    """A consistent view of one project; nothing of plans under way is in it, but for `table`."""
 
     @property
     def project(self) -> str:
@@ -104,6 +114,10 @@ class Reading(Protocol):
     @property
     def tables(self) -> Mapping[str, type[Noun]]:
         """Every noun that has a table, by its table, in an order in which rows can be written."""
+        ...
+
+    def unveiled(self) -> AbstractContextManager[None]:
+        """Let `find` and `select` answer what is of plans under way too, during a block."""
         ...
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
@@ -124,6 +138,10 @@ class Reading(Protocol):
         order: comma-separated columns, each with an optional ` desc`; the key by default.
         after: values of the order's columns; only rows beyond them are answered.
         """
+        ...
+
+    def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
+        """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""
         ...
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
@@ -189,6 +207,10 @@ class Reading(Protocol):
         """Return what writers signed of their entries, by the places of the first of them."""
         ...
 
+    def moved(self) -> MovedAway | None:
+        """Return where the ledger was moved to; None if it is here."""
+        ...
+
     def head(self) -> Head:
         """Return the end of the ledger."""
         ...
@@ -245,6 +267,10 @@ class Writing(Reading, Protocol):
         """Set some columns of the row with this key."""
         ...
 
+    def change_each(self, noun: type[Noun], written: Names, rows: Sequence[Patch]) -> None:
+        """Set the same columns of many rows, none of prose and none that the search looks at."""
+        ...
+
     def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
         """Delete the row with this key."""
         ...
@@ -266,6 +292,10 @@ class Writing(Reading, Protocol):
 
     def vouch(self, signature: WriterSignature) -> None:
         """Keep what a writer signed, in place of what begins with the same entry; no entry tells of it."""
+        ...
+
+    def leave(self, place: str, time: Timestamp) -> None:
+        """Remember that the ledger was moved to a place, and goes on there; no entry tells of it."""
         ...
 
     def use(self, subject: str, measure: str, used: int) -> None:
@@ -308,6 +338,13 @@ class Store(Protocol):
         """Let nothing that was deleted stay in the files: neither in the search, nor in the log.
 
         StoreBusy where somebody reads for so long that the log cannot be emptied.
+        """
+        ...
+
+    def lost(self) -> CounterpointError | None:
+        """Return why this process neither reads nor writes any more, for good; None while all is well.
+
+        The files were taken away or replaced, or cannot be read: whoever opens the database next finds what is there.
         """
         ...
 

@@ -10,6 +10,15 @@ from counterpoint.core.model.trust.heads import SignedHead, WitnessedHead
 Prove = Callable[[int, int], tuple[bytes, ...]]
 """Answers the proof that the ledger of one size begins with that of a smaller one."""
 
+Trailers = Callable[[str], tuple[WitnessedHead, ...]]
+"""Answers the heads of a ledger, by its id, that commits have, of the newest commit first; Unavailable."""
+
+
+def no_trailers(ledger: str) -> tuple[WitnessedHead, ...]:
+    """Return nothing: there are no commits."""
+    del ledger
+    return ()
+
 
 class Witness(Protocol):
     """Keeps the last head that it was given of each ledger.

@@ -13,7 +13,7 @@ from hashlib import sha256
 from ipaddress import ip_address, ip_network
 from typing import cast
 
-from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Scope, Token, TokenRequest
+from counterpoint.core.model.access import RUN, SCOPES, SECRET_PREFIX, Scope, Token, TokenRequest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
 
@@ -115,6 +115,8 @@ def normalized(request: TokenRequest) -> TokenRequest:
         faults.append(f"calls a month are 1 to {MOST_CALLS_A_MONTH}, or 0 for no limit")
     if not 0 <= request.lasts_seconds <= LONGEST_SECONDS:
         faults.append("a token lasts ten years at most, or 0 for no end")
+    if request.kind == "agent" and (_limits(request) or set(request.scopes) == {"read"}):
+        faults.append("limits are for tokens that are brought over HTTP, and not held elsewhere")
     faults += [f"{one[:50]!r} is not a network" for one in request.addresses if not _network(one)]
     if faults:
         raise InvalidInput(
@@ -123,9 +125,10 @@ def normalized(request: TokenRequest) -> TokenRequest:
             faults=faults,
         )
     limits = tool_limits_of(request.tool_limits)
-    # Who may write hears answers, and so may read.
+    # Who may write hears answers, and so may read; free commands are for whoever was given them.
     most = max(SCOPES.index(cast("Scope", one)) for one in request.scopes)
-    scopes = SCOPES[: most + 1]
+    below = SCOPES[: most + 1]
+    scopes = tuple(one for one in below if one != RUN or RUN in request.scopes)
     return TokenRequest(
         name=request.name,
         surfaces=_once(request.surfaces),
@@ -138,6 +141,12 @@ def normalized(request: TokenRequest) -> TokenRequest:
         tool_limits=tuple(f"{name}={limit}" for name, limit in sorted(limits.items())),
         kind=request.kind,
     )
+
+
+def _limits(request: TokenRequest) -> bool:
+    """Return whether a token is to be good for some surfaces, tools, networks or numbers of calls alone."""
+    named = request.surfaces or request.tools or request.addresses or request.tool_limits
+    return bool(named or request.calls_a_minute or request.calls_a_month)
 
 
 def _once(words: Iterable[str]) -> tuple[str, ...]:

@@ -3,15 +3,20 @@
 An area is a path below the root, in parts between `/`. In a part `*` stands for any characters and `?`
 for one; the part `**` stands for any number of parts, also none. An area without wildcards is a file
 or a folder with all that is in it: `src/api` covers `src/api` and `src/api/x.py`, never `src/apis`.
+
+Every comparison takes a time that grows with the texts and no faster (`kernel/wildcards.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Final, cast
+
+from counterpoint.kernel.wildcards import MANY, ONE, Question, Row, Symbol, Wild
 
 ANY = "**"
-_PLAIN = str.maketrans("*?", "\0\1")
+_WILD: Final = {"*": MANY, "?": ONE}
 
 
 def parts_of(pattern: str) -> tuple[str, ...]:
@@ -20,16 +25,24 @@ def parts_of(pattern: str) -> tuple[str, ...]:
     return parts if parts and parts[-1] == ANY else (*parts, ANY)
 
 
+def leads_out(pattern: str) -> bool:
+    """Return whether an area is not below the root: an absolute path, or one that goes up."""
+    words = pattern.strip()
+    return words.startswith(("/", "~")) or ".." in words.split("/")
+
+
 def covers(pattern: str, path: str) -> bool:
     """Return whether a path lies in an area; a `*` in the path is only a letter of its name."""
-    # What is a wildcard in an area may be a letter in the name of a file.
-    plain = path.translate(_PLAIN)
-    return _meet(parts_of(pattern), tuple(part for part in plain.split("/") if part))
+    return _way(pattern).fits(part for part in path.split("/") if part)
 
 
 def overlaps(one: str, other: str) -> bool:
-    """Return whether there can be a path that lies in both areas."""
-    return _meet(parts_of(one), parts_of(other))
+    """Return whether there can be a path that lies in both areas.
+
+    Both end with `**`, so that only what stands before the first one of each can keep them apart: behind
+    it whatever the other asks for can come next.
+    """
+    return all(map(_parts_meet, _fixed(one), _fixed(other)))
 
 
 def overlapping(mine: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
@@ -53,76 +66,47 @@ def outside(patterns: Sequence[str], paths: Iterable[str]) -> list[str]:
     return [path for path in paths if not any(covers(area, path) for area in patterns)]
 
 
+@lru_cache(maxsize=1024)
+def _way(pattern: str) -> Row:
+    """Return an area as a row of names."""
+    return Row(MANY if part == ANY else _name(part) for part in parts_of(pattern))
+
+
+def _name(part: str) -> str | Question:
+    """Return a part without wildcards as it is, and else what is asked of a name."""
+    return _row(part).fits if _is_wild(part) else part
+
+
 @lru_cache(maxsize=4096)
-def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Return whether two sequences of parts have a path in common.
-
-    Walks the grid of (parts of one used, parts of other used) from the end: a cell is true if the
-    rests can meet.
-    """
-    rows, places = len(one), len(other)
-    below = [False] * (places + 1)
-    for row in range(rows, -1, -1):
-        line = [False] * (places + 1)
-        for place in range(places, -1, -1):
-            line[place] = _rest_meets(one, other, row, place, line, below)
-        below = line
-    return below[0]
+def _fixed(pattern: str) -> tuple[str, ...]:
+    """Return the parts of an area before its first `**`."""
+    parts = parts_of(pattern)
+    return parts[: parts.index(ANY)]
 
 
-def _rest_meets(
-    one: tuple[str, ...],
-    other: tuple[str, ...],
-    row: int,
-    place: int,
-    line: list[bool],
-    below: list[bool],
-) -> bool:
-    if row == len(one) and place == len(other):
-        return True
-    if row < len(one) and one[row] == ANY:
-        return below[place] or (place < len(other) and line[place + 1])
-    if place < len(other) and other[place] == ANY:
-        return line[place + 1] or (row < len(one) and below[place])
-    if row == len(one) or place == len(other):
-        return False
-    return _parts_meet(one[row], other[place]) and below[place + 1]
+@lru_cache(maxsize=1024)
+def _row(part: str) -> Row:
+    return Row(_tokens(part))
+
+
+def _tokens(part: str) -> list[str | Wild]:
+    return [_WILD.get(letter, letter) for letter in part]
 
 
 @lru_cache(maxsize=4096)
 def _parts_meet(one: str, other: str) -> bool:
-    """Return whether one text can match both parts, each with `*` and `?`."""
-    if not _is_wild(one) and not _is_wild(other):
-        return one == other
-    reach = {(0, 0)}
-    seen = set(reach)
-    while reach:
-        row, place = reach.pop()
-        if row == len(one) and place == len(other):
-            return True
-        for step in _steps(one, other, row, place):
-            if step not in seen:
-                seen.add(step)
-                reach.add(step)
-    return False
+    """Return whether one text can match both parts, each with `*` and `?`.
 
-
-def _steps(one: str, other: str, row: int, place: int) -> list[tuple[int, int]]:
-    """Return where one more character, or the end of a `*`, leads from a pair of positions."""
-    mine = one[row] if row < len(one) else ""
-    theirs = other[place] if place < len(other) else ""
-    steps: list[tuple[int, int]] = []
-    if mine == "*":
-        steps.append((row + 1, place))
-        if theirs:
-            steps.append((row, place + 1))
-    if theirs == "*":
-        steps.append((row, place + 1))
-        if mine:
-            steps.append((row + 1, place))
-    if mine and theirs and "*" not in {mine, theirs} and (mine == theirs or "?" in {mine, theirs}):
-        steps.append((row + 1, place + 1))
-    return steps
+    Where both have a `*`, only what stands before the first and behind the last one of each can keep them
+    apart: between them there is room for what both ask for, one after the other.
+    """
+    if "*" not in one:
+        return _row(other).fits(cast("list[Symbol]", _tokens(one)))
+    if "*" not in other:
+        return _row(one).fits(cast("list[Symbol]", _tokens(other)))
+    begins = zip(one.partition("*")[0], other.partition("*")[0], strict=False)
+    ends = zip(one.rpartition("*")[2][::-1], other.rpartition("*")[2][::-1], strict=False)
+    return all(mine == theirs or "?" in {mine, theirs} for mine, theirs in (*begins, *ends))
 
 
 def _is_wild(part: str) -> bool:

@@ -2,13 +2,16 @@
 
 Rule 1: a claim is in force while its lease runs; after that it stays good until somebody else takes the
 item over. Rule 2: a write under a claim is proved by the session that made it and by its token. Rule 3:
-a lower token, or the token of another's claim, has lost it: somebody took the item over.
+a lower token, or the token of another's claim, has lost it: somebody took the item over. Where others whom nothing tells from the
+caller write in the same session, the token alone proves it, and nothing is said of how another number differs.
 
 Of judging: rule 4: who acts is the principal behind him, and where nothing attests one, the name that he gives.
 Rule 5: nobody judges what he worked on, or what has something below it that he worked on; nor what was worked on
 in his session. Rule 6: a name proves nothing about a principal: whoever is not attested may be anybody. So he judges
 no work of one who is, and who is attested none of his, but for a person with a key. Rule 7: neither does a process
-judge that may be one with who worked, since one of them may have left the other (`rules.identity.may_be_one`).
+judge that may be one with who worked, since one of them may have left the other (`rules.identity.may_be_one`). Rule 8: a
+credential tells its bearer from others, not from the process that he hides: where nothing attests that process, it judges
+no work of one of the same boot that is known by its process alone.
 """
 
 from __future__ import annotations
@@ -42,10 +45,17 @@ class Past(NamedTuple):
 NO_PAST: Final = Past()
 
 
-def prove(claim: Claim | None, session: str, token: int | None) -> Proof:
-    """Return whether a session with a token may write under a claim, or else what is wrong."""
+def prove(
+    claim: Claim | None, session: str, token: int | None, *, is_shared: bool = False
+) -> Proof:
+    """Return whether a session with a token may write under a claim, or else what is wrong.
+
+    is_shared: whether others write in that session too.
+    """
     if claim is None or (claim.session != session and token is None):
         return "not_held"
+    if is_shared and claim.session == session and token not in {None, claim.token}:
+        return "wrong_token"
     if claim.session != session or (token is not None and token < claim.token):
         return "lost"
     if not claim.is_held:
@@ -94,11 +104,12 @@ def dependence(
     others: Iterable[Connection] = (),
     *,
     past: Past = NO_PAST,
+    boot: str = "",
 ) -> Dependence | None:
     """Return why an actor may not judge what others contributed to; None: he may.
 
     sessions: those in which it was worked on. own: the connection behind the actor. others: those behind
-    the contributions. past: whom he succeeds.
+    the contributions. past: whom he succeeds. boot: that of the machine he calls from; empty if nobody knows.
     """
     # Two credentials tell apart what one process hosts; without one, a host may be any of those he has hosted.
     counted = {"worked"} if _has_credential(actor) else {"worked", "hosted"}
@@ -108,9 +119,10 @@ def dependence(
         return "own"
     if not actor.is_signed and _is_unattested(actor.principal, worked):
         return "unattested"
-    if own is None:
-        return None
     known = [one for one in others if one.id in worked]
+    if own is None:
+        is_hidden = _has_credential(actor) and any(one.boot == boot for one in known)
+        return "unattested" if is_hidden else None
     # What runs a person's command may have agents below it that are not the person's doing.
     is_above = actor.kind == "agent" and any(is_below(one, own) for one in known)
     if is_above or any(is_below(own, one) for one in known):

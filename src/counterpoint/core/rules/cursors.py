@@ -29,6 +29,7 @@ def unseal(secret: bytes, query: Json, cursor: str) -> Json:
     refused = InvalidInput(
         "the cursor does not belong to this call",
         hint="Repeat the call with the same arguments, or leave `cursor` out to start again.",
+        argument="cursor",
     )
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))

@@ -25,22 +25,20 @@ from __future__ import annotations
 
 import codecs
 import csv
+import html
 import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import Literal, NamedTuple
-
-from typing_extensions import override
 
 from counterpoint.kernel.errors import InvalidInput
 
 Markup = Literal["markdown", "rst", "plain"]
 SIZE = 1_200
 OVERLAP = 150
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _RULER = re.compile(r"([=\-~^\"'`:.*+#_])\1{2,}[ \t]*")
 _DEPTH = 6
@@ -118,10 +116,17 @@ def _markdown_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         elif not fence and (found := _HEADING.fullmatch(line)):
-            titles[place] = (len(found[1]), found[2])
+            titles[place] = (len(found[1]), _unclosed(found[2]))
         elif not fence and (sign := _ruler(lines, place)) and sign in "=-":
             titles[place] = ("=-".index(sign) + 1, line.strip())
     return titles
+
+
+def _unclosed(words: str) -> str:
+    """Return the words of a heading without the signs that may close it."""
+    title = words.strip(" \t")
+    before = title.rstrip("#")
+    return before.rstrip(" \t") if before[-1:] in {" ", "\t"} else title
 
 
 def _rst_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
@@ -152,13 +157,13 @@ def _ruler(lines: Sequence[str], place: int) -> str:
 
 def _parts(line: _Line, most: int) -> Iterator[_Line]:
     """Return a line in parts of at most so many characters, cut after blanks where there are any."""
-    rest = line.text
-    while len(rest) > most:
-        blank = rest.rfind(" ", most // 2, most)
-        end = blank + 1 if blank >= 0 else most
-        yield _Line(line.number, rest[:end])
-        rest = rest[end:]
-    yield _Line(line.number, rest)
+    text, start = line.text, 0
+    while len(text) - start > most:
+        blank = text.rfind(" ", start + most // 2, start + most)
+        end = blank + 1 if blank >= 0 else start + most
+        yield _Line(line.number, text[start:end])
+        start = end
+    yield _Line(line.number, text[start:])
 
 
 def _pieces(lines: Sequence[_Line], size: int, overlap: int) -> Iterator[Sequence[_Line]]:
@@ -217,6 +222,10 @@ _MARKUPS: dict[str, Markup] = {
 _PAGES = frozenset({"html", "htm", "xhtml"})
 _TABLES = {"csv": ",", "tsv": "\t"}
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "svg"})
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
+_REST_OF_TAG = re.compile(r"""(?:[^"'>]|"[^"]*"|'[^']*')*+>""")
+_RAW = {name: re.compile(rf"</{name}[\s/>]", re.IGNORECASE) for name in ("script", "style")}
+_NUMBER = re.compile("&#[xX]?[0-9a-fA-F]{9,};?")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -233,7 +242,7 @@ def extract(path: str, content: bytes) -> Extracted:
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
     text = _decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
     if suffix in _PAGES:
-        text = _plain_page(text)
+        text = _Page(text).read()
     elif suffix in _TABLES:
         text = _plain_table(text, _TABLES[suffix])
     return Extracted(text=text, markup=_MARKUPS.get(suffix, "plain"))
@@ -254,49 +263,84 @@ def _decoded(path: str, content: bytes) -> str:
     )
 
 
-class _Page(HTMLParser):
-    """What is read of a page: the visible text of each line."""
+class _Page:
+    """What is read of a page: the visible text of each line.
 
-    def __init__(self) -> None:
+    A tag or comment that does not end takes the rest of the page with it, so that nothing is looked at twice.
+    """
+
+    def __init__(self, text: str) -> None:
         """Begin at the first line."""
-        super().__init__(convert_charrefs=True)
-        self.lines: dict[int, str] = {}
+        self._text = text
+        self._line = 0
         self._hidden = 0
+        self._lines: dict[int, list[str]] = {}
 
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def read(self) -> str:
+        """Return the visible text, line for line."""
+        text, place = self._text, 0
+        while place < len(text):
+            begin = text.find("<", place)
+            begin = begin if begin >= 0 else len(text)
+            self._say(text[place:begin])
+            place = self._pass(begin) if begin < len(text) else begin
+            self._line += text.count("\n", begin, place)
+        count = text.count("\n") + 1
+        lines = ("".join(self._lines.get(number, ())) for number in range(count))
+        return "\n".join(" ".join(line.split()) for line in lines)
+
+    def _pass(self, begin: int) -> int:
+        """Hear what begins with `<`, and return where the text goes on."""
+        text = self._text
+        if text.startswith("<!--", begin):
+            return _behind(text, "-->", begin + 4)
+        if text.startswith(("<!", "<?"), begin):
+            return _behind(text, ">", begin)
+        if not (named := _TAG.match(text, begin)):
+            self._say("<")
+            return begin + 1
+        ended = _REST_OF_TAG.match(text, named.end())
+        if not ended:
+            return len(text)
+        name = named[2].lower()
+        if named[1]:
+            # Pages end what they never began.
+            self._hidden = max(0, self._hidden - (name in _HIDDEN))
+        else:
+            self._open(name)
+        if name not in _RAW or named[1]:
+            return ended.end()
+        last = _RAW[name].search(text, ended.end())
+        return last.start() if last else len(text)
+
+    def _open(self, name: str) -> None:
         """Mark a heading, keep cells and points apart, begin what is not seen."""
-        self._hidden += tag in _HIDDEN
-        if tag[:1] == "h" and tag[1:] in {"1", "2", "3", "4", "5", "6"} and not self._hidden:
-            self._add(self.getpos()[0], "#" * int(tag[1:]) + " ")
-        elif tag in {"td", "th", "li", "br"} and not self._hidden:
-            self._add(self.getpos()[0], " ")
+        self._hidden += name in _HIDDEN
+        if name in {"h1", "h2", "h3", "h4", "h5", "h6"} and not self._hidden:
+            self._add("#" * int(name[1]) + " ")
+        elif name in {"td", "th", "li", "br"} and not self._hidden:
+            self._add(" ")
 
-    @override
-    def handle_endtag(self, tag: str) -> None:
-        """End what is not seen."""
-        # Pages end what they never began.
-        self._hidden = max(0, self._hidden - (tag in _HIDDEN))
-
-    def _take(self, data: str) -> None:
+    def _say(self, raw: str) -> None:
         """Take visible text, line by line."""
-        if not self._hidden:
-            for number, part in enumerate(data.split("\n"), self.getpos()[0]):
-                self._add(number, part)
+        for place, part in enumerate(raw.split("\n")):
+            self._line += place > 0
+            if part and not self._hidden:
+                self._add(_unescaped(part))
 
-    handle_data = _take  # the parser's own name for what it calls
-
-    def _add(self, number: int, text: str) -> None:
-        self.lines[number] = self.lines.get(number, "") + text
+    def _add(self, text: str) -> None:
+        self._lines.setdefault(self._line, []).append(text)
 
 
-def _plain_page(text: str) -> str:
-    page = _Page()
-    page.feed(text)
-    # What stands behind the last tag is only told now.
-    page.close()
-    count = text.count("\n") + 1
-    return "\n".join(" ".join(page.lines.get(number, "").split()) for number in range(1, count + 1))
+def _behind(text: str, end: str, start: int) -> int:
+    place = text.find(end, start)
+    return place + len(end) if place >= 0 else len(text)
+
+
+def _unescaped(text: str) -> str:
+    """Return a text with the characters that its entities stand for."""
+    # A number of thousands of digits is none, and would be refused.
+    return html.unescape(_NUMBER.sub("", text) if "&#" in text else text)
 
 
 def _plain_table(text: str, mark: str) -> str:
@@ -321,6 +365,5 @@ def _plain_table(text: str, mark: str) -> str:
 
 def _named(names: list[str], cells: list[str]) -> str:
     """Return one row with the names of its columns."""
-    titles = [*names, *[""] * (len(cells) - len(names))]
-    pairs = zip(titles, cells, strict=False)
+    pairs = zip(chain(names, repeat("")), cells, strict=False)
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)

@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.work import BODY_LIMIT, DEPTH_LIMIT, PRIORITIES, TITLE_LIMIT, WORKABLE
-from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
+from counterpoint.core.model.work import (
+    BODY_LIMIT,
+    DEPTH_LIMIT,
+    PRIORITIES,
+    ROOT_KINDS,
+    TITLE_LIMIT,
+    WORKABLE,
+    Item,
+    Kind,
+)
+from counterpoint.kernel.errors import CyclicDependency, InvalidInput, MalformedDocument
 
-ITEM_LIMIT = 20_000
+ITEM_LIMIT = 100_000
 """How many items one plan may have."""
 WORDS_LIMIT = 50
 """How many labels, areas, acceptance sentences or checks an item may have of each."""
@@ -37,9 +46,24 @@ def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
     exists: answers whether there is an item of an id in the project already.
     Raises MalformedDocument (all faults together) and CyclicDependency.
     """
+    planned, faults = _laid(draft, exists)
+    if faults:
+        raise _malformed(faults)
+    _refuse_circles(planned)
+    return planned
+
+
+def faults_of(draft: Draft, exists: Callable[[str], bool]) -> list[tuple[int, str]]:
+    """Return what is wrong with a draft that was read, but for circles, each with its line."""
+    return [(part.line, problem) for part, problem in _laid(draft, exists)[1]]
+
+
+def _laid(
+    draft: Draft, exists: Callable[[str], bool]
+) -> tuple[list[Planned], list[tuple[Draft, str]]]:
     flat = _flatten(draft)
     done = _done(flat)
-    faults = [*_limit_faults(flat), *_tree_faults(flat, done)]
+    faults = [*_limit_faults(flat), *_tree_faults(flat, done), *_name_faults(flat)]
     names, repeated = _names(flat)
     planned: list[Planned] = []
     for place, (part, parent, position) in enumerate(flat):
@@ -56,10 +80,7 @@ def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
                 outside=outside,
             )
         )
-    if faults:
-        raise _malformed(faults)
-    _refuse_circles(planned)
-    return planned
+    return planned, faults
 
 
 def _flatten(draft: Draft) -> list[tuple[Draft, int | None, int]]:
@@ -141,6 +162,22 @@ def list_faults(lists: Mapping[str, Sequence[str]]) -> list[str]:
     return faults
 
 
+def place_fault(kind: Kind, above: Kind | None, name: str = "") -> str:
+    """Say why an item of a kind cannot stand below one of another kind and name, or alone; empty if it can."""
+    if above is None:
+        return "" if kind in ROOT_KINDS else f"a {kind} cannot stand alone"
+    if above in WORKABLE and kind not in WORKABLE:
+        return f"a {kind} cannot stand below the {above} {name}"
+    return ""
+
+
+def refuse_misplaced(kind: Kind, above: Item | None) -> None:
+    """Raise InvalidInput if an item of a kind cannot stand below an item, or alone."""
+    fault = place_fault(kind, above.kind, above.id) if above else place_fault(kind, None)
+    if fault:
+        raise InvalidInput(fault, hint="Name what it belongs below.")
+
+
 def _tree_faults(
     flat: Sequence[tuple[Draft, int | None, int]], done: Sequence[bool]
 ) -> Iterable[tuple[Draft, str]]:
@@ -152,8 +189,8 @@ def _tree_faults(
         if parent is None:
             continue
         above = flat[parent][0]
-        if part.kind not in WORKABLE and above.kind in WORKABLE:
-            yield part, f"a {part.kind} cannot stand below the {above.kind} {above.title!r}"
+        if fault := place_fault(part.kind, above.kind, repr(above.title)):
+            yield part, fault
         if above.done and not done[place]:
             yield part, f"it is not done, but {above.title!r}, which holds it, is marked as done"
 
@@ -183,6 +220,18 @@ def _names(
             if names.setdefault(name, place) != place:
                 repeated.add(name)
     return names, repeated
+
+
+def _name_faults(
+    flat: Sequence[tuple[Draft, int | None, int]],
+) -> Iterable[tuple[Draft, str]]:
+    """Answer every further item to which a name was given that another has."""
+    seen: dict[str, Draft] = {}
+    for part in sorted((part for part, _, _ in flat if part.name), key=lambda one: one.line):
+        first = seen.setdefault(part.name, part)
+        if first is not part:
+            where = f"in line {first.line}" if first.line else f"to {first.title!r}"
+            yield part, f"the name {part.name!r} was given {where} already"
 
 
 def _resolve(
@@ -231,8 +280,14 @@ def _refuse_circles(planned: Sequence[Planned]) -> None:
             waits[2 * part.parent + 1].append(end)
     stuck = _unordered(waits)
     if stuck:
-        titles = list(dict.fromkeys(planned[node // 2].draft.title for node in sorted(stuck)))
-        shown = ", ".join(repr(title) for title in titles[:6])
+        parts = [
+            planned[place].draft for place in dict.fromkeys(node // 2 for node in sorted(stuck))
+        ]
+        titles = list(dict.fromkeys(part.title for part in parts))
+        shown = ", ".join(
+            f"{part.title!r} (line {part.line})" if part.line else repr(part.title)
+            for part in parts[:6]
+        )
         raise CyclicDependency(f"these wait for each other: {shown}", items=titles[:50])
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from counterpoint.core.model.answers import Measured
-from counterpoint.core.model.evidence import Comparison, Method, Snapshot
+from counterpoint.core.model.evidence import Command, Comparison, Execution, Method, Snapshot
 from counterpoint.core.model.journal import Receipt, StartPoint
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.rules.areas import outside
@@ -15,6 +16,8 @@ from counterpoint.kernel import canonical
 
 FILES_SHOWN = 500
 """How many changed files an outcome keeps by name; the count is always whole."""
+PATH_MARK = 12
+"""How many hex digits of its SHA-256 an outcome keeps of the path of every other file, so that paths can be counted once."""
 
 
 def files_text(snapshot: Snapshot) -> str:
@@ -46,7 +49,31 @@ def measured(comparison: Comparison) -> Measured:
         deletions=sum(change.deletions for change in comparison.changes),
         commits=comparison.commits[:100],
         warnings=comparison.warnings,
+        marks="".join(
+            mark
+            for change in comparison.changes[FILES_SHOWN:]
+            for mark in path_marks(change.path, change.previous)
+        ),
     )
+
+
+def without(comparison: Comparison, path: str) -> Comparison:
+    """Return a comparison without what changed at a path, as what somebody else is known to have written."""
+    left = tuple(change for change in comparison.changes if change.path != path)
+    return replace(comparison, changes=left)
+
+
+def path_marks(*paths: str) -> list[str]:
+    """Return what stands for paths, without empty ones."""
+    return [canonical.text_digest(path)[:PATH_MARK] for path in paths if path]
+
+
+def marked_paths(evidence: Mapping[str, Any]) -> set[str]:
+    """Return what stands for every path that evidence is of; of a renamed file both names."""
+    named = [one for file in evidence["files"] for one in (file["path"], file.get("previous", ""))]
+    rest = str(evidence.get("marks", ""))
+    beyond = {rest[at : at + PATH_MARK] for at in range(0, len(rest), PATH_MARK)}
+    return beyond.union(path_marks(*named))
 
 
 def evidence_text(found: Measured) -> str:
@@ -70,6 +97,7 @@ def evidence_text(found: Measured) -> str:
         "deletions": found.deletions,
         "commits": list(found.commits),
         "warnings": list(found.warnings),
+        **({"marks": found.marks} if found.marks else {}),
     }
     return canonical.dump_any(value)
 
@@ -83,7 +111,7 @@ def remarks_on(
 ) -> list[str]:
     """Return what a reviewer should know about a finished item.
 
-    areas: what the item was to touch. unmet: acceptance sentences nobody marked as met.
+    areas: what the item was to touch. unmet: acceptance sentences nobody marked as met, with their numbers.
     unproved: claims about checks that no receipt shows.
     """
     remarks = list(comparison.warnings)
@@ -94,11 +122,28 @@ def remarks_on(
         remarks.append(
             f"{len(beyond)} of {len(paths)} changed files lie outside the areas: {few(beyond)}"
         )
-    if comparison.end.method == "git" and (left := sorted(comparison.end.files)):
-        mine = [path for path in left if path in set(paths)]
+    if comparison.end.method == "git":
+        changed = set(paths)
+        mine = [path for path in sorted(comparison.end.files) if path in changed]
         if mine:
             remarks.append(f"{len(mine)} changed files are not committed: {few(mine)}")
     if unmet:
         remarks.append(f"acceptance not marked as met: {few(unmet)}")
     remarks += unproved
     return remarks
+
+
+def terms_of(command: Command, execution: Execution) -> tuple[str, ...]:
+    """Return what a command was run under, and what came of that."""
+    quotas = execution.quotas
+    told = {
+        "seconds": command.limit_seconds,
+        "memory_bytes": quotas.memory_bytes,
+        "processes": quotas.processes,
+        "file_bytes": quotas.file_bytes,
+        "output_bytes": quotas.output_bytes,
+        "network": "on" if execution.network else "off",
+        "ended_for": execution.ended_for,
+        "unconfined": execution.unconfined,
+    }
+    return tuple(f"{name}={value}" for name, value in told.items() if value)

@@ -26,6 +26,7 @@ from typing import Any, Final, cast
 from counterpoint.core.model.access import Principal
 from counterpoint.core.model.identity import Connection, Doubt, Peer, Process
 from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.rules.access import digest_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -62,6 +63,7 @@ _PART: Final = " helper"
 """How the processes of one application are called on macOS: `Code Helper (Plugin)`."""
 
 _FIRST: Final = 1
+_UNSEEN: Final = "http"
 _PREFIX: Final = "cn_"
 _LETTERS: Final = 16
 
@@ -154,6 +156,18 @@ def principal_of(peer: Peer, known: Collection[str]) -> Principal | None:
     return Principal(strength="connection", id=name_of(agent, peer))
 
 
+def share_of(peer: Peer, known: Collection[str], credential: str) -> str:
+    """Return whose share of the threads the calls of who connects take, as far as it is known before a call.
+
+    known: which of the candidates are known as agents. credential: the secret it brought; empty without one.
+    """
+    if credential:
+        return digest_of(credential)
+    process = principal_of(peer, known)
+    # Those whom nothing attests are one: to be nobody must not bring more.
+    return process.id if process else "unattested"
+
+
 def connection_of(
     peer: Peer, principal: Principal, *, project: str, agent: str, client: str, now: Timestamp
 ) -> Connection:
@@ -186,6 +200,41 @@ def connection_of(
         ancestry=Prose(canonical.dump_any(told)),
         opened_at=now,
     )
+
+
+def agent_behind(peer: Peer, now: Timestamp) -> Connection | None:
+    """Return the agent behind who connects, whatever it calls itself and brings; None if nobody is attested."""
+    agent = agent_of(peer.lineage)
+    if agent is None or doubt_of(peer) is not None:
+        return None
+    principal = Principal(strength="connection", id=name_of(agent, peer))
+    return connection_of(peer, principal, project="", agent="", client="", now=now)
+
+
+def unseen_caller(boot: str, *, project: str, now: Timestamp) -> Connection:
+    """Return what is kept of whoever calls over HTTP from this machine: one for all of a boot, which may be anybody."""
+    digest = sha256(f"{boot}\n{_UNSEEN}".encode()).digest()
+    return Connection(
+        project=project,
+        id=_PREFIX + spelled(int.from_bytes(digest), _LETTERS),
+        agent="",
+        client="",
+        uid=0,
+        pid=0,
+        started=0,
+        boot=boot,
+        namespace=_UNSEEN,
+        executable="",
+        held_since=0,
+        unit="",
+        ancestry=Prose(""),
+        opened_at=now,
+    )
+
+
+def is_unseen(one: Connection) -> bool:
+    """Return whether a connection stands for callers whose process was not seen."""
+    return one.namespace == _UNSEEN
 
 
 def seen_again(kept: Connection, seen: Connection) -> Connection:

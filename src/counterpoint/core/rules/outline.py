@@ -4,9 +4,9 @@
     ## Title of a phase {#name}            phases follow each other unless `after` says otherwise
     - [ ] Title of a task {#name}          `[x]` is done already; deeper indents are sub-tasks
       - after: name, title of another      what must be done first; `none` lifts the usual order
-      - areas: src/api, tests/**           what it will touch
+      - areas: src/api, tests/**           what it will touch, below the project
       - accept: a sentence                 what must be true at the end; any number
-      - verify: pytest -q tests/api        a command that must pass; any number; no shell
+      - verify: pytest -q tests/api        a command that must pass; any number; no shell (planning/commands.py)
       - labels: one, two
       - priority: 0                        0 most urgent … 4 least; 2 if not given
       - profile: reviewer
@@ -18,20 +18,28 @@
 Under a heading the same attributes, not indented, belong to the phase (or, before the first phase, to
 the plan). A document is valid if and only if (1) it has exactly one `#` heading and it comes first,
 (2) no heading skips a level, (3) every attribute is one of those above with a readable value,
-(4) every task has a title. Everything else that cannot be read is named by its line.
+(4) every task has a title, without control characters, and no name is given twice. Everything else that cannot be read is named by its line.
+
+A line that was surely meant as a task (`- [] a`, `-[ ] a`, `1. [ ] a`, `[ ] a`) is at fault, with the form of one. A plan or
+phase in which there is no task is told of as a remark, for any other list in it is text.
+
+Before any text of an item a bullet `- word: …` stands where attributes do. A word that is none of them is at fault if it is
+near to one, or means one elsewhere (`depends`, `check`); any other is text, and told of as a remark.
 
 Between fences (``` or ~~~) all is text. A line of text that would be read as one of the above begins
 with a backslash, which is taken away; so does `{#name}` at the end of a title that has it as words.
+
+Reading takes a time that grows with the text and no faster: no expression here has two parts beside each other that
+could share letters, and the ends of a line are taken off by what looks at each letter once.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import (
@@ -39,19 +47,43 @@ from counterpoint.core.model.work import (
     DEPTH_LIMIT,
     PRIORITIES,
     TITLE_LIMIT,
+    WORKABLE,
     Kind,
 )
+from counterpoint.core.rules.areas import leads_out
+from counterpoint.core.rules.planning.commands import command_line, command_of
+from counterpoint.core.rules.wording import control_fault
 from counterpoint.kernel.errors import MalformedDocument
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
+_HEADING = re.compile(r"(#{1,6})\s+")
 _TASK = re.compile(r"(\s*)[-*+]\s+\[([ xX])\](?:\s+(.*))?$")
-_ATTRIBUTE = re.compile(r"(\s*)[-*+]\s+([A-Za-z]+)\s*:\s*(.*?)\s*$")
-_NAME = re.compile(r"\s*(?<!\\)\{#([A-Za-z0-9_.-]{1,64})\}$")
-_PLAIN_NAME = re.compile(r"(\\*\{#[A-Za-z0-9_.-]{1,64}\})$")
+_NEAR = re.compile(
+    r"(\s*)(?:[-*+]\s*\[[ ]{0,3}([xX]?)[ ]{0,3}\]|[0-9]{1,9}[.)]\s*\[[ ]?([xX]?)\]|\[(?:[ ]|([xX]))\])"
+    r"(?![\[(:])\s*(\S.*)"
+)
+"""A line that was surely meant as a task: a link, `[x](…)`, is none."""
+_ATTRIBUTE = re.compile(r"(\s*)[-*+]\s+([A-Za-z][A-Za-z_-]*)\s*:(.*)")
+_NAME = re.compile(r"\{#([A-Za-z0-9_.-]{1,64})\}")
 _CLOSING = re.compile(r"(?:^|\s)#+$")
 _FENCE = re.compile(r"\s*(```|~~~)")
-_SHELL = re.compile(r"(?<!\S)(?:&&|\|\|?|;|2?>>?|<|&|2>&1)(?!\S)")
-_MARK = "\0"
+_LONGEST_MEANT = 12
+"""Letters of the longest word that can be meant for an attribute."""
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("depends", "dependson", "dependencies", "needs", "requires"), "after"),
+    **dict.fromkeys(("blockedby", "waitsfor"), "after"),
+    **dict.fromkeys(("check", "checks", "command", "commands", "test", "tests"), "verify"),
+    **dict.fromkeys(("gate", "gates"), "verify"),
+    **dict.fromkeys(("criteria", "criterion", "acceptance"), "accept"),
+    **dict.fromkeys(("files", "paths"), "areas"),
+    **dict.fromkeys(("tag", "tags"), "labels"),
+    **dict.fromkeys(("role", "assignee"), "profile"),
+    **dict.fromkeys(("reviewer", "reviewers"), "review"),
+}
+"""What other plans call the attributes, without hyphens."""
+_FAULTS_TOLD = 100
+_REMARKS_TOLD = 20
+TEXT_LIMIT = 5_000_000
+"""How many characters a document may have."""
 _TRUE = frozenset({"yes", "true", "required"})
 _FALSE = frozenset({"no", "false"})
 
@@ -69,6 +101,16 @@ ATTRIBUTES = (
 )
 
 
+class Read(NamedTuple):
+    """What came of reading a plan.
+
+    draft: None where a line is at fault that would be a part of it. faults: each with its line.
+    """
+
+    draft: Draft | None
+    faults: list[tuple[int, str]]
+
+
 @dataclass(slots=True)
 class _Node:
     """A draft in the making."""
@@ -79,7 +121,10 @@ class _Node:
     name: str
     line: int
     done: bool = False
+    has_text: bool = False
     text: list[str] = field(default_factory=list[str])
+    acceptance: list[str] = field(default_factory=list[str])
+    checks: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     children: list[_Node] = field(default_factory=list["_Node"])
 
@@ -92,6 +137,8 @@ class _Node:
             done=self.done,
             line=self.line,
             children=tuple(child.drafted() for child in self.children),
+            acceptance=tuple(self.acceptance),
+            checks=tuple(self.checks),
             **self.values,
         )
 
@@ -102,46 +149,87 @@ class _Reader:
     def __init__(self, kind: Kind) -> None:
         self.kind: Kind = kind
         self.faults: list[tuple[int, str]] = []
+        self.remarks: list[str] = []
+        self.is_torn = False
         self.heads: list[_Node] = []
         self.tasks: list[_Node] = []
         self.in_fence = False
 
-    def read(self, text: str) -> Draft:
+    def read(self, text: str) -> Read:
         for number, line in enumerate(text.splitlines(), 1):
             # Indents are compared by their width.
             self._line(number, line.expandtabs(4).rstrip())
         if not self.heads and not self.faults:
             self.faults.append((1, "there is no `# Title` heading"))
-        if self.faults:
-            raise _malformed(self.faults)
-        return self.heads[0].drafted()
+        is_whole = bool(self.heads) and not self.is_torn
+        draft = self._root.drafted() if is_whole else None
+        if draft is not None and not self.faults:
+            self._remark_empty(self._root)
+        told = replace(draft, remarks=tuple(self.remarks)) if draft else None
+        return Read(told, self.faults)
+
+    @property
+    def _root(self) -> _Node:
+        return self.heads[0]
+
+    def _remark_empty(self, node: _Node) -> None:
+        """Tell of a plan, or of a phase, in which nothing can be taken up."""
+        if node.kind in WORKABLE:
+            return
+        if not node.children and len(self.remarks) < _REMARKS_TOLD:
+            what = f"the {node.kind} {node.title[:80]!r} has no task"
+            self.remarks.append(
+                f"line {node.line}: {what}; a task is a line `- [ ] Title`, and any other list is text"
+            )
+        for child in node.children:
+            self._remark_empty(child)
 
     def _line(self, number: int, line: str) -> None:
         if _FENCE.match(line):
             self.in_fence = not self.in_fence
         elif not self.in_fence:
             if heading := _HEADING.match(line):
-                self._heading(number, len(heading[1]), heading[2])
+                self._heading(number, len(heading[1]), _unclosed(line[heading.end() :]))
                 return
             if task := _TASK.match(line):
                 self._task(number, len(task[1]), task[2] != " ", task[3] or "")
                 return
-            if self.heads and (found := _ATTRIBUTE.match(line)) and _is_meant(found):
-                self._attribute(number, found)
+            if near := _NEAR.match(line):
+                done = bool(near[2] or near[3] or near[4])
+                form = f"{near[1]}- [{'x' if done else ' '}] {near[5][:40]}"
+                self.faults.append((number, f"a task is written `{form}`"))
+                self._task(number, len(near[1]), done, near[5])
+                return
+            if self.heads and (found := _ATTRIBUTE.match(line)):
+                is_listed = not self._above(len(found[1])).has_text
+                if _meant(found[2], is_listed=is_listed):
+                    self._attribute(number, found)
+                    return
+                self._remark(number, found, is_listed=is_listed)
+                self._text(number, line, is_bullet=True)
                 return
         self._text(number, line)
+
+    def _above(self, indent: int) -> _Node:
+        """Return what a line of an indent belongs to."""
+        return next((one for one in reversed(self.tasks) if one.level < indent), self.heads[-1])
+
+    def _drop(self, number: int, problem: str) -> None:
+        """Remember what is wrong with a line that no part of the plan can be made of."""
+        self.faults.append((number, problem))
+        self.is_torn = True
 
     def _heading(self, number: int, level: int, words: str) -> None:
         self.tasks = []
         title, name = self._title(number, words)
         if level == 1 and self.heads:
-            self.faults.append((number, "a plan has one `#` heading"))
+            self._drop(number, "a plan has one `#` heading")
             return
         if level > 1 and not self.heads:
-            self.faults.append((number, "the `# Title` of the plan must come first"))
+            self._drop(number, "the `# Title` of the plan must come first")
             return
         if level > 1 and level > self.heads[-1].level + 1:
-            self.faults.append((number, f"a heading of level {level} needs one above it first"))
+            self._drop(number, f"a heading of level {level} needs one above it first")
             return
         node = _Node("phase" if level > 1 else self.kind, level, title, name, number)
         if level == 1:
@@ -154,45 +242,58 @@ class _Reader:
     def _task(self, number: int, indent: int, done: bool, words: str) -> None:
         title, name = self._title(number, words)
         if not self.heads:
-            self.faults.append((number, "the `# Title` of the plan must come before its tasks"))
+            self._drop(number, "the `# Title` of the plan must come before its tasks")
             return
         node = _Node("task", indent, title, name, number, done=done)
         while self.tasks and self.tasks[-1].level >= indent:
             self.tasks.pop()
         if len(self.tasks) >= DEPTH_LIMIT:
-            self.faults.append((number, f"it lies deeper than {DEPTH_LIMIT} levels"))
+            self._drop(number, f"it lies deeper than {DEPTH_LIMIT} levels")
             return
         (self.tasks or self.heads)[-1].children.append(node)
         self.tasks.append(node)
 
     def _title(self, number: int, words: str) -> tuple[str, str]:
-        found = _NAME.search(words)
-        title = _NAME.sub("", words).strip()
-        if plain := _PLAIN_NAME.search(title):
-            title = title[: plain.start()] + plain[1].removeprefix("\\")
+        title, name = words.strip(), ""
+        place = _name_at(title)
+        if place >= 0 and title[place - 1 : place] != "\\":
+            name, title = title[place + 2 : -1], title[:place].rstrip()
+            place = _name_at(title)
+        if title[max(0, place - 1) : max(0, place)] == "\\":
+            title = title[: place - 1] + title[place:]
         if not title:
             self.faults.append((number, "there is no title"))
+        if problem := control_fault(title):
+            self.faults.append((number, problem))
         if len(title) > TITLE_LIMIT:
             self.faults.append((number, f"the title is longer than {TITLE_LIMIT} characters"))
-        return title, found[1] if found else ""
+        return title, name
 
     def _attribute(self, number: int, attribute: re.Match[str]) -> None:
-        indent, word, value = len(attribute[1]), attribute[2].lower(), attribute[3]
+        indent, word, value = len(attribute[1]), attribute[2].lower(), attribute[3].strip()
         while self.tasks and self.tasks[-1].level >= indent:
             self.tasks.pop()
-        node = (self.tasks or self.heads)[-1]
+        node = self._above(indent)
         if word not in ATTRIBUTES:
-            # There always is one: a bullet is only taken for an attribute if it is close to some.
-            nearest = get_close_matches(word, ATTRIBUTES, n=1, cutoff=0.0)[0]
-            self.faults.append(
-                (number, f"there is no attribute {word!r}; did you mean {nearest!r}?")
-            )
+            known = ", ".join(ATTRIBUTES)
+            problem = f"there is no attribute {word!r}; did you mean {_meant(word, is_listed=True)!r}? There are {known}"
+            self.faults.append((number, f"{problem}. A line of text begins with a backslash"))
             return
-        problem = _take(node.values, word, value)
+        problem = _take(node, word, value)
         if problem:
             self.faults.append((number, problem))
 
-    def _text(self, number: int, line: str) -> None:
+    def _remark(self, number: int, bullet: re.Match[str], *, is_listed: bool) -> None:
+        """Tell of a bullet that is read as text where attributes stand."""
+        # What a colon stands in without a blank behind it is an address, a time or code.
+        is_word = len(bullet[2]) <= _LONGEST_MEANT and bullet[3][:1] in {"", " "}
+        if is_listed and is_word and len(self.remarks) < _REMARKS_TOLD:
+            known = ", ".join(ATTRIBUTES)
+            self.remarks.append(
+                f"line {number}: {bullet[2]!r} is no attribute ({known}), so that line is text"
+            )
+
+    def _text(self, number: int, line: str, *, is_bullet: bool = False) -> None:
         if not self.heads:
             if line.strip():
                 self.faults.append((number, "text before the `# Title` heading"))
@@ -201,6 +302,7 @@ class _Reader:
         if line.strip() and not self.in_fence and indent == 0:
             self.tasks = []
         node = (self.tasks or self.heads)[-1]
+        node.has_text |= bool(line.strip()) and not is_bullet
         words = line[min(indent, node.level + 2) :] if self.tasks else line
         is_escaped = not self.in_fence and _is_structure(words) and "\\" in words
         node.text.append(words.replace("\\", "", 1) if is_escaped else words)
@@ -214,14 +316,23 @@ def _is_structure(line: str) -> bool:
     return bool(
         _HEADING.match(bare)
         or _TASK.match(bare)
+        or _NEAR.match(bare)
         or _FENCE.match(bare)
-        or (attribute and _is_meant(attribute))
+        or (attribute and _meant(attribute[2], is_listed=True))
     )
 
 
-def _is_meant(attribute: re.Match[str]) -> bool:
-    """Whether a bullet `word: …` is meant as an attribute and not as a line of text."""
-    return bool(get_close_matches(attribute[2].lower(), ATTRIBUTES, n=1, cutoff=0.8))
+def _meant(word: str, *, is_listed: bool) -> str:
+    """Return the attribute that the word of a bullet is meant for; empty for a line of text.
+
+    is_listed: it stands where attributes do, so that it is one if it means one elsewhere.
+    """
+    if len(word) > _LONGEST_MEANT:
+        return ""
+    asked = word.lower()
+    near = get_close_matches(asked, ATTRIBUTES, n=1, cutoff=0.8)
+    elsewhere = _ELSEWHERE.get(re.sub("[_-]", "", asked), "") if is_listed else ""
+    return near[0] if near else elsewhere
 
 
 def plain(text: str) -> str:
@@ -239,8 +350,9 @@ def plain(text: str) -> str:
     return "\n".join(lines)
 
 
-def _take(values: dict[str, Any], word: str, value: str) -> str:
-    """Put one attribute into the values; answer what is wrong with it, or nothing."""
+def _take(node: _Node, word: str, value: str) -> str:
+    """Put one attribute into a node; answer what is wrong with it, or nothing."""
+    values = node.values
     if not value:
         return f"{word!r} has no value"
     if word in {"approval", "review", "artifact"}:
@@ -254,52 +366,63 @@ def _take(values: dict[str, Any], word: str, value: str) -> str:
     elif word == "after":
         values["needs"] = () if value.lower() == "none" else _words(value)
     elif word == "accept":
-        values["acceptance"] = (*values.get("acceptance", ()), value)
+        node.acceptance.append(value)
     elif word == "verify":
         argv, problem = command_of(value)
         if problem:
             return problem
-        values["checks"] = (*values.get("checks", ()), argv)
+        node.checks.append(argv)
     else:
         values[word] = value if word == "profile" else _words(value)
-    return ""
+    return _beyond(values[word]) if word == "areas" else ""
 
 
-def command_of(text: str) -> tuple[tuple[str, ...], str]:
-    """Return the argument list of a command line, and what is wrong with it, or nothing."""
-    if _MARK in text:
-        return (), "the command has a NUL character"
-    try:
-        argv = tuple(shlex.split(text))
-        # Marked before it is split: what stands in quotation marks is a word, and no sign of a
-        # shell.
-        marked = shlex.split(_SHELL.sub(lambda sign: _MARK + sign[0], text))
-    except ValueError as fault:
-        return (), f"the command cannot be read: {str(fault).lower()}"
-    if not argv:
-        return (), "the command is empty"
-    signs = [word for word in marked if word.startswith(_MARK)]
-    if signs:
-        sign = signs[0].removeprefix(_MARK)
-        return (), f"{sign!r} needs a shell, and commands run without one: put it into a script"
-    return argv, ""
+def _beyond(areas: Iterable[str]) -> str:
+    """Return what is wrong with areas that are not in the project; empty if all are."""
+    found = [area for area in areas if leads_out(area)]
+    way = "areas are paths below its folder, such as src/api"
+    return f"the area {found[0]!r} leads out of the project: {way}" if found else ""
 
 
 def _words(value: str) -> tuple[str, ...]:
     return tuple(word.strip().removeprefix("#") for word in value.split(",") if word.strip())
 
 
-def _malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
+def malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
+    """Return the refusal of a plan with what is wrong with its lines."""
     found = sorted(faults)
     shown = "; ".join(f"line {number}: {problem}" for number, problem in found[:20])
     return MalformedDocument(
         f"the plan cannot be read: {shown}",
-        faults=[{"line": number, "problem": problem} for number, problem in found],
+        faults=[{"line": number, "problem": problem} for number, problem in found[:_FAULTS_TOLD]],
     )
 
 
+def _unclosed(words: str) -> str:
+    """Return the words of a heading without the signs that may close it."""
+    title = words.strip()
+    before = title.rstrip("#")
+    return before.rstrip() if before[-1:].isspace() else title
+
+
+def _name_at(title: str) -> int:
+    """Return where the `{#name}` begins that ends a title; -1 if none does."""
+    place = title.rfind("{#")
+    return place if place >= 0 and _NAME.fullmatch(title, place) else -1
+
+
 def load(text: str, kind: Kind = "plan") -> Draft:
-    """Return the draft of a Markdown plan; MalformedDocument names every line at fault."""
+    """Return the draft of a Markdown plan; MalformedDocument names the lines at fault."""
+    found = read(text, kind)
+    if found.draft is None or found.faults:
+        raise malformed(found.faults)
+    return found.draft
+
+
+def read(text: str, kind: Kind = "plan") -> Read:
+    """Return the draft of a Markdown plan as far as it can be read, with what is wrong with its lines."""
+    if len(text) > TEXT_LIMIT:
+        return Read(None, [(1, f"it has more than {TEXT_LIMIT} characters")])
     return _Reader(kind).read(text)
 
 
@@ -311,7 +434,8 @@ def dump(draft: Draft) -> str:
 
 
 def _dump(draft: Draft, level: int, lines: list[str]) -> None:
-    title = _PLAIN_NAME.sub(r"\\\1", draft.title)
+    place = _name_at(draft.title)
+    title = draft.title if place < 0 else f"{draft.title[:place]}\\{draft.title[place:]}"
     name = f" {{#{draft.name}}}" if draft.name else ""
     if draft.kind == "task" and level > 1:
         depth = "  " * max(0, level - 2)
@@ -338,7 +462,7 @@ def _attributes(draft: Draft) -> list[tuple[str, str]]:
     if draft.areas:
         found.append(("areas", ", ".join(draft.areas)))
     found += [("accept", sentence) for sentence in draft.acceptance]
-    found += [("verify", shlex.join(argv)) for argv in draft.checks]
+    found += [("verify", command_line(argv)) for argv in draft.checks]
     if draft.labels:
         found.append(("labels", ", ".join(draft.labels)))
     if draft.priority != DEFAULT_PRIORITY:

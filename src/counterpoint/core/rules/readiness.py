@@ -5,7 +5,7 @@ Ready if and only if (1) a session can work on its kind, (2) its state is of the
 gate that holds the start, no open blocker, no parked state, no blocked parent, (4) no work below it is open, and
 (5) its areas do not overlap with the areas of an item that another session holds at this moment.
 
-There are two exceptions. Work that is begun by word, where nobody claims: `holds_against_word` says what of
+There are two exceptions. Work that is begun by word, claimed with it or not: `holds_against_word` says what of
 (3) refuses that. And a task that is made by whoever begins it in the same call (`Claims.begin`): it is what its
 maker does now, whatever holds its parent.
 """
@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from counterpoint.core.model.answers import Obstacle, Readiness
+from counterpoint.core.model.answers import Obstacle, Readiness, Standing
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim
 from counterpoint.kernel.clock import Timestamp
+
+_LEFT_OUT: Final = frozenset({"skipped", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +62,16 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
             is_blocked=is_blocked,
         )
     why = [f"priority {item.priority}", "nothing in the way"]
-    claim = around.claim
+    claim, is_mine = around.claim, False
     if item.category == "active" and claim is not None and claim.is_held:
+        is_mine = claim.is_live(now)
         mine = f"you hold it until {claim.leased_until}"
-        why.append(mine if claim.is_live(now) else f"the lease of {holder_of(claim)} has run out")
-    return Readiness(is_ready=True, may_go_on=True, reasons=tuple(why))
+        why.append(mine if is_mine else f"the lease of {holder_of(claim)} has run out")
+    return Readiness(is_ready=True, may_go_on=True, reasons=tuple(why), is_mine=is_mine)
 
 
 def holds_against_word(item: Item, obstacles: Iterable[Obstacle]) -> list[Obstacle]:
-    """Return those obstacles that refuse a word by which an item would be begun, without a claim.
+    """Return those obstacles that refuse a word by which an item would be begun.
 
     Unfinished dependencies and closed gates. The word itself takes an item out of a parked state and
     resolves what blocks it, and it is no news for an item that was begun already.
@@ -75,6 +79,20 @@ def holds_against_word(item: Item, obstacles: Iterable[Obstacle]) -> list[Obstac
     if item.category != "open":
         return []
     return [one for one in obstacles if one.kind in {"need", "gate"}]
+
+
+def standing(status: str, category: str, blocked: bool = False) -> Standing:
+    """Return how a part of a whole in a state stands; blocked: whether it has an open blocker.
+
+    What failed is no end: somebody has to decide, so it stands as blocked.
+    """
+    if status in _LEFT_OUT:
+        return "skipped"
+    if category == "done":
+        return "done"
+    if blocked or category == "dropped":
+        return "blocked"
+    return "open" if category == "open" else "active"
 
 
 def obstacle_text(obstacle: Obstacle, item: Item) -> str:

@@ -10,7 +10,7 @@ and what it handed over, are as the last entry left them. The same entries alway
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import REDACTED, columns, load_object
@@ -24,7 +24,9 @@ from counterpoint.core.model.sessions import (
 from counterpoint.core.rules.claims import standing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
 
+_MINUTE_MS: Final = 60_000
 Texts = Callable[[Json], str]
 """(cell of a row image) → its text."""
 
@@ -39,6 +41,11 @@ def may_write(session: Session, actor: Actor, capability: str = "") -> bool:
     is_one = actor.principal is not None and actor.principal.strength != "credential"
     is_proved = is_one or capability == session.capability
     return is_proved and standing(actor) == session.principal
+
+
+def is_news(session: Session, now: Timestamp) -> bool:
+    """Return whether to note that something is written in a session that others follow: once a minute."""
+    return elapsed_ms(session.active_at, now) >= _MINUTE_MS
 
 
 def history(session: str, entries: Iterable[HistoryEntry], text: Texts) -> SessionHistory:
@@ -56,8 +63,8 @@ def history(session: str, entries: Iterable[HistoryEntry], text: Texts) -> Sessi
                 left = {name: _plain(name, value, text) for name, value in values.items()}
                 if left["action"] == "end":
                     final = str(left.get("summary", ""))
-                else:
-                    handoff = left
+                if left["action"] != "end" or left.get("next_steps") or left.get("context"):
+                    handoff = {**left, "id": key["id"]}
         activities += _activities(session, one, text)
     return SessionHistory(
         sequence=sequence,

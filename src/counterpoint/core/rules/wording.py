@@ -1,4 +1,4 @@
-"""Words for people: spoken names of items, the first few names, a first line.
+"""Words for people: spoken names, the first few, a first line, unfit letters.
 
 A spoken name, `SYM-001`, is the project's prefix in capitals, a hyphen and the number in at least three
 digits. A kept id is the prefix in small letters, a hyphen and the plain number. Either is read, in any
@@ -8,10 +8,18 @@ case.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+
 _NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]{0,63})-0*([1-9][0-9]{0,14})\s*", re.ASCII)
+_ALLOWED_CONTROLS = frozenset("\t\n\r")
+_UNFIT = frozenset({"Cc", "Cs"})
 _DIGITS = 3
 
 
@@ -51,3 +59,19 @@ def first_line(text: str, most: int) -> str:
     """Return the first line of a text that is not blank, cut to so many characters."""
     line = next(iter(text.strip().splitlines()), "").strip()
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def as_given(text: str) -> Json:
+    """Return a text that may be the JSON of an object as that object; None for an empty one."""
+    if text.startswith("{"):
+        with suppress(InvalidInput):
+            return canonical.load(text)
+    return text or None
+
+
+def control_fault(text: str) -> str:
+    """Return what is wrong with the characters of a text, or nothing."""
+    for letter in text:
+        if unicodedata.category(letter) in _UNFIT and letter not in _ALLOWED_CONTROLS:
+            return f"the character U+{ord(letter):04X} has no place in a text"
+    return ""

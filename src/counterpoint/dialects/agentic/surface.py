@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from counterpoint import __version__
 from counterpoint.core.coordinator import Core
@@ -22,7 +22,7 @@ from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.precedence import Precedence
 from counterpoint.dialects.call import Call
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.surface import Run, Surface
 from counterpoint.protocol.tools import Tool
@@ -83,7 +83,7 @@ def within(
         tool.name, arguments, lambda kind, name: _exists(call.core, kind, name), session=named
     )
     answer = calls.within(call, tool, arguments, key, run)
-    session = cast("dict[str, Any]", cast("dict[str, Any]", answer).get("session") or {})
+    session = object_of(object_of(answer).get("session"))
     for name in dict.fromkeys(("", named, str(session.get("session_id", "")))):
         precedence.note(tool.name, session=name)
     return answer

@@ -15,19 +15,19 @@ from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.model.answers import ItemView, Progress, Standing
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.sessions import Activity, SessionView
 from counterpoint.core.model.work import TITLE_LIMIT
+from counterpoint.core.rules.readiness import standing
 from counterpoint.core.rules.wording import first_line
 from counterpoint.dialects import arguments
-from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
+from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding
 from counterpoint.dialects.agentic.rules.progress import (
     percentage,
     plan_standing,
     reason_of,
     slug_of,
-    standing,
     standing_of,
     text_in,
 )
@@ -71,6 +71,7 @@ Text = arguments.Text
 Line = arguments.Line
 Lines = Annotated[list[Line], Field(max_length=100), TEXTS]
 Word = Annotated[str, Field(max_length=200), TEXT]
+FilePath = Annotated[str, Field(max_length=4_096), TEXT]
 Criteria = Annotated[
     list[Annotated[int, Field(ge=0, le=100)] | Line],
     Field(max_length=50),

@@ -10,13 +10,14 @@ a session opened with an intent   an audit session
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from counterpoint.core.model.answers import ItemView
+from counterpoint.core.model.answers import Continuation, ItemView
 from counterpoint.core.model.journal import Transition
 from counterpoint.core.model.proofs import Seal, Thinking
 from counterpoint.core.model.rows import load_object
@@ -26,6 +27,7 @@ from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.nouns import Action, NextMove
 from counterpoint.dialects.colibri.rules.skills import Skill, SkippedFile
+from counterpoint.dialects.continuing import next_call, offered, present_left
 from counterpoint.dialects.paging import PAGE, clip, size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, IllegalMove
@@ -44,7 +46,35 @@ _STATE: Final = re.compile(
     rf"(?<![\w{{-])'?({'|'.join(map(str.lower, STATUSES))})'?(?![\w}}-])"
 )
 
-Id = Annotated[str, Field(min_length=1, max_length=200), TEXT]
+
+def _one_name(text: str) -> str:
+    """Return an id that can be told from every other as it is shown; ValueError."""
+    if text != text.strip():
+        raise ValueError("must not begin or end with a blank")
+    if any(unicodedata.category(letter) in _UNSEEN for letter in text):
+        raise ValueError("must have no characters that are not seen")
+    return text
+
+
+def _no_blank(text: str) -> str:
+    """Return an id of the caller's own for a session; ValueError for one with blanks."""
+    if any(letter.isspace() for letter in text):
+        raise ValueError("must have no blanks")
+    return _one_name(text)
+
+
+class _Absent(str):
+    """An argument that was not given, which is another thing than null."""
+
+    __slots__ = ()
+
+
+ABSENT: Final = _Absent()
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+
+Id = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_name), TEXT]
+AnyId = Annotated[str, Field(max_length=200), AfterValidator(_one_name)]
+OwnId = Annotated[str, Field(max_length=200), AfterValidator(_no_blank)]
 Title = Annotated[str, Field(min_length=1, max_length=256), TEXT]
 Body = Annotated[str | None, Field(max_length=8_000), _NULLABLE]
 Word = Annotated[str | None, Field(max_length=200), _NULLABLE]
@@ -183,6 +213,20 @@ def present_session(session: Session) -> dict[str, Json]:
         "task_id": details.get("task_id") or None,
         "started_at": session.started_at,
     }
+
+
+def begun(call: Call) -> dict[str, Json]:
+    """Return the audit sessions that the caller has open, to stand first."""
+
+    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
+        if one.session.purpose == "audit":
+            yield {
+                **present_session(one.session),
+                "left": present_left(one.left),
+                "next_call": next_call("thought_record_list", session_id=one.session.id),
+            }
+
+    return offered(call, "sessions", shown)
 
 
 def present_seal(seal: Seal) -> dict[str, Json]:

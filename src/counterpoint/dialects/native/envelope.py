@@ -1,15 +1,13 @@
 """The shape of refusals.
 
-A refusal is `{"error", "kind", "message", "hint", "retryable", …facts}`: the code a program switches
-on, the kind of refusal, what is wrong, what to do next, whether the same call can succeed later, and
-what else is known.
+A refusal is `{"error", "kind", "message", "hint", "retryable", …facts}`, as `plain` tells.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.dialects.envelope import PEOPLE, fitting_facts, hint_of, message_of
+from counterpoint.dialects.envelope import PEOPLE, plain
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
@@ -21,7 +19,7 @@ PHRASES: Final[Phrases] = {
     Act.LIST_BELOW: "`list` with its id as parent shows what is below",
     Act.TAKE_OTHER_WORK: "take other work with `next`",
     Act.START: "claim the item with `start` first",
-    Act.PROVE_CLAIM: "pass the token that `start` answered; `brief` shows it again",
+    Act.PROVE_CLAIM: "pass the token that `start` answered; `brief` shows it where calls have a session",
     Act.CONTINUE: "continue it in a new session with `handoff`, action continue",
     Act.TAKE_OVER: "take over another session's work with `handoff`, action continue",
     Act.RESUME: "go on with `handoff`, action resume",
@@ -30,6 +28,8 @@ PHRASES: Final[Phrases] = {
     Act.VERIFY: "run `verify` on it until it passes",
     Act.GIVE_COMMAND: "pass a command as a list of arguments, or add a check with `edit`",
     Act.SUBMIT: "hand in its artifact with `submit`",
+    Act.HAND_IN: "hand it in with `submit`, so that another agent, which did not work on it, or a"
+    " person judges it",
     Act.REVIEW: "have another agent, which did not work on it, `review` it, or a person:"
     " `counterpoint approve ID` or `counterpoint reject ID`",
     Act.REOPEN: "reopen it with `edit`",
@@ -39,11 +39,4 @@ PHRASES: Final[Phrases] = {
 
 def refuse(refusal: CounterpointError) -> Json:
     """Return a refusal as an object that a caller can act on."""
-    answer: dict[str, Json] = {
-        "error": refusal.code,
-        "kind": refusal.kind,
-        "message": message_of(refusal),
-        "hint": hint_of(refusal, PHRASES),
-        "retryable": refusal.retryable,
-    }
-    return {**answer, **fitting_facts(refusal.facts, answer)}
+    return plain(refusal, PHRASES)

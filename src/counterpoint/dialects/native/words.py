@@ -6,19 +6,22 @@ shown in a schema: a limit that is rarely met is cheaper in a refusal than in ev
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from counterpoint.core.model.answers import Facets, ReadyItem, Started
+from counterpoint.core.model.answers import Awaiting, Facets, ReadyItem, Started
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.filters import ReadyFilter
-from counterpoint.core.model.journal import Receipt, Record
+from counterpoint.core.model.journal import Receipt, Record, Verdict
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import Criterion, Gate, Item
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, INTEGER, TEXT, TEXTS
-from counterpoint.dialects.call import Call
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.continuing import next_call
+from counterpoint.dialects.next_step import why_back
 from counterpoint.dialects.paging import (
     Part,
     clip,
@@ -37,7 +40,9 @@ Title = Annotated[str, Field(max_length=300), TEXT]
 Name = Annotated[str, Field(min_length=1, max_length=300), TEXT]
 Line = Annotated[str, Field(max_length=500), TEXT]
 Summary = Annotated[str, Field(max_length=5_000), TEXT]
-Report = Annotated[str, Field(min_length=1, max_length=5_000), TEXT]
+Report = Annotated[
+    str, Field(min_length=1, max_length=5_000), AfterValidator(arguments.not_blank), TEXT
+]
 Body = arguments.Text
 Text = arguments.Said
 Cursor = Annotated[str, Field(max_length=500, description="Next page"), TEXT]
@@ -89,11 +94,36 @@ def present_line(item: Item, room: int = TITLE) -> dict[str, Json]:
     )
 
 
-def present_offer(offer: ReadyItem) -> dict[str, Json]:
-    """Return ready work, with why."""
+def present_offer(offer: ReadyItem, back: str = "") -> dict[str, Json]:
+    """Return ready work, with why. back: why it was sent back."""
     line = present_line(offer.item)
     del line["status"]
-    return {**line, "why": [clip(reason, 200) for reason in offer.why[:5]]}
+    return {
+        **line,
+        "why": [clip(reason, 200) for reason in offer.why[:5]],
+        **sparse(sent_back=back),
+    }
+
+
+def present_back(awaiting: Iterable[Awaiting], room: int = 400, most: int = 5) -> dict[str, Json]:
+    """Return what was sent back, what to mend first, labelled as data; empty if nothing was."""
+    found = [
+        present_verdict(back.rejection, room, most)
+        | sparse(id=back.item.id, title=clip(back.item.title, TITLE), yours=back.is_mine or None)
+        for back in awaiting
+        if back.rejection is not None
+    ]
+    return {"note": DATA, "items": list[Json](found[:most])} if found else {}
+
+
+def way_on(found: Awaiting) -> dict[str, Json] | None:
+    """Return the call that brings an item on that waits for somebody; None if that is for others."""
+    if found.step == "review":
+        return None
+    first = sparse(first=why_back(found))
+    if found.is_whole and not found.item.is_workable:
+        return next_call("submit", id=found.item.id, summary="…") | first
+    return next_call("next", claim=True, root=found.item.root) | first
 
 
 def present_claim(claim: Claim) -> dict[str, Json]:
@@ -117,12 +147,23 @@ def present_header(facets: Facets) -> dict[str, Json]:
             held_by=sparse(agent=claim.agent, session=claim.session, until=claim.leased_until)
             if held and claim
             else None,
-            ready=facets.readiness.is_ready,
+            sent_back=present_verdict(facets.rejection) if facets.rejection else None,
+            ready=facets.readiness.is_offered,
             in_its_way=[clip(reason, 200) for reason in facets.readiness.reasons[:8]]
             if not facets.readiness.is_ready and not item.is_closed
             else None,
         ),
     }
+
+
+def present_verdict(verdict: Verdict, room: int = 400, most: int = 5) -> dict[str, Json]:
+    """Return what sent something back, what to mend first."""
+    return sparse(
+        fix=[clip(one, room) for one in verdict.fixes[:most]],
+        rejected_by=clip(verdict.agent, TITLE),
+        because=clip(verdict.reason, room),
+        verdict=verdict.id,
+    )
 
 
 def present_facets(facets: Facets) -> dict[str, Json]:
@@ -232,6 +273,9 @@ def present_receipt(receipt: Receipt, output: int = 0) -> dict[str, Json]:
         passed=receipt.exit_code == 0 and not receipt.timed_out,
         exit_code=receipt.exit_code,
         timed_out=receipt.timed_out or None,
+        ended_for=receipt.ended_for,
+        program=clip(receipt.program, 200),
+        sandbox=receipt.sandbox,
         commit=receipt.commit,
         ended_at=receipt.ended_at,
         output_bytes=receipt.output_bytes,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
-from counterpoint.kernel import tool_scopes
+from counterpoint.dialects.scoping import read_tools
 from counterpoint.kernel.errors import InvalidInput
 
 AgentType = Literal["worker", "researcher", "judge", "scanner", "architect", "planner", "intake"]
@@ -111,13 +111,7 @@ def effective_tools(
 def read_scope(path: Path, agent_type: str = "") -> tuple[str, ...]:
     """Return the tools that a scope file opens, in the order of the list; InvalidInput if refused."""
     tools_of(agent_type)  # an unknown type is refused for what it is, whatever the file says
-    try:
-        return tuple(tool_scopes.read_scope(str(path), TYPES, agent_type))
-    except tool_scopes.ScopeRefused as refused:
-        raise InvalidInput(
-            f"the tool scope {path.name} opens no tool: {refused}",
-            hint="Write a JSON array of tool names of the agent's type, or leave the flag out.",
-        ) from refused
+    return read_tools(path, TYPES, agent_type)
 
 
 def _unknown(where: str, names: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from counterpoint.dialects import call as calls
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.envelope import phrases_of
 from counterpoint.dialects.symphony import scope
-from counterpoint.dialects.symphony.envelope import PHRASES, refuse
+from counterpoint.dialects.symphony.envelope import PHRASES, WORKSPACE, refuse
 from counterpoint.dialects.symphony.tools.issues import (
     add_comment,
     create_issue,
@@ -41,7 +41,9 @@ from counterpoint.dialects.symphony.tools.requests import approve_pr, create_pr,
 from counterpoint.dialects.symphony.tools.runs import query_run_events
 from counterpoint.dialects.symphony.tools.workspace import verify_workspace
 from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.words import retold
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.surface import Run, Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings
@@ -103,11 +105,19 @@ def within(
     caller = call.core.caller
     is_working = bool(caller.item) and caller.actor.profile in _WORKING
     apart = _APART if caller.actor.profile else _APART | _REMARKS
-    if tool.reads or not is_working or tool.name in apart:
-        return calls.within(call, tool, arguments, key, run)
-    return calls.within(
-        call, tool, arguments, key, lambda: call.core.use(Issues).attended(caller.item, run)
-    )
+    taken = tool.reads or not is_working or tool.name in apart
+    try:
+        return calls.within(
+            call,
+            tool,
+            arguments,
+            key,
+            run if taken else lambda: call.core.use(Issues).attended(caller.item, run),
+        )
+    except CounterpointError as refusal:
+        if WORKSPACE in refusal.facts:
+            raise
+        raise retold(refusal, call.core.items.project().prefix) from refusal
 
 
 def types() -> dict[str, list[str]]:

@@ -13,9 +13,10 @@ Ids are shown as people say them (`SYM-001`) and taken in any of their forms.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.wording import spoken_of
@@ -24,10 +25,12 @@ from counterpoint.dialects.arguments import TEXT, TEXTS
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 
 Id = arguments.Id
-Title = Annotated[str, Field(min_length=1, max_length=500), TEXT]
+Title = Annotated[
+    str, Field(min_length=1, max_length=500), AfterValidator(arguments.one_line), TEXT
+]
 Body = Annotated[str, Field(max_length=100_000), TEXT]
 Comment = Annotated[str, Field(min_length=1, max_length=65_536, pattern=r"\S"), TEXT]
 Said = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S"), TEXT]
@@ -39,6 +42,9 @@ Labels = Annotated[
 ]
 Ids = Annotated[tuple[Id, ...], Field(max_length=100), TEXTS]
 Priority = Annotated[int, Field(ge=1, le=4)]
+Concept = Annotated[
+    str, Field(min_length=1, max_length=200), AfterValidator(arguments.one_line), TEXT
+]
 Count = arguments.Count
 Limit = Annotated[int, Field(ge=1, le=100)]
 Cursor = arguments.Cursor
@@ -71,6 +77,13 @@ STATES: Final[dict[Status, tuple[str, ...]]] = {
 }
 """The states of the core that a status may stand for."""
 _LEAST: Final = 4
+_SAID: Final = re.compile(r"\b(it is|is|are|from|to) (open|active|skipped|partial|failed)\b")
+_OTHER: Final = (
+    ("no branch of", "no PR of"),
+    ("there is no item", "there is no issue"),
+    ("the plan cannot be made: ", "the issue cannot be made: "),
+)
+"""How the core says what has another word here."""
 
 
 def parse_priority(priority: int) -> int:
@@ -86,6 +99,23 @@ def present_priority(priority: int) -> int:
 def present_status(item: Item, *, blocked: bool) -> Status:
     """Return the status of an issue; `blocked` if a blocker is open or a sub-task is."""
     return "blocked" if blocked and item.category == "open" else _STATUSES[item.status]
+
+
+def retold(refusal: CounterpointError, prefix: str) -> CounterpointError:
+    """Return a refusal with the states and the ids of a project in the words of this dialect."""
+    # Not in quotes or commands, nor as a part of a branch or a path: there it is what was given.
+    name = re.compile(rf"(?<![\w'`/.-]){re.escape(prefix)}-[1-9][0-9]*(?![\w'`/.-]*[\w'`/-])")
+
+    def said(text: str) -> str:
+        for core, here in _OTHER:
+            text = text.replace(core, here)
+        text = name.sub(lambda found: spoken_of(found[0]), text)
+        return _SAID.sub(lambda found: f"{found[1]} {_STATUSES[found[2]]}", text)
+
+    facts = dict(refusal.facts)
+    if isinstance(state := facts.get("state"), str):
+        facts["state"] = _STATUSES.get(state, state)
+    return type(refusal)(said(refusal.message), hint=said(refusal.steps), **facts)
 
 
 def present_id(item: str) -> str:

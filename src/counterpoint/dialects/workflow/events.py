@@ -8,7 +8,8 @@
     milestone:created
 
 Rules: (1) Everything below a root of kind workflow counts, whatever dialect it was made in. (2) Phases,
-tasks and entries are told as `get_context` lists them, with the state that this event left them in. (3)
+tasks and entries are told as `get_context` lists them, with the state that this event left them in, also to whoever resumes: counts and
+the current phase are those of its time. (3)
 A task that is started as it is made is one event. (4) What happens to phases is news of their
 workflow too, once an entry; so is a blocker that is resolved, which `resolved_issue_id` names. (5) An event
 is about its workflow, its phase, its task and the tasks above that: each of these ids finds it.
@@ -24,11 +25,11 @@ from typing import Final
 
 from counterpoint.core.model.answers import ItemChange, ItemView
 from counterpoint.core.model.journal import Record, RecordKind
-from counterpoint.core.model.rows import load_object
+from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip
-from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
+from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries, stood
 from counterpoint.dialects.workflow.words import (
     present_log_line,
     present_part,
@@ -55,31 +56,36 @@ def tell(call: Call, position: int | None, limit: int, seconds: float) -> tuple[
     if position is None:
         return call.core.feed.last(), []
     position, changes = call.core.feed.item_changes("workflow", position, limit, seconds)
+    last = call.core.feed.last() if changes else position
     events = [
         event
-        for _, entry in groupby(changes, lambda one: one.sequence)
-        for event in _events(call, list(entry))
+        for sequence, entry in groupby(changes, lambda one: one.sequence)
+        for event in _events(call, list(entry), is_last=sequence == last)
     ]
     return position, events
 
 
-def _events(call: Call, entry: list[ItemChange]) -> Iterator[Event]:
-    """Return the events of one entry; workflows whose phases changed come last, each once."""
+def _events(call: Call, entry: list[ItemChange], *, is_last: bool) -> Iterator[Event]:
+    """Return the events of one entry; workflows whose phases changed come last, each once.
+
+    is_last: whether nothing came after it, so that all still stands as it left it.
+    """
+    at = "" if is_last else entry[0].time
     stirred: dict[str, ItemChange] = {}
     seen: set[str] = set()
     for touch in entry:
         sort = _sort(touch)
         if touch.record is not None:
-            yield from _of_record(call, touch, touch.record)
+            yield from _of_record(call, touch, touch.record, at)
         elif sort and (touch.made or touch.changed & _SHOWN):
-            yield _of_item(call, touch, sort)
+            yield _of_item(call, touch, sort, at)
             if sort == "phase":
                 stirred.setdefault(_root(touch).id, touch)
             elif sort == "workflow":
                 seen.add(touch.item.id)
     for name, touch in stirred.items():
         if name not in seen:
-            yield _of_workflow(call, touch, "updated")
+            yield _of_workflow(call, touch, "updated", at)
 
 
 def _sort(touch: ItemChange) -> str:
@@ -90,12 +96,12 @@ def _sort(touch: ItemChange) -> str:
     return "phase" if touch.item.kind == "phase" else "workflow" if is_root else ""
 
 
-def _of_item(call: Call, touch: ItemChange, sort: str) -> Event:
+def _of_item(call: Call, touch: ItemChange, sort: str, at: str) -> Event:
     item, name = touch.item, "created" if touch.made else "updated"
     if sort == "workflow":
-        return _of_workflow(call, touch, name)
+        return _of_workflow(call, touch, name, at)
     if sort == "phase":
-        line = replace(call.core.use(WorkflowQueries).phase(item.id), item=item)
+        line = replace(call.core.use(WorkflowQueries).phase(item.id, at), item=item)
         return _event(touch, f"phase:{name}", {"phase": present_phase_line(line)})
     line = ItemView(
         item=item,
@@ -106,16 +112,18 @@ def _of_item(call: Call, touch: ItemChange, sort: str) -> Event:
     return _event(touch, f"task:{name}", {"task": parts})
 
 
-def _of_workflow(call: Call, touch: ItemChange, what: str, **more: Json) -> Event:
-    item = _root(touch)
-    head, current = call.core.use(WorkflowQueries).head(item.id)
+def _of_workflow(call: Call, touch: ItemChange, what: str, at: str, **more: Json) -> Event:
+    root = _root(touch)
+    # Of what was touched itself the entry tells how it left it.
+    item = root if root.id == touch.item.id else stood([root], at)[0]
+    head, current, expected = call.core.use(WorkflowQueries).head(item.id, at)
     parts: dict[str, Json] = {
         "workflow_id": item.id,
         "name": item.title,
         "objective": clip(item.body, _TEXT),
         "status": present_part(item),
         "profile": str(head.attributes.get("profile", "standard")).upper(),
-        "total_phases": head.attributes.get("total_phases", head.progress.total),
+        "total_phases": expected,
         "current_phase": current,
         "created_at": item.created_at,
         "completed_at": item.closed_at or None,
@@ -126,16 +134,18 @@ def _of_workflow(call: Call, touch: ItemChange, what: str, **more: Json) -> Even
     return _event(touch, f"workflow:{what}", {"workflow": parts, **more})
 
 
-def _of_record(call: Call, touch: ItemChange, record: Record) -> Iterator[Event]:
+def _of_record(call: Call, touch: ItemChange, record: Record, at: str) -> Iterator[Event]:
     """Return the event of an entry of a task's log, or of a blocker that is resolved."""
     if not touch.made:
         if record.kind == "blocker" and "status" in touch.changed:
-            yield _of_workflow(call, touch, "updated", resolved_issue_id=record.id)
+            yield _of_workflow(call, touch, "updated", at, resolved_issue_id=record.id)
         return
     name = _LOGS.get(record.kind)
     if name is None:
         return
     task = _task(call, touch, record)
+    if record.kind == "blocker":
+        record = replace(record, status="open", resolution=Prose(""))
     parts = present_log_line(record, task)
     if name == "issue":
         parts |= {

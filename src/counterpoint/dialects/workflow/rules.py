@@ -187,7 +187,8 @@ def _of_runs(ended: Ended) -> Iterable[str]:
     last = {(receipt.folder, receipt.argv): receipt for receipt in ended.receipts}
     for receipt in last.values():
         if receipt.timed_out or receipt.exit_code:
-            how = "was ended at its limit" if receipt.timed_out else f"gave {receipt.exit_code}"
+            limit = receipt.ended_for
+            how = f"was ended, as {limit}" if limit else f"gave {receipt.exit_code}"
             yield f"the last run of `{' '.join(receipt.argv)}` {how} ({receipt.id})"
 
 

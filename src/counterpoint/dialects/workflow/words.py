@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.model.answers import ItemView, Progress
@@ -28,22 +28,18 @@ from counterpoint.kernel.canonical import Json, dump_any, load, object_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput
 
-
-def _one_line(text: str) -> str:
-    """Return a name as the core takes it for a title; ValueError if it would not."""
-    if len(text.strip().splitlines()) != 1:
-        raise ValueError("must be one line that is not blank")
-    return text
-
-
 Id = arguments.Id
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(arguments.one_line)]
 Said = arguments.Said
 Text = arguments.Text
 Line = arguments.Line
 Lines = Annotated[tuple[Line, ...], Field(max_length=100), TEXTS]
 Areas = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], Field(max_length=50), TEXTS
+]
+Percent = Annotated[
+    Annotated[int, Field(ge=0, le=100)] | Annotated[float, Field(ge=0, le=100)],
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 100}),
 ]
 Tokens = Annotated[int, Field(ge=0, le=HIGHEST)]
 Cursor = Annotated[arguments.Cursor, Field(description="`next_cursor` of the page before")]
@@ -248,11 +244,26 @@ def present_log_line(record: Record, task: Item) -> dict[str, Json]:
         "agent_name": task.assignee or None,
     }
     shown = {name: value for name, value in details.items() if name != "task"}
+    if record.kind == "decision" and "question" not in shown:
+        shown |= _as_decision(record)
     if record.kind == "blocker":
+        shown = {"type": "OTHER", "resolution": record.resolution or None, **shown}
         answer |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
         return _fitted({**answer, **shown, "status": record.status.upper()})
     words: dict[str, Json] = {"message": record.body} if record.kind == "milestone" else {}
     return _fitted({**answer, **words, **shown, "created_at": record.created_at})
+
+
+def _as_decision(record: Record) -> dict[str, Json]:
+    """Return a decision that was written down in another dialect in the fields of this one."""
+    return {
+        "category": "OTHER",
+        "question": record.title,
+        "options_considered": [],
+        "chosen": record.body,
+        "reasoning": "",
+        "trade_offs": None,
+    }
 
 
 def _fitted(entry: dict[str, Json]) -> dict[str, Json]:

@@ -2,10 +2,12 @@
 
 Each call: an argument list, never a shell; no pager, no terminal, no input but what is given; no
 optional locks; objects as they are, not what a repository says to read in their place; plain English messages; names as they are, ended by NUL; a time limit that ends the
-whole process group. A repository cannot run a stranger's program through it: no file system
-monitor, no hooks, no external diff or text conversion. Clean filters do run where attributes and
-configuration agree on them (large file storage, for one), since they say what counts as content;
-they see no variable that looks like a secret.
+whole process group, and no wait for a pipe that lies where it reads a file (waiting.py). A repository starts nothing through it: what its configuration names is put back before each call
+(settings.py), objects that are missing are not fetched, nothing is signed, checked or cleaned up by the way, and no other machine is spoken with unless the
+caller says by which protocols. Filters of the user's own files do run, since they say what counts as content; they see
+no variable that looks like a secret.
+
+Not closed: who changes the configuration between the look at it and the call, some milliseconds, has it read as it is then.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from counterpoint.evidence.environment import for_git
+from counterpoint.evidence.environment import deciding_for_git, for_git
+from counterpoint.evidence.git import settings, waiting
 from counterpoint.kernel.errors import ProgramMissing, Unavailable
 
 LIMIT_SECONDS = 120.0
@@ -46,6 +49,20 @@ _FIXED = (
     "sparse.expectFilesOutsideOfPatterns=false",
     "-c",
     "color.ui=false",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "commit.gpgSign=false",
+    "-c",
+    "push.gpgSign=false",
+    "-c",
+    "push.recurseSubmodules=no",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
 )
 
 
@@ -72,26 +89,73 @@ class GitCall:
 
         remarks: takes the lines of the standard error of a git that ended well.
         """
+        output, errors = self._run(arguments, stdin, self._settings() | dict(extra or {}))
+        if remarks is not None:
+            remarks += os.fsdecode(errors).splitlines()
+        return output
+
+    def _settings(self) -> dict[str, str]:
+        """Return the variables that put back what the repository's configuration would start."""
+        key = (self.folder, deciding_for_git(self.environ))
+        known = settings.KNOWN.get(key)
+        if known is None or known.found.files is None or known.trace != self._trace(known.found):
+            began = time.time_ns()
+            listed, _ = self._run(settings.LISTING, b"", settings.variables([settings.MARK]))
+            found = settings.read_listing(listed)
+            if not found.is_heard:
+                raise ProgramMissing(
+                    "this git does not take settings by its environment, so that a repository could"
+                    " start programs by it",
+                    hint="Install git 2.31 or newer.",
+                )
+            seen = self._trace(found)
+            # What was written while it was read may have been read as it was before.
+            known = settings.Known(
+                found=found, trace=seen if settings.is_settled(seen, began) else ()
+            )
+            settings.remember(key, known)
+        for said in known.found.reads:
+            waiting.refuse(self.folder / Path(said).expanduser())
+        return settings.variables(known.found.told)
+
+    def _trace(self, found: settings.Found) -> tuple[object, ...]:
+        return settings.trace(self.folder, found.files or ())
+
+    def _run(
+        self, arguments: Sequence[str], stdin: bytes, extra: Mapping[str, str]
+    ) -> tuple[bytes, bytes]:
         argv = ("git", *_FIXED, *arguments)
-        process = _start(argv, self.folder, for_git(self.environ) | dict(extra or {}))
+        waiting.refuse_waiting(self.folder)
+        process = _start(argv, self.folder, for_git(self.environ) | dict(extra))
         with process:
             try:
-                output, errors = process.communicate(stdin, timeout=self.limit_seconds)
+                output, errors = self._hear(process, stdin)
             except BaseException as fault:
                 # The whole group: git starts filters and the like, which would go on without it.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 if not isinstance(fault, subprocess.TimeoutExpired):
                     raise
+                limit = waiting.limit(self.folder, self.limit_seconds)
+                waiting.was_late(self.folder)
                 raise Unavailable(
-                    f"git did not answer `{arguments[0]}` in {self.limit_seconds:g} seconds",
+                    f"git did not answer `{arguments[0]}` in {limit:g} seconds",
                     hint="See what keeps the disk or the repository busy, then try again.",
                 ) from fault
         if process.returncode:
             raise GitRefused(errors.decode("utf-8", "replace").strip())
-        if remarks is not None:
-            remarks += os.fsdecode(errors).splitlines()
-        return output
+        return output, errors
+
+    def _hear(self, process: _Git, stdin: bytes) -> tuple[bytes, bytes]:
+        limit = waiting.limit(self.folder, self.limit_seconds)
+        first = min(limit, waiting.PATIENCE)
+        try:
+            found = process.communicate(stdin, timeout=first)
+        except subprocess.TimeoutExpired:
+            waiting.refuse_below(self.folder)
+            found = process.communicate(timeout=limit - first)
+        waiting.LATE.pop(self.folder, None)
+        return found
 
     def agrees(self, *arguments: str) -> bool:
         """Return whether git ends with 0."""

@@ -16,10 +16,10 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from counterpoint.core.model.evidence import ChangeKind
 from counterpoint.evidence.git.call import GitCall
+from counterpoint.evidence.passing import passing_folder
 
 # Git knows these objects in every repository, also where nobody ever wrote them.
 EMPTY_TREES = {
@@ -130,8 +130,9 @@ def _index(
 ) -> Generator[dict[str, str], None, None]:
     """Lend a copy of the index with the entries as they must be."""
     # Whoever works in the tree uses the index meanwhile: it is read, and never written.
-    with TemporaryDirectory(prefix="counterpoint-index-") as folder:
-        copy = Path(folder) / "index"
+    room = 2 * original.stat().st_size if original.exists() else 0
+    with passing_folder("counterpoint-index-", room) as folder:
+        copy = folder / "index"
         if original.exists():
             # With its times: by them git tells whether a file may have changed within the same
             # second.

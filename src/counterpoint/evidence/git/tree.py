@@ -3,7 +3,7 @@
 1. Only paths below the given root count, which may be any folder of the working tree; they are
    relative to it. `.counterpoint` at the root never counts, nor do ignored files. A repository
    inside the tree that is not a submodule is another tree: it is named in a warning and not looked
-   into. A submodule counts by the commit it is on.
+   into. A submodule counts by the commit it is on; what is not committed in it is told in a warning.
 2. A snapshot is HEAD, the branch, and the mark of every path that is staged, unstaged, in conflict
    or untracked. Modes are not part of a mark.
 3. A comparison measures from the start commit; without one (no commit yet) from the empty tree. If
@@ -36,6 +36,7 @@ from counterpoint.evidence.git.diff import EMPTY_TREES, Difference, Entries, Lin
 from counterpoint.evidence.git.rules import Measured, decide, present, shown_difference
 from counterpoint.evidence.git.shared import SharedLook
 from counterpoint.evidence.git.status import Hidden, Status, is_unseen, read_status
+from counterpoint.evidence.git.waiting import read_plain
 from counterpoint.evidence.marks import Fingerprint, mark, raw, shown
 from counterpoint.kernel.errors import Unavailable
 
@@ -216,6 +217,10 @@ class GitTree:
             f"`{shown(path)}` {found.remark}" for path, found in marks.items() if found.remark
         ]
         warnings += present(
+            "is a submodule with changes that are not committed in it, which are not looked into",
+            [shown(path) for path in self._dirty_submodules()],
+        )
+        warnings += present(
             "is a repository of its own and was not looked into",
             [shown(path) for path in status.nested],
         )
@@ -227,6 +232,33 @@ class GitTree:
             warnings=tuple(warnings),
         )
         return _Look(status=status, marks=marks, snapshot=snapshot)
+
+    def _dirty_submodules(self) -> list[str]:
+        """Return the submodules in which something is not as the commit that they are on."""
+        top = self.git.folder.joinpath(*[".."] * self.prefix.count("/"))
+        if not (top / ".gitmodules").is_file():
+            return []
+        ask = ("config", "-z", "--file", str(top / ".gitmodules"), "--get-regexp", r"\.path$")
+        try:
+            listed = self.git.parts(ask)
+        except GitRefused:
+            return []
+        named = [one.partition("\n")[2] for one in listed]
+        below = [one.removeprefix(self.prefix) for one in named if one.startswith(self.prefix)]
+        return [path for path in sorted(set(below)) if self._is_dirty(path)]
+
+    def _is_dirty(self, path: str) -> bool:
+        folder = self.git.folder / path
+        real = folder.resolve()
+        # The list is a file of the tree: it may name any folder, and a link to one.
+        if not real.is_relative_to(self.git.folder.resolve()) or not os.path.lexists(real / ".git"):
+            return False
+        inside = open_tree(GitCall(folder=real, environ=self.git.environ))
+        try:
+            found = None if isinstance(inside, str) else inside.snapshot()
+        except Unavailable:
+            return True
+        return found is not None and bool(found.files or found.warnings)
 
     def _mark_now(self, look: _Look, path: str) -> str:
         if path in look.snapshot.files:
@@ -315,7 +347,7 @@ def standing(root: Path) -> tuple[int, ...] | None:
 
 
 def _after(file: Path, start: str = "") -> str:
-    return os.fsdecode(file.read_bytes()).strip().removeprefix(start)
+    return os.fsdecode(read_plain(file)).strip().removeprefix(start)
 
 
 def _trace(path: Path) -> tuple[int, ...]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from counterpoint.kernel import places
+from counterpoint.kernel.durable import make_folder, sync_names
 from counterpoint.kernel.errors import SignerAway
 
 _WRITE_FOR_OTHERS = 0o022
+_TAIL = 65_536
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
@@ -51,7 +53,7 @@ def check_private(folder: Path) -> None:
 def make_private(folder: Path) -> None:
     """Make a folder for this user alone unless it is there; SignerAway."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as fault:
         raise SignerAway(
             f"{folder} cannot be made ({fault.strerror})",
@@ -86,39 +88,48 @@ def read_lines(path: Path, *, tail: int = 0) -> list[bytes]:
         with os.fdopen(descriptor, "rb") as file:
             start = max(0, file.seek(0, os.SEEK_END) - tail) if tail else 0
             file.seek(start)
+            found = file.read()
             # What a process left unfinished when it was killed was never given to anybody.
-            return file.read().split(b"\n")[1 if start else 0 : -1]
+            return found[: _whole(found)].split(b"\n")[1 if start else 0 : -1]
     except FileNotFoundError:
         return []
     except OSError as fault:
         raise SignerAway(f"{path} cannot be read ({fault.strerror})") from fault
 
 
-def append_line(path: Path, line: bytes) -> None:
-    """Append a line durably, after cutting off what was left unfinished; SignerAway.
+def append_lines(path: Path, lines: Sequence[bytes]) -> None:
+    """Append lines durably, after cutting off what was left unfinished; SignerAway.
 
     The caller holds the lock of the folder.
     """
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(path, flags, 0o600), "r+b") as file:
-            whole = _whole(file.fileno(), file.seek(0, os.SEEK_END))
-            file.truncate(whole)
+            size = file.seek(0, os.SEEK_END)
+            whole = _whole_size(file.fileno(), size)
+            if whole < size:
+                # Before anything stands there: a cut of power must not leave the one among the other.
+                file.truncate(whole)
+                os.fsync(file.fileno())
             file.seek(whole)
-            file.write(line + b"\n")
+            file.write(b"".join(line + b"\n" for line in lines))
             file.flush()
             os.fsync(file.fileno())
+        if not whole:
+            # The name of the file may be as fresh as its first line.
+            sync_names(path.parent)
     except OSError as fault:
         raise SignerAway(f"{path} cannot be written ({fault.strerror})") from fault
 
 
-def _whole(descriptor: int, size: int) -> int:
+def _whole_size(descriptor: int, size: int) -> int:
     """Return how many bytes of a file are whole lines."""
-    end = size
-    while end:
-        start = max(0, end - 4096)
-        cut = os.pread(descriptor, end - start, start).rfind(b"\n")
-        if cut >= 0:
-            return start + cut + 1
-        end = start
+    for start in (max(0, size - _TAIL), 0):
+        if whole := _whole(os.pread(descriptor, size - start, start)):
+            return start + whole
     return 0
+
+
+def _whole(found: bytes) -> int:
+    """Return how many bytes at the beginning are whole lines; in none are zeros, which a cut of power leaves for what it took."""
+    return found.partition(b"\0")[0].rfind(b"\n") + 1

@@ -57,6 +57,11 @@ def own_signer(setting: str, place: str, clock: Clock) -> FileSigner:
     return FileSigner(root=root, place=place, clock=clock, find=find_key, open=open_key)
 
 
+def own_places(place: str, clock: Clock) -> dict[str, str]:
+    """Return each ledger that this account's own signer signed in a database by its name; SignerAway."""
+    return own_signer("file", place, clock).placed()
+
+
 def _words(text: str) -> list[str]:
     """Return the words of a command as a shell would part them; none if it cannot."""
     try:

@@ -13,10 +13,8 @@ A file counts if and only if it is a plain file, no link, that nobody else can r
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +22,7 @@ from typing import Final, cast, get_args
 
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.identity import KeyStorage
+from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.trust import ssh
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
@@ -165,23 +164,9 @@ def _read(path: Path) -> bytes:
 
 def _keep(path: Path, content: bytes) -> None:
     """Write a file whole, for its owner alone, under a name that nothing has."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.access(path.parent, os.F_OK):
         _refuse_shared(path.parent)
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(draft, flags, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-            draft.replace(path)
-        finally:
-            with suppress(FileNotFoundError):
-                draft.unlink()
-    except OSError as fault:
-        raise Unavailable(f"your key cannot be kept in {path.parent}: {fault.strerror}") from fault
+    replace_file(path, content, what="your key")
 
 
 def _refuse_shared(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """A signer that is a program, of another account or on another machine too.
 
-The program is started by the first question, and speaks the lines of lines.py on its standard streams. It is started again when it
+The program is started by the first question, and speaks the lines of signer_lines.py on its standard streams. It is started again when it
 has ended; after one that could not be asked nobody asks again for `PAUSE` seconds, so that no call waits for it twice.
 """
 
@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from counterpoint.core.model.trust.heads import Growth, SignedHead
-from counterpoint.evidence.trust import lines
+from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
+from counterpoint.evidence.trust import signer_lines as lines
+from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, SignerAway
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, SignerAway
 
 PATIENCE: Final = 20.0
 """Seconds that an answer may take, the start of the program in it."""
@@ -50,10 +52,13 @@ class CommandSigner:
         """Return the head that was signed last."""
         return self._maybe(self._ask("last", ledger=ledger))
 
-    def seen(self, origin: str) -> str | None:
-        """Return the ledger that was signed last under a name in this place."""
-        found = self._ask("seen", origin=origin)
-        return None if found is None else str(found)
+    def placed(self) -> dict[str, str]:
+        """Return each ledger that was signed in this place by its name, and is not gone."""
+        try:
+            found = canonical.object_of(self._ask("placed"))
+        except InvalidInput as fault:
+            raise SignerAway("what the signer's program says cannot be read") from fault
+        return {origin: str(ledger) for origin, ledger in found.items()}
 
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size of the present epoch."""
@@ -64,17 +69,19 @@ class CommandSigner:
         return self._bytes(self._ask("public_key", ledger=ledger))
 
     def sign(self, ledger: str, statement: bytes) -> bytes:
-        """Have signed what is no head; Forbidden for one."""
+        """Have signed what is neither a head nor of a writer; Forbidden for these."""
         return self._bytes(self._ask("sign", ledger=ledger, statement=statement.hex()))
 
-    def writer_key(self, ledger: str, writer: str) -> bytes:
-        """Return the public key of a writer."""
-        return self._bytes(self._ask("writer_key", ledger=ledger, writer=writer))
-
-    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
-        """Have something signed by the key of a writer."""
-        said = {"ledger": ledger, "writer": writer, "statement": statement.hex()}
-        return self._bytes(self._ask("sign_for", **said))
+    def sign_ranges(
+        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+    ) -> list[WriterSignature | None]:
+        """Have signed what writers wrote; None for what the program will not sign (any more)."""
+        ranges: list[Json] = [lines.range_json(one) for one in asked]
+        made = self._ask("sign_ranges", ledger=ledger, origin=origin, ranges=ranges)
+        try:
+            return lines.signatures_of(made, asked)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise SignerAway("what the signer's program says cannot be read") from fault
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Have a head signed that extends the last one; ForkRefused, StaleVersion."""
@@ -85,7 +92,10 @@ class CommandSigner:
         return self._head(self._ask("open_epoch", ledger=ledger, head=lines.growth_json(head)))
 
     def close(self) -> None:
-        """End the program; it has answered all that it was asked."""
+        """End the program, also in the middle of an answer: whoever waits for it hears that it has ended."""
+        process = self._process
+        if process is not None:
+            process.kill()
         with self._turn:
             self._end()
 
@@ -128,7 +138,7 @@ class CommandSigner:
         try:
             lines.value_of(self._exchange(lines.hello(self.place), end))
         except CounterpointError as refusal:
-            raise SignerAway(refusal.message, hint=refusal.hint) from refusal
+            raise SignerAway(refusal.message, hint=refusal.steps) from refusal
 
     def _start(self) -> None:
         self._kept = b""
@@ -141,19 +151,30 @@ class CommandSigner:
             # What is typed at a terminal ends whoever asks, and not the signer in the middle of a line.
             start_new_session=True,
         )
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
 
     def _exchange(self, line: bytes, end: float) -> bytes:
         """Return the next line that the program says after one to it; OSError, SignerAway."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise SignerAway("it was not started")
-        process.stdin.write(line + b"\n")
+        write, read = process.stdin.fileno(), process.stdout.fileno()
+        left = memoryview(line + b"\n")
         poll = select.poll()
-        poll.register(process.stdout, select.POLLIN)
-        while b"\n" not in self._kept:
-            if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
+        poll.register(read, select.POLLIN)
+        poll.register(write, select.POLLOUT)
+        while left or b"\n" not in self._kept:
+            ready = poll.poll(max(0.0, end - time.monotonic()) * 1000)
+            if not ready:
                 raise SignerAway(f"no answer within {PATIENCE:.0f} seconds")
-            piece = os.read(process.stdout.fileno(), _CHUNK)
+            # A program that reads nothing takes no more than a pipe holds.
+            if left and any(one == write for one, _ in ready):
+                left = left[os.write(write, left) :]
+                if not left:
+                    poll.unregister(write)
+                continue
+            piece = os.read(read, _CHUNK)
             if not piece:
                 raise SignerAway("it has ended")
             self._kept += piece

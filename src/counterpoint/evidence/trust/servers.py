@@ -3,7 +3,10 @@
 Rule 1: whoever holds the lock of the server open is one (protocol/rendezvous.py), also when the file has been
 removed: the kernel goes on naming it. Rule 2: so is who was started with the words of one, for this ledger or without
 naming any; a process cannot change the words of those above it, so that moving the files away hides nothing.
-Rule 3: where the kernel shows neither, as on macOS, it is the process that the server has made known.
+Rule 3: who sees other mounts than that process, or may not look into it, cannot say that it has another ledger: paths mean
+something else there (mount_namespaces(7)), and whoever is below in a user namespace of his own is shown no files. There
+the words of a server are enough, whatever ledger they name. Rule 4: where the kernel shows neither, as on macOS, it is the
+process that the server has made known.
 """
 
 from __future__ import annotations
@@ -27,26 +30,44 @@ def is_server(pid: int, database: str, lock: str) -> bool:
     """Return whether a process is a server of the ledger in a database, which holds a lock while it lives."""
     if sys.platform == "darwin":
         return _known(lock) == pid
-    folder = _PROC / str(pid)
-    return says_it_serves(_words(folder), database) or _holds(folder, lock)
+    folder, words = _PROC / str(pid), words_of(_PROC / str(pid))
+    if says_it_serves(words, database) or _holds(folder, lock):
+        return True
+    return not _SERVING.isdisjoint(said(words)) and _sees_others(folder)
 
 
 def says_it_serves(words: list[str], database: str) -> bool:
     """Return whether a process with these words was started to serve a ledger."""
-    place = next((n for n, word in enumerate(words) if Path(word).name == _PROGRAM), None)
-    if place is None or _SERVING.isdisjoint(words[place + 1 :]):
+    after = said(words)
+    if _SERVING.isdisjoint(after):
         return False
-    named = [after for word, after in pairwise(words) if word == _LEDGER]
-    named += [word.partition("=")[2] for word in words if word.startswith(f"{_LEDGER}=")]
     # From which folder a path that does not begin at the root was meant, nobody knows any more.
-    return not any(Path(one).is_absolute() and one != database for one in named)
+    return not any(Path(one).is_absolute() and one != database for one in named_ledgers(after))
 
 
-def _words(folder: Path) -> list[str]:
+def words_of(folder: Path) -> list[str]:
+    """Return the words that the process of a folder in /proc was started with; none if it is not there."""
     try:
         return os.fsdecode((folder / "cmdline").read_bytes()).split("\0")
     except OSError:
         return []
+
+
+def said(words: list[str]) -> list[str]:
+    """Return what was said to this program by the words of a process; nothing if those are of another one."""
+    place = next((n for n, one in enumerate(words) if is_program(one)), None)
+    return [] if place is None else words[place + 1 :]
+
+
+def is_program(word: str) -> bool:
+    """Return whether a word names this program."""
+    return word.rpartition("/")[2] == _PROGRAM
+
+
+def named_ledgers(words: list[str]) -> list[str]:
+    """Return each ledger that words name, the last of which counts."""
+    named = [after for word, after in pairwise(words) if word == _LEDGER]
+    return named + [word.partition("=")[2] for word in words if word.startswith(f"{_LEDGER}=")]
 
 
 def _holds(folder: Path, lock: str) -> bool:
@@ -58,6 +79,16 @@ def _holds(folder: Path, lock: str) -> bool:
                 if str(entry.readlink()) in names:
                     return True
     return False
+
+
+def _sees_others(folder: Path) -> bool:
+    """Return whether paths may mean something else to the process of a folder in /proc than here."""
+    try:
+        return (folder / "ns/mnt").readlink() != (_PROC / "self/ns/mnt").readlink()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
 
 
 def _known(lock: str) -> int:

@@ -2,29 +2,33 @@
 
 Layout, in a folder of the user's state (see folders.py):
 
-    places            a line for each database and ledger that was seen in it, the latest last
+    places            a line for each database and ledger that was signed in it, the latest last, canonical JSON:
+                      {"database": SHA-256 of its place, "ledger", "origin"}; an empty ledger: it is gone on purpose
     <ledger>/ed25519  the key (see keys.py)
     <ledger>/permit   is there if the account of this signer permits the next epoch to who asks through a program
+    <ledger>/ranges   what was signed for writers (see ranges.py)
     <ledger>/heads    a line for each head that was signed, canonical JSON:
                       {"epoch", "note", "root" in hex, "size", "time"}
 
 1. A head is signed, written to `heads` and fsynced before its signature is given to anybody, under one
    lock: whatever was given away is remembered, and a process that is killed in between has given nothing.
 2. What may be signed is decided by core/ledger/growth.py against the last whole line.
-3. The key of a writer (see core/ledger/writers) is derived from the key of the ledger and kept nowhere.
-4. A database in which another ledger was seen before is refused like a fork: whoever takes the ledger
-   away and begins another one in its place cannot have that signed without an epoch.
+3. The key of a writer (see core/ledger/writers) is derived from the key of the ledger and kept nowhere; nothing is signed by it but
+   ranges of entries.
+4. A database in which another ledger of the name was signed before is refused like a fork: whoever takes the ledger
+   away and begins another one in its place cannot have that signed without an epoch. Of those of other names whoever looks into the
+   database is told (`placed`), for this signer cannot look: an epoch alone says which of them are gone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.growth import (
@@ -35,42 +39,29 @@ from counterpoint.core.ledger.growth import (
     place_fault,
 )
 from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.model.trust.heads import Growth, SignedHead
+from counterpoint.core.ledger.writers.signature import is_of_writer
+from counterpoint.core.model.trust.heads import FIRST_EPOCH, Growth, SignedHead
+from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
 from counterpoint.evidence.keys import ProjectKey, Stamp, find_key, open_key, stamp_of
 from counterpoint.evidence.trust.folders import (
-    append_line,
+    append_lines,
     check_private,
     locked,
     make_private,
     read_lines,
 )
-from counterpoint.evidence.trust.lines import head_json, head_of
+from counterpoint.evidence.trust.ranges import KeptRanges, KeyPair, Ranges
+from counterpoint.evidence.trust.signer_lines import head_json, head_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, SignerAway
 
 _LEDGER = re.compile(r"[a-z0-9_]{1,64}")
 _HEADS = "heads"
+_RANGES = "ranges"
 _PLACES = "places"
 _PERMIT = "permit"
 _TAIL = 65_536
-
-
-class KeyPair(Protocol):
-    """An Ed25519 key that can sign."""
-
-    @property
-    def public_key(self) -> bytes:
-        """The 32 raw bytes of the public half."""
-        ...
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64 bytes of the signature."""
-        ...
-
-    def derived(self, purpose: str) -> KeyPair:
-        """Return the key for a purpose, always the same."""
-        ...
 
 
 @dataclass(kw_only=True)
@@ -88,6 +79,7 @@ class FileSigner:
     _keys: dict[str, tuple[Stamp | None, ProjectKey]] = field(
         init=False, default_factory=dict[str, tuple[Stamp | None, ProjectKey]]
     )
+    _ranges: dict[str, KeptRanges] = field(init=False, default_factory=dict[str, KeptRanges])
 
     def known_key(self, ledger: str) -> bytes | None:
         """Return the public key if there is one; makes nothing."""
@@ -109,12 +101,15 @@ class FileSigner:
         lines = read_lines(folder / _HEADS, tail=_TAIL) if folder else []
         return _load(lines[-1]) if lines else None
 
-    def seen(self, origin: str) -> str | None:
-        """Return the ledger that was signed last under a name in this database; makes nothing."""
+    def placed(self) -> dict[str, str]:
+        """Return each ledger that was signed in this database by its name, and is not gone; makes nothing."""
         if not self.root.exists():
-            return None
+            return {}
         check_private(self.root)
-        return self._seen().get(self._place_name(origin))
+        lines = map(_object, read_lines(self.root / _PLACES))
+        mine = [line for line in lines if line.get("database") == self._database]
+        found = {str(line.get("origin")): str(line.get("ledger", "")) for line in mine}
+        return {origin: ledger for origin, ledger in found.items() if ledger}
 
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size of the present epoch; makes nothing."""
@@ -134,21 +129,20 @@ class FileSigner:
         return self._key(ledger).public_key
 
     def sign(self, ledger: str, statement: bytes) -> bytes:
-        """Sign what is no head; Forbidden for one."""
-        if is_head(statement):
-            raise Forbidden(
-                "the head of a ledger is not signed as a statement",
-                hint="A head is signed with the proof that it extends the last one.",
-            )
+        """Sign what is neither a head nor of a writer; Forbidden for these."""
+        _refuse_other(statement)
         return self._key(ledger).sign(statement)
 
-    def writer_key(self, ledger: str, writer: str) -> bytes:
-        """Return the public key of a writer."""
-        return _of_writer(self._key(ledger), writer).public_key
-
-    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
-        """Sign by the key of a writer."""
-        return _of_writer(self._key(ledger), writer).sign(statement)
+    def sign_ranges(
+        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+    ) -> list[WriterSignature | None]:
+        """Sign what writers wrote; None for what would be signed twice or backwards."""
+        key = self._key(ledger)
+        with locked(self.root):
+            last = self.last(ledger)
+            path = self._folder(ledger) / _RANGES
+            kept = self._ranges.setdefault(ledger, KeptRanges(path=path))
+            return kept.sign(key, origin, asked, last.epoch if last else FIRST_EPOCH)
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""
@@ -163,7 +157,9 @@ class FileSigner:
         key = self._key(ledger)
         with locked(self.root):
             check_epoch(self.last(ledger), head)
-            return self._keep(ledger, key, head)
+            made = self._keep(ledger, key, head)
+            self._place(dict.fromkeys(head.gone, ""))
+            return made
 
     def close(self) -> None:
         """Forget the keys."""
@@ -178,7 +174,7 @@ class FileSigner:
                 hint="Take the id from the refusal of `counterpoint audit epoch`.",
             )
         with locked(self.root):
-            append_line(folder / _PERMIT, b"")
+            append_lines(folder / _PERMIT, [b""])
 
     def take_permit(self, ledger: str) -> bool:
         """Take the permit of a ledger away; return whether there was one."""
@@ -193,23 +189,28 @@ class FileSigner:
 
     def _keep(self, ledger: str, key: ProjectKey, head: Growth) -> SignedHead:
         made = _seal(head, key, self.clock)
-        append_line(self._folder(ledger) / _HEADS, canonical.dump(head_json(made)))
-        name = self._place_name(head.origin)
-        if self._seen().get(name) != ledger:
-            append_line(self.root / _PLACES, canonical.dump({"ledger": ledger, "place": name}))
+        append_lines(self._folder(ledger) / _HEADS, [canonical.dump(head_json(made))])
+        self._place({head.origin: ledger})
         return made
 
     def _check_place(self, ledger: str, head: Growth) -> None:
-        if fault := place_fault(self.seen(head.origin), ledger):
+        if fault := place_fault(self.placed().get(head.origin), ledger):
             raise fault
 
-    def _place_name(self, origin: str) -> str:
-        return sha256(f"{self.place}\n{origin}".encode()).hexdigest()
+    @property
+    def _database(self) -> str:
+        return sha256(self.place.encode()).hexdigest()
 
-    def _seen(self) -> dict[str, str]:
-        """Return the ledger that was seen last in each place."""
-        lines = map(_object, read_lines(self.root / _PLACES))
-        return {str(line.get("place")): str(line.get("ledger")) for line in lines}
+    def _place(self, told: Mapping[str, str]) -> None:
+        """Remember which ledgers are in this database, by their names; an empty one: it is gone."""
+        known = self.placed()
+        lines = [
+            canonical.dump({"database": self._database, "ledger": ledger, "origin": origin})
+            for origin, ledger in told.items()
+            if known.get(origin, "") != ledger
+        ]
+        if lines:
+            append_lines(self.root / _PLACES, lines)
 
     def _key(self, ledger: str) -> ProjectKey:
         key = self._kept_key(ledger)
@@ -249,6 +250,7 @@ class MemorySigner:
     _heads: dict[str, list[SignedHead]] = field(
         init=False, default_factory=dict[str, list[SignedHead]]
     )
+    _ranges: dict[str, Ranges] = field(init=False, default_factory=dict[str, Ranges])
 
     @cached_property
     def _key(self) -> KeyPair:
@@ -262,10 +264,9 @@ class MemorySigner:
         """Return the head that was signed last."""
         return next(reversed(self._heads.get(ledger, [])), None)
 
-    def seen(self, origin: str) -> str | None:
+    def placed(self) -> dict[str, str]:
         """Return nothing: what passes away with the process is in no place."""
-        del origin
-        return None
+        return {}
 
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size."""
@@ -279,21 +280,19 @@ class MemorySigner:
         return self._key.public_key
 
     def sign(self, ledger: str, statement: bytes) -> bytes:
-        """Sign what is no head; Forbidden for one."""
+        """Sign what is neither a head nor of a writer; Forbidden for these."""
         del ledger
-        if is_head(statement):
-            raise Forbidden("the head of a ledger is not signed as a statement")
+        _refuse_other(statement)
         return self._key.sign(statement)
 
-    def writer_key(self, ledger: str, writer: str) -> bytes:
-        """Return the public key of a writer."""
-        del ledger
-        return _of_writer(self._key, writer).public_key
-
-    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
-        """Sign by the key of a writer."""
-        del ledger
-        return _of_writer(self._key, writer).sign(statement)
+    def sign_ranges(
+        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+    ) -> list[WriterSignature | None]:
+        """Sign what writers wrote; None for what would be signed twice or backwards."""
+        last = self.last(ledger)
+        kept = self._ranges.setdefault(ledger, Ranges())
+        kept.enter(last.epoch if last else FIRST_EPOCH)
+        return kept.sign(self._key, origin, asked)
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""
@@ -314,8 +313,18 @@ class MemorySigner:
         return made
 
 
-def _of_writer(key: KeyPair, writer: str) -> KeyPair:
-    return key.derived(f"counterpoint/writer/v1\n{writer}")
+def _refuse_other(statement: bytes) -> None:
+    """Raise Forbidden for what is signed in ways of its own."""
+    if is_head(statement):
+        raise Forbidden(
+            "the head of a ledger is not signed as a statement",
+            hint="A head is signed with the proof that it extends the last one.",
+        )
+    if is_of_writer(statement):
+        raise Forbidden(
+            "what names a writer, or its entries, is not signed as a statement",
+            hint="The signer words it itself, for entries after the last that it signed for this writer.",
+        )
 
 
 def _seal(head: Growth, key: KeyPair, clock: Clock) -> SignedHead:

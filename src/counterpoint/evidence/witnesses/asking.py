@@ -61,7 +61,8 @@ class Address:
         """Return the answer to a POST of a plain text; Unavailable without one in time."""
         sort = http.client.HTTPSConnection if self.is_tls else http.client.HTTPConnection
         connection = sort(self.host, self.port, timeout=limit)
-        over = threading.Timer(limit, _cut, (connection,))
+        late = threading.Event()
+        over = threading.Timer(limit, _cut, (connection, late))
         over.daemon = True
         headers = {
             "Content-Type": "text/plain; charset=utf-8",
@@ -76,7 +77,7 @@ class Address:
                 kind = answer.headers.get_content_type()
                 status = answer.status
                 # What was cut off may look like the end of an answer.
-                is_late = over.finished.is_set()
+                is_late = late.is_set()
         except (OSError, http.client.HTTPException, ValueError) as fault:
             why = str(fault) or type(fault).__name__
             raise Unavailable(f"it does not answer: {why}", hint=_HINT) from fault
@@ -89,8 +90,10 @@ class Address:
         return Answered(status=status, kind=kind, body=found)
 
 
-def _cut(connection: http.client.HTTPConnection) -> None:
+def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
     """End a connection that takes too long: whoever reads from it hears so at once."""
+    # First: whoever reads looks at this as soon as the connection ends.
+    late.set()
     # It is gone already, or was never there.
     with suppress(OSError, AttributeError):
         connection.sock.shutdown(socket.SHUT_RDWR)

@@ -14,9 +14,6 @@ Layout, beside the checkpoints of the database:
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +25,7 @@ from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosigned
 from counterpoint.core.ledger.witnesses.submission import Submission, load_size
 from counterpoint.core.model.trust.heads import SignedHead, WitnessedHead
 from counterpoint.core.ports.witnesses import Prove
+from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.witnesses.asking import Address, Answered
 from counterpoint.kernel.clock import stamp
 from counterpoint.kernel.errors import (
@@ -101,7 +99,7 @@ class Cosigner:
         for _ in range(2):
             answer = self._submit(head, size, prove(size, head.size))
             if isinstance(answer, WitnessedHead):
-                self._store(ledger, answer.note)
+                replace_file(self._file(ledger), answer.note.encode(), what="what it cosigned")
                 return
             if answer > head.size:
                 raise Unavailable(f"it has a later head, of {answer:,} entries")
@@ -156,28 +154,10 @@ class Cosigner:
     def _file(self, ledger: str) -> Path:
         return self.folder / f"{ledger}.{self.key.key_id.hex()}.note"
 
-    def _store(self, ledger: str, note: str) -> None:
-        """Keep a head in place of the last; the file is whole at every moment. Unavailable."""
-        target = self._file(ledger)
-        draft = self.folder / f".{secrets.token_hex(8)}.note"
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with draft.open("x", encoding="utf-8") as file:
-                file.write(note)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
-        except OSError as fault:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
-            raise Unavailable(
-                f"what it cosigned cannot be kept in {self.folder} ({fault.strerror})"
-            ) from fault
-
 
 _LATEST: Final = 253_402_300_799
 """The last second that a date of four digits has: a witness whose clock is wrong is no crash."""
 _FORK: Final = (
-    "The ledger is not the one that this witness saw: run `counterpoint audit verify`. After an epoch its"
+    "The ledger is not the one that this witness saw: compare it with a backup. After an epoch its"
     " operator has to let the log begin anew."
 )

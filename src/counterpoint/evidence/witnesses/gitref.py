@@ -16,7 +16,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +51,18 @@ class GitRef:
         """Return the head that the ref has; Unavailable, ProofMismatch if it is something else."""
         found = self._read(ledger)
         return found[1] if found else None
+
+    def all(self) -> Iterator[tuple[str, WitnessedHead]]:
+        """Return every ledger that has a ref here, with its head; Unavailable."""
+        try:
+            refs = self.git.line("for-each-ref", "--format=%(refname)", _REFS).splitlines()
+        except GitRefused as fault:
+            raise Unavailable(f"git does not list it: {fault}") from fault
+        for ref in refs:
+            # What somebody else wrote there is no head of ours.
+            with suppress(LedgerBroken):
+                if found := read_head(self.git, ref):
+                    yield ref.removeprefix(_REFS), found[1]
 
     def ask(self, ledger: str, head: SignedHead, prove: Prove) -> WitnessedHead | None:
         """Return the same: there is nobody to ask."""
@@ -118,7 +131,9 @@ class GitRemote:
         del head, prove
         ref = _ref(ledger)
         try:
-            listed = self.git.ask("ls-remote", "--quiet", "--", self.remote, ref, extra=_SILENT)
+            listed = self.git.ask(
+                "ls-remote", "--quiet", _UPLOAD, "--", self.remote, ref, extra=_SILENT
+            )
             if not listed:
                 return None
             commit = _word(listed.split(b"\t")[0])
@@ -129,7 +144,7 @@ class GitRemote:
                     "GIT_OBJECT_DIRECTORY": passing,
                     "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fspath(objects),
                 }
-                self.git.ask(*_FETCH, "--", self.remote, ref, extra=beside)
+                self.git.ask(*_FETCH, _UPLOAD, "--", self.remote, ref, extra=beside)
                 found = read_head(self.git, commit, beside)
         except GitRefused as fault:
             raise Unavailable(f"git does not reach it: {fault}") from fault
@@ -143,15 +158,26 @@ class GitRemote:
         if found is None:
             raise Unavailable("the repository has no head that could be pushed")
         try:
-            push = ("push", "--quiet", "--no-verify", "--", self.remote)
+            address = self.git.line("remote", "get-url", "--push", "--", self.remote)
+            receive = _NO_HOOKS if _is_here(address) else _RECEIVE
+            push = ("push", "--quiet", "--no-verify", receive, "--", self.remote)
             self.git.ask(*push, f"{found[0]}:{ref}", extra=_SILENT)
         except GitRefused as fault:
             raise Unavailable(f"git does not push to it: {fault}") from fault
         self._sent[ledger] = found[1]
 
 
-_SILENT = {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
-"""What would ask somebody who is not there."""
+_SILENT = {
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+    "GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
+}
+"""What keeps from asking somebody who is not there, and by what a remote may be reached: by no program that its address names."""
+_UPLOAD = "--upload-pack=git-upload-pack"
+_RECEIVE = "--receive-pack=git-receive-pack"
+"""Said with the call: of several settings of a remote's programs git takes the first, which is the repository's."""
+_NO_HOOKS = f"--receive-pack=git -c core.hooksPath={os.devnull} -c core.alternateRefsCommand=true receive-pack"
+"""What takes a push on this machine: the hooks of a repository that the address leads to may have come with ours."""
 _FETCH = (
     "fetch",
     "--quiet",
@@ -167,7 +193,8 @@ def open_git(
     folder: Path, environ: Mapping[str, str], clock: Clock, remote: str = ""
 ) -> tuple[GitRef | GitRemote, ...]:
     """Return the repository of a folder as a witness, and a remote of it; none if there is no repository."""
-    if not os.path.lexists(folder / ".git"):
+    # A bare repository is a home of its own (kernel/places.py), and has no `.git`.
+    if not os.path.lexists(folder / ".git") and not (folder / "objects").is_dir():
         return ()
     git = GitCall(folder=folder, environ=environ, limit_seconds=_LIMIT_SECONDS)
     if not remote:
@@ -206,6 +233,12 @@ def read_head(
         )
     except (ValueError, OverflowError, OSError) as fault:
         raise _strange() from fault
+
+
+def _is_here(address: str) -> bool:
+    """Return whether an address is a path of this machine, as git tells (gitprotocol-common, git-clone)."""
+    before = address.partition("/")[0]
+    return address.startswith("file://") or ("://" not in address and ":" not in before)
 
 
 def _object(answer: bytes) -> tuple[str, bytes | None, bytes]:

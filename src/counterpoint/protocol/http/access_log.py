@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from starlette.types import Message, Send
 
 from counterpoint.protocol.http import guards
+from counterpoint.protocol.http.grants import called_part
 from counterpoint.protocol.http.guards import Refused
 from counterpoint.protocol.surface import Surface
 
@@ -41,15 +42,25 @@ class RequestRecord:
 class ResponseObserver:
     """Passes an answer on and notes whether it is a refusal: from plain answers, not from streams."""
 
-    def __init__(self, send: Send, visit: RequestRecord, *, streams: bool) -> None:
+    def __init__(
+        self,
+        send: Send,
+        visit: RequestRecord,
+        *,
+        streams: bool,
+        keep: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._send = send
         self._visit = visit
         self._streams = streams
+        self._keep = keep
 
     async def __call__(self, message: Message) -> None:
         body = message.get("body", b"")
         if body and not self._streams:
             self._visit.outcome = _outcome(body)
+            if self._keep is not None and self._visit.outcome == "ok":
+                self._keep(body)
         await self._send(message)
 
 
@@ -71,3 +82,9 @@ def present_of(surface: Surface[Any], message: Mapping[str, Any]) -> tuple[str, 
     method, name = message.get("method"), guards.params_of(message).get("name")
     known = method == "tools/call" and isinstance(name, str) and surface.find(name) is not None
     return (method if isinstance(method, str) else "other"), (str(name) if known else "")
+
+
+def takes_long(surface: Surface[Any], message: Mapping[str, Any]) -> bool:
+    """Whether what is called may take minutes: it tells how it is getting on."""
+    part = called_part(surface, message)
+    return part is not None and part.parameters.progress is not None

@@ -124,7 +124,8 @@ class Admission:
             401,
             error or "unauthorized",
             message,
-            "Send `Authorization: Bearer …` with a token from `counterpoint token create`.",
+            "Send `Authorization: Bearer …` with a token from `counterpoint token create`, or, on the machine"
+            " and under the account of the server, with that of `counterpoint token local`.",
             www_authenticate=self._bearer(error, scopes=() if error else ("read", "write")),
         )
 

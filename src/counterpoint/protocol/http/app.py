@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
 from secrets import token_hex
 from typing import Any, Generic, TypeVar
@@ -41,6 +41,7 @@ from counterpoint.protocol.http.access_log import (
     RequestRecord,
     ResponseObserver,
     present_of,
+    takes_long,
 )
 from counterpoint.protocol.http.admission import Admission, may_look
 from counterpoint.protocol.http.grants import Grant, Limits
@@ -52,10 +53,12 @@ from counterpoint.protocol.http.guards import (
     refusal_of,
     refuse,
 )
+from counterpoint.protocol.http.listed import KeptLists
 from counterpoint.protocol.http.metrics import MEDIA_TYPE, Metrics
 from counterpoint.protocol.http.oauth import Issuer
 from counterpoint.protocol.http.quotas import QuotaStore, Spending
 from counterpoint.protocol.http.subscribers import Subscribers
+from counterpoint.protocol.http.turns import Turns
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Caller, Surface
 from counterpoint.protocol.workers import CALLER, Workers
@@ -82,7 +85,7 @@ class ServerConfig(Generic[C]):
 
     surfaces: the names there are. build: answers a surface. call_for: makes what a tool gets, for a
     grant and a caller. find: answers the grant of a token from an address, or None. anyone: answers
-    the grant of a caller without a token, or None where one is needed. troubles: what keeps the server
+    the grant of a caller without a token; nobody's, unless it is said. troubles: what keeps the server
     from being ready. gauges: what else is measured. log: takes one line a request. pages: more paths
     to read from, each for callers who may read. quotas: where the calls of months are kept.
     """
@@ -91,11 +94,11 @@ class ServerConfig(Generic[C]):
     build: Callable[[str], Surface[C]]
     call_for: Callable[[Grant, Caller], C]
     find: Callable[[str, str], Grant | None]
-    anyone: Callable[[], Grant | None]
     troubles: Callable[[], list[str]]
     gauges: Callable[[], Gauges]
     log: Callable[[AccessLogLine], None]
     hosts: Hosts
+    anyone: Callable[[], Grant | None] = lambda: None
     issuer: Issuer | None = None
     pages: Mapping[str, OwnPage] = field(default_factory=dict[str, OwnPage])
     quotas: QuotaStore | None = None
@@ -120,9 +123,12 @@ class HttpApp(Generic[C]):
     workers: Workers = field(default_factory=Workers)
     _entrance: Admission = field(init=False)
     _spending: Spending = field(init=False)
+    _turns: Turns = field(init=False, default_factory=Turns)
+    _lists: KeptLists = field(init=False, default_factory=KeptLists)
     _audience: Subscribers[C] = field(init=False, default_factory=Subscribers["C"])
     _served: dict[str, _Served[C]] = field(init=False, default_factory=dict[str, "_Served[C]"])
     _open: int = field(init=False, default=0)
+    _is_ending: bool = field(init=False, default=False)
     _endless: set[asyncio.Task[Any]] = field(init=False, default_factory=set[asyncio.Task[Any]])
 
     def __post_init__(self) -> None:
@@ -152,15 +158,9 @@ class HttpApp(Generic[C]):
         surface = self.config.build(name)
         server = create_server(surface, self._call, workers=self.workers, pushes=False)
         list_by_grant(server, surface)
-        names = self.config.hosts.names
+        hosts = self.config.hosts
         security = TransportSecuritySettings(
-            allowed_hosts=[form for one in names for form in (one, f"{one}:*")],
-            allowed_origins=[
-                f"{scheme}://{form}"
-                for one in names
-                for scheme in ("http", "https")
-                for form in (one, f"{one}:*")
-            ],
+            allowed_hosts=sorted(hosts.hosts), allowed_origins=sorted(hosts.origins)
         )
         plain, stream = (
             StreamableHTTPSessionManager(
@@ -204,6 +204,12 @@ class HttpApp(Generic[C]):
             visit.outcome = fault.code
             answer = refuse(503, fault.code, "the server cannot answer now", fault.hint)
             await answer.response(scope, receive, watched)
+        except asyncio.CancelledError:
+            # Without an answer the library would say that something is wrong inside.
+            if visit.status or not self._is_ending:
+                raise
+            visit.outcome = "cut"
+            await guards.cut_off().response(scope, receive, watched)
         finally:
             self._open -= 1
             self._present(scope, visit, self.config.seconds() - began)
@@ -257,6 +263,8 @@ class HttpApp(Generic[C]):
     ) -> None:
         headers = Headers(scope=scope)
         self.config.hosts.check(headers)
+        if self._is_ending:
+            raise guards.ending()
         surface = self._telling(scope["path"])
         if surface is not None:
             await self._follow(surface, scope, receive, send)
@@ -266,7 +274,7 @@ class HttpApp(Generic[C]):
         page = self._pages.get(scope["path"])
         if page is not None:
             if scope["method"] not in {"GET", "HEAD"}:
-                raise _wrong_method("GET, HEAD")
+                raise guards.wrong_method("GET, HEAD")
             response = await page(scope, headers)
             with self._lasting(scope["path"] in self.config.pages):
                 await response(scope, receive, send)
@@ -275,7 +283,7 @@ class HttpApp(Generic[C]):
         if served is None:
             raise self._nowhere(scope["path"])
         if scope["method"] != "POST":
-            raise _wrong_method("POST")
+            raise guards.wrong_method("POST")
         await self._serve(served, scope, receive, send, visit)
 
     async def _spend(self, grant: Grant, visit: RequestRecord) -> CounterpointError | None:
@@ -297,7 +305,7 @@ class HttpApp(Generic[C]):
     async def _follow(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Let someone follow the events of a surface for as long as they may."""
         if scope.get("method", "GET") not in {"GET", "HEAD"}:
-            raise _wrong_method("GET, HEAD")
+            raise guards.wrong_method("GET, HEAD")
         headers = Headers(scope=scope)
         grant = await self._entrance.reader(scope, headers, surface=name)
         find, caller = self._entrance.finder(scope, headers), Caller(request=HTTPConnection(scope))
@@ -320,25 +328,34 @@ class HttpApp(Generic[C]):
         self, served: _Served[C], scope: Scope, receive: Receive, send: Send, visit: RequestRecord
     ) -> None:
         headers = Headers(scope=scope)
-        # Before the body: nobody unknown makes the server read ten megabytes.
-        grant = await self._entrance.enter(scope, headers)
-        self._entrance.check_surface(grant, self._named(scope["path"]))
-        self._entrance.take(grant)
-        body = await guards.read_body(headers, receive)
-        message = guards.read_message(body)
-        guards.check_session(headers)
-        guards.check_envelope(message)
-        visit.rpc, visit.tool = present_of(served.surface, message)
-        guards.check_agreement(headers, message, HANDSHAKE_PROTOCOL_VERSIONS)
-        self._entrance.check_scopes(grant, served.surface, message)
-        if grant.tools and message.get("method") == "subscriptions/listen":
-            raise refuse(403, "forbidden", "this token is for certain tools only")
-        streams = guards.asks_progress(message)
-        scope[WHY] = refusal_of(grant, message) or await self._spend(grant, visit)
-        chosen = served.stream if streams else served.plain
-        hearing = ResponseObserver(send, visit, streams=streams)
-        with self._lasting(visit.rpc == "subscriptions/listen"), _calling(grant):
-            await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
+        async with self._turns.turn(headers.get("authorization", "")) as leave:
+            # Before the body: nobody unknown makes the server read ten megabytes.
+            grant = await self._entrance.enter(scope, headers)
+            self._entrance.check_surface(grant, self._named(scope["path"]))
+            self._entrance.take(grant)
+            body = await guards.read_body(headers, receive)
+            message = guards.read_message(body)
+            guards.check_session(headers)
+            guards.check_envelope(message)
+            visit.rpc, visit.tool = present_of(served.surface, message)
+            guards.check_agreement(headers, message, HANDSHAKE_PROTOCOL_VERSIONS)
+            self._entrance.check_scopes(grant, served.surface, message)
+            if grant.tools and message.get("method") == "subscriptions/listen":
+                raise refuse(403, "forbidden", "this token is for certain tools only")
+            key = self._lists.key(served.surface.name, grant, headers, message)
+            kept = self._lists.find(key, message["id"]) if key else None
+            if kept:
+                await kept(scope, receive, send)
+                return
+            streams = guards.asks_progress(message)
+            if streams or takes_long(served.surface, message):
+                leave()
+            scope[WHY] = refusal_of(grant, message) or await self._spend(grant, visit)
+            chosen = served.stream if streams else served.plain
+            keep = partial(self._lists.keep, key) if key and not streams else None
+            hearing = ResponseObserver(send, visit, streams=streams, keep=keep)
+            with self._lasting(visit.rpc == "subscriptions/listen"), _calling(grant):
+                await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
 
     @contextmanager
     def _lasting(self, lasts: bool) -> Generator[None]:
@@ -352,6 +369,10 @@ class HttpApp(Generic[C]):
             yield
         finally:
             self._endless.discard(task)
+
+    def end(self) -> None:
+        """Refuse what comes from now on; what is being answered is answered."""
+        self._is_ending = True
 
     def cut(self) -> None:
         """Cut off the answers that have no end; a reader comes back with the last id it has."""
@@ -401,7 +422,8 @@ class HttpApp(Generic[C]):
 
     def _own(self, page: OwnPage) -> Page:
         async def answered(scope: Scope, headers: Headers) -> Response:
-            return await page(await self._entrance.reader(scope, headers), scope)
+            async with self._turns.turn(headers.get("authorization", "")):
+                return await page(await self._entrance.reader(scope, headers), scope)
 
         return answered
 
@@ -449,10 +471,6 @@ def _session(visit: RequestRecord) -> list[tuple[bytes, bytes]]:
     if visit.rpc != "initialize" or visit.status != HTTPStatus.OK:
         return []
     return [(guards.SESSION_HEADER.encode(), token_hex().encode())]
-
-
-def _wrong_method(allowed: str) -> Refused:
-    return refuse(405, "method_not_allowed", f"only {allowed} is taken here", allow=allowed)
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> Response:

@@ -29,6 +29,7 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
+from counterpoint.kernel.visible import dump_visible
 from counterpoint.protocol.http.subscription import Place, Subscription, load_place
 from counterpoint.protocol.surface import Event
 
@@ -146,7 +147,7 @@ class Conversation(Generic[C]):
 
     async def _say(self, event: str, place: Place, data: Mapping[str, Any]) -> None:
         self._said = str(place)
-        text = orjson.dumps({"event": event, "id": self._said, "data": dict(data)}).decode()
+        _, text = dump_visible({"event": event, "id": self._said, "data": dict(data)})
         await self._put({"type": "websocket.send", "text": text})
 
     async def _put(self, message: dict[str, Any]) -> None:

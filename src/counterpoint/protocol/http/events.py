@@ -20,8 +20,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qs
 
@@ -30,7 +31,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError
-from counterpoint.protocol.http.guards import Refused, refuse
+from counterpoint.kernel.shares import Shares
+from counterpoint.protocol.http.guards import GRANT, Refused, refuse
 from counterpoint.protocol.workers import Workers
 
 G = TypeVar("G")
@@ -77,20 +79,24 @@ class Events(Generic[G]):
         self._read = read
         self._last = last
         self._workers = Workers(MOST_STREAMS)
-        self._open = 0
+        self._places = Shares(MOST_STREAMS)
 
     async def page(self, reader: G, scope: Scope) -> Response:
         """Return the stream for a reader; refused for a place that is none, or when all are taken."""
-        if self._open >= MOST_STREAMS:
-            raise refuse(503, "busy", f"there are {MOST_STREAMS} readers already", retry_after="5")
-        after = _after(scope)
-        try:
-            if after is None:
-                after = await self._workers.run(lambda: self._last(reader))
-            first = await self._workers.run(lambda: self._read(reader, after, 0))
-        except CounterpointError as fault:
-            raise refused_for(fault) from None
-        return Stream(self._events(reader, after, first), self._count)
+        after, who = _after(scope), reader_of(scope)
+        take_place(self._places, who)
+        leave = partial(self._places.give_back, who)
+        with ExitStack() as refused:
+            refused.callback(leave)
+            try:
+                if after is None:
+                    after = await self._workers.run(lambda: self._last(reader))
+                first = await self._workers.run(lambda: self._read(reader, after, 0))
+            except CounterpointError as fault:
+                raise refused_for(fault) from None
+            stream = Stream(self._events(reader, after, first), leave)
+            refused.pop_all()
+        return stream
 
     async def _events(self, reader: G, after: int, first: list[SentEvent]) -> AsyncGenerator[bytes]:
         """Return what to send; it ends after its time, or when the reader may not read any more."""
@@ -116,27 +122,23 @@ class Events(Generic[G]):
     async def _look(self, reader: G, after: int) -> list[SentEvent]:
         return await self._workers.run(lambda: self._read(reader, after, _A_WHILE))
 
-    def _count(self, by: int) -> None:
-        self._open += by
-
 
 class Stream(Response):
     """An answer without an end, for a reader that goes on taking it."""
 
     def __init__(
-        self, events: AsyncGenerator[bytes], count: Callable[[int], None] = lambda _by: None
+        self, events: AsyncGenerator[bytes], leave: Callable[[], None] = lambda: None
     ) -> None:
-        """Prepare to send what comes; `count` hears of the begin (1) and the end (-1)."""
+        """Prepare to send what comes; `leave` hears of the end."""
         # nginx would keep events back until its buffer is full.
         super().__init__(media_type="text/event-stream", headers={"x-accel-buffering": "no"})
         # Starlette sets it for the empty body; this one has no end that is known.
         del self.headers["content-length"]
         self._events = events
-        self._count = count
+        self._leave = leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the reader leaves, stalls, or may not read any more."""
-        self._count(1)
         sending = asyncio.ensure_future(self._send(send, is_head=scope["method"] == "HEAD"))
         leaving = asyncio.ensure_future(_gone(receive))
         try:
@@ -146,7 +148,7 @@ class Stream(Response):
             sending.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)
             await self._events.aclose()
-            self._count(-1)
+            self._leave()
 
     async def _send(self, send: Send, *, is_head: bool) -> None:
         start: dict[str, Any] = {"type": "http.response.start", "status": 200}
@@ -162,6 +164,24 @@ class Stream(Response):
 async def _gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def reader_of(scope: Scope) -> str:
+    """Return whose places a request takes: those of its token, or of all who have none."""
+    grant = scope.get(GRANT)
+    return (grant.id if grant is not None else "") or "without a token"
+
+
+def take_place(places: Shares, who: str) -> None:
+    """Take a place for a reader; refused if there is none for him."""
+    if not places.take(who):
+        raise refuse(
+            503,
+            "busy",
+            "there is no place for a further reader of this token",
+            "Close a stream that is not needed; of all places one token has half at most.",
+            retry_after="5",
+        )
 
 
 def _after(scope: Scope) -> int | None:

@@ -20,6 +20,7 @@ MOST_BUCKETS = 10_000
 
 READ = "read"
 WRITE = "write"
+RUN = "run"
 MAINTAIN = "maintain"
 
 _LOOKS = frozenset({"resources/read", "prompts/get", "completion/complete"})
@@ -53,13 +54,15 @@ class Grant:
         """Whether its list of tools, if it has one, has this one."""
         return not self.tools or tool in self.tools
 
-    def shows(self, tool: Tool[Any]) -> bool:
-        """Whether a tool stands in the list that its bearer is given."""
-        return self.names(tool.name) and needed_by(tool) in self.scopes
+    def shown(self, tool: Tool[Any]) -> Tool[Any] | None:
+        """Return a tool as it stands in the list that its bearer is given; None if it does not."""
+        if not self.names(tool.name):
+            return None
+        return tool.narrowed(lambda part: needed_by(part) in self.scopes)
 
 
 def needed_by(tool: Tool[Any]) -> str:
-    """Return the scope that a tool needs."""
+    """Return the scope that a tool, or an action of one, needs."""
     return READ if tool.reads else WRITE
 
 
@@ -68,10 +71,20 @@ def needs(surface: Surface[Any], message: Mapping[str, Any]) -> tuple[str, ...]:
     method = message.get("method")
     if method in _OPEN:
         return ()
-    params = message.get("params")
-    name = cast("dict[str, Any]", params).get("name") if isinstance(params, dict) else None
-    tool = surface.find(name) if method == "tools/call" and isinstance(name, str) else None
-    return (READ, WRITE) if tool is not None and not tool.reads else (READ,)
+    part = called_part(surface, message)
+    return (READ, WRITE) if part is not None and not part.reads else (READ,)
+
+
+def called_part(surface: Surface[Any], message: Mapping[str, Any]) -> Tool[Any] | None:
+    """Return the tool that a message calls, of one made of actions the action; None if it calls none."""
+    found = message.get("params")
+    params = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    name, arguments = params.get("name"), params.get("arguments")
+    tool = surface.find(name) if isinstance(name, str) else None
+    if tool is None or message.get("method") != "tools/call":
+        return None
+    # Who names no action of a tool is told so by the tool, and changes nothing.
+    return tool.meant(cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {})
 
 
 def looks_beside_tools(message: Mapping[str, Any]) -> bool:

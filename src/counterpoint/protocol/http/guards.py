@@ -1,7 +1,7 @@
 """What a request over HTTP must pass before the protocol sees it.
 
-A request goes on if and only if (1) its Host is one of this server's names and its Origin, if it
-has one, is a page of such a name (403); (2) its path is one there is (404, 405); (3) its
+A request goes on if and only if (1) its Host is one of this server's names with its port, and its Origin, if
+it has one, such a page with its scheme (403); (2) its path is one there is (404, 405); (3) its
 bearer is known (401); (4) the token is good for the surface (403) and has a call left (429); (5) its
 body is whole, not too large, and one JSON object (400, 408, 413); (6) header and body agree (400);
 (7) the token has every scope the message needs (403). A token in the query string is never looked at.
@@ -16,8 +16,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import Any, Final, cast
 
 import mcp_types as wire
 import orjson
@@ -29,6 +28,7 @@ from starlette.types import Message, Receive, Scope
 
 from counterpoint.kernel.errors import CounterpointError, Forbidden
 from counterpoint.protocol.http.grants import Grant, looks_beside_tools
+from counterpoint.protocol.limits.frames import TOO_WIDE, is_wide
 from counterpoint.protocol.surface import Surface
 
 LARGEST_BODY = 10 * 1024 * 1024
@@ -88,46 +88,103 @@ def mistaken(code: int, message: str, number: object = None) -> Refused:
     return Refused(response, outcome="malformed")
 
 
+def ending() -> Refused:
+    """Return the refusal of a server that is about to end: nothing of the request was done."""
+    return refuse(
+        503,
+        "server_ending",
+        "this server is about to end; nothing was done",
+        "Repeat the request in a moment.",
+        retry_after="2",
+        connection="close",
+    )
+
+
+def cut_off() -> Refused:
+    """Return the answer to what was not done in time; nobody knows how far it came."""
+    return refuse(
+        503,
+        "server_ended",
+        "the server ended before this was done: it may or may not have been",
+        "Look first, then repeat it if it was not. With an idempotency_key a repeat is always safe.",
+        retry_after="2",
+        connection="close",
+    )
+
+
+def wrong_method(allowed: str) -> Refused:
+    """Return the refusal of a method that a path does not take."""
+    return refuse(405, "method_not_allowed", f"only {allowed} is taken here", allow=allowed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hosts:
-    """The names under which this server may be spoken to."""
+    """The names under which this server may be spoken to, whole: as a browser writes them.
 
-    names: tuple[str, ...]
-    _names: frozenset[str] = field(init=False, repr=False, compare=False)
+    own: names of this machine, each with the ports that are listened on. allowed: further names, of a proxy
+    before it perhaps: one that has a port goes with that alone, one without goes with those that are
+    listened on too. Own names have pages over `http` alone.
+    """
+
+    own: tuple[str, ...]
+    ports: tuple[int, ...]
+    allowed: tuple[str, ...] = ()
+    hosts: frozenset[str] = field(init=False, repr=False, compare=False)
+    origins: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compare without regard to case."""
-        object.__setattr__(self, "_names", frozenset(name.lower() for name in self.names))
+        """Write all forms down once, so that a request is looked up and never taken apart."""
+        own = {_host(name, port) for name in self.own for port in self.ports}
+        allowed = [_split(name.lower()) for name in self.allowed]
+        plain = own | {
+            _host(name, one) for name, port in allowed for one in ((port and (port,)) or self.ports)
+        }
+        safe = {_host(name, port or _HTTPS) for name, port in allowed}
+        plain |= {name for name, port in allowed if not port}
+        origins = {f"http://{_without(host, _HTTP)}" for host in plain}
+        origins |= {f"https://{_without(host, _HTTPS)}" for host in safe}
+        hosts = plain | safe
+        hosts |= {_without(_without(host, _HTTP), _HTTPS) for host in hosts}
+        object.__setattr__(self, "hosts", frozenset(hosts))
+        object.__setattr__(self, "origins", frozenset(origins))
 
     def check(self, headers: Headers) -> None:
         """Refuse a request that a page of another site made, or that came by another name."""
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+        if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             raise refuse(
                 403,
                 "forbidden_host",
                 "this server does not go by that name",
                 "Use the address it was started with, or start it with `--allow-host NAME`.",
             )
-        # DNS rebinding: a page of a stranger can reach 127.0.0.1 under a name of its own.
-        for origin in headers.getlist("origin"):
-            scheme, _, place = origin.partition("://")
-            if scheme not in {"http", "https"} or "/" in place or not self._is_ours(place):
-                raise refuse(403, "forbidden_origin", "pages of another site may not call this")
+        # DNS rebinding: a page of a stranger can reach 127.0.0.1 under a name of its own; and
+        # behind another port of this machine there may be anybody.
+        if any(origin.lower() not in self.origins for origin in headers.getlist("origin")):
+            raise refuse(403, "forbidden_origin", "pages of another site may not call this")
 
-    def _is_ours(self, host: str) -> bool:
-        try:
-            parts = urlsplit(f"//{host}")
-            named = parts.hostname or ""
-            # Raises ValueError for a port that is none.
-            _ = parts.port
-        except ValueError:
-            return False
-        if parts.username is not None or parts.path or parts.query or parts.fragment:
-            return False
-        # urlsplit takes the brackets of an IPv6 address away.
-        named = f"[{named}]" if ":" in named else named
-        return named.lower() in self._names or host.lower() in self._names
+
+_HTTP: Final = 80
+_HTTPS: Final = 443
+
+
+def _split(name: str) -> tuple[str, int]:
+    """Return a name and its port; 0 without one."""
+    host, _, port = name.rpartition(":")
+    # Of an address of IPv6 the end is no port, unless the address stands in brackets.
+    is_port = port.isdecimal() and (":" not in host or host.endswith("]"))
+    if is_port:
+        return host, int(port)
+    return (f"[{name}]" if ":" in name and not name.startswith("[") else name), 0
+
+
+def _host(name: str, port: int) -> str:
+    return f"{name.lower()}:{port}"
+
+
+def _without(host: str, port: int) -> str:
+    """Return a host without this port, as browsers leave out that of the scheme."""
+    return host.removesuffix(f":{port}")
 
 
 def check_once(headers: Headers) -> None:
@@ -171,7 +228,7 @@ def check_session(headers: Headers) -> None:
 
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:
-    """Return a request's whole body, refused when it is too large or too slow."""
+    """Return a request's whole body, refused when it is too large, too wide or too slow."""
     declared = headers.get("content-length", "")
     # Refused before any of it is read.
     if declared.isdecimal() and int(declared) > LARGEST_BODY:
@@ -190,11 +247,18 @@ async def read_body(headers: Headers, receive: Receive) -> bytes:
                 if size > LARGEST_BODY:
                     raise _too_large()
                 if not message.get("more_body", False):
-                    return b"".join(parts)
+                    return _checked(b"".join(parts))
     except TimeoutError:
         raise refuse(
             408, "too_slow", "the body of the request did not arrive in time", connection="close"
         ) from None
+
+
+def _checked(body: bytes) -> bytes:
+    """Return a body that is not too wide to be parsed."""
+    if is_wide(body):
+        raise refuse(413, "too_wide", f"the body holds {TOO_WIDE}", "Send it in several calls.")
+    return body
 
 
 def _too_large() -> Refused:
@@ -312,7 +376,13 @@ def _narrowed(
         grant: Grant = context.request.scope[GRANT]
         if method != "tools/list":
             return {**answer, _LISTS[method]: []} if grant.tools else answer
-        shown = {tool.name for tool in surface.tools if grant.shows(tool)}
-        return {**answer, "tools": [one for one in answer["tools"] if one["name"] in shown]}
+        shown = [(tool, grant.shown(tool)) for tool in surface.tools]
+        whole_entries = {one["name"]: one for one in answer["tools"]}
+        entries = [
+            whole_entries[tool.name] if kept is tool else kept.listed()
+            for tool, kept in shown
+            if kept is not None
+        ]
+        return {**answer, "tools": entries}
 
     return listed

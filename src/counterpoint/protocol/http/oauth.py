@@ -24,7 +24,7 @@ import jwt
 import orjson
 
 from counterpoint.kernel.errors import InvalidInput, Unavailable
-from counterpoint.protocol.http.grants import MAINTAIN, READ, WRITE, Grant
+from counterpoint.protocol.http.grants import MAINTAIN, READ, RUN, WRITE, Grant
 
 ALGORITHMS: Final = ("RS256", "ES256", "EdDSA")
 LEEWAY: Final = 10
@@ -34,7 +34,7 @@ LASTS: Final = 600.0
 """Seconds after which a key set is read again in any case, so that a withdrawn key ends."""
 
 PREFIX: Final = "counterpoint:"
-_ORDER: Final = (READ, WRITE, MAINTAIN)
+_ORDER: Final = (READ, WRITE, RUN, MAINTAIN)
 LARGEST_KEYS: Final = 1_000_000
 _TIMEOUT: Final = 5.0
 _MARK: Final = 32

@@ -1,8 +1,8 @@
 """Listening for HTTP: sockets, connections, and an end that loses no answer.
 
-When it is to end, the server (1) takes no new connection and closes the idle ones, (2) cuts
-off streams that have no end, (3) gives what is being answered a short time to be answered, (4)
-cancels the rest, which has not been answered and so does not count as done, (5) lets written
+When it is to end, the server (1) closes idle connections and answers whatever comes from now on, over old connections and
+new ones, with 503 and `Retry-After`, (2) cuts off streams that have no end, (3) gives what is being answered `GRACE` seconds, or until it is to
+end at once, (4) takes no connection any more and cancels the rest, which has not been answered and so does not count as done, (5) lets written
 answers leave. It installs no signal.
 """
 
@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import ClientDisconnected
@@ -24,13 +26,13 @@ from websockets.http11 import Request
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.protocol.http.app import HttpApp
 from counterpoint.protocol.http.conversation import LARGEST_MESSAGE
+from counterpoint.protocol.http.places import HEAD, Places
 
-GRACE = 0.06
+GRACE = 10.0
 """Seconds that requests under way get at the end."""
 UNWIND = 0.02
 """Seconds that cancelled requests and written answers get after that."""
 
-MOST_CONNECTIONS = 1024
 IDLE = 75
 """Seconds after which a connection without a request is closed."""
 BACKLOG = 256
@@ -40,6 +42,9 @@ PING = 15.0
 """Seconds between the pings of a WebSocket, and in which each must be answered."""
 LINGER = 2.0
 """Seconds in which a WebSocket that is over must be gone."""
+_END = b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5" + _END
+_LATE = b"HTTP/1.1 408 Request Timeout" + _END
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -86,23 +91,90 @@ def _bound(family: int, place: tuple[str | int, int]) -> socket.socket:
 
 
 class _Wire(H11Protocol):
-    """A connection that says when it was the last to go."""
+    """A connection that has a place, and a time for its head; it says when it was the last to go."""
 
     gone: asyncio.Event
+    places: Places
+    address: str = ""
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
+        if not self.places.take(self):
+            transport.write(_FULL)
+            transport.close()
+            return
+        self._wait_for_head()
+
+    def _receive(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        # Handed on to a WebSocket, it is that one's from here.
+        if self.transport.get_protocol() is not self:
+            self._stop_waiting()
+        elif self.conn.their_state is h11.IDLE:
+            self._wait_for_head()
+        else:
+            self._stop_waiting()
+            self.places.work(self)
+
+    data_received = _receive  # the library's own name for what it calls
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE:
+            self.places.wait(self)
+            # A half of the next one may have come with this one.
+            if self.conn.trailing_data[0]:
+                self._wait_for_head()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        super().handle_websocket_upgrade(event)
+        talk = self.transport.get_protocol()
+        if isinstance(talk, _Socket):
+            self.places.work(self)
+            # The place goes back with the conversation.
+            talk.leave = partial(self.places.leave, self)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        self.places.leave(self)
         super().connection_lost(exc)
         if not self.connections:
             self.gone.set()
+
+    def give_way(self) -> None:
+        """Make room for a connection that may have something to say."""
+        self.transport.abort()
+
+    def _wait_for_head(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD, self._is_too_late)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _is_too_late(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(_LATE)
+            self.transport.close()
 
 
 class _Socket(WebSocketsSansIOProtocol):
     """A WebSocket that says when it was the last to go, and is not kept by a client."""
 
     gone: asyncio.Event
+    leave: Callable[[], None] | None = None
+    """Gives the place of the connection back."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        if self.leave is not None:
+            self.leave()
         if not self.connections:
             self.gone.set()
 
@@ -149,7 +221,7 @@ class Listener:
         logging.getLogger("uvicorn.error").addFilter(_was_not_cut_off)
         self._gone = asyncio.Event()
         self._sockets = list(sockets)
-        wire = type("_Wire", (_Wire,), {"gone": self._gone})
+        wire = type("_Wire", (_Wire,), {"gone": self._gone, "places": Places()})
         talk = type("_Socket", (_Socket,), {"gone": self._gone})
         self._app = app
         self._server = uvicorn.Server(
@@ -168,7 +240,6 @@ class Listener:
                 server_header=False,
                 # A header that any caller can write must not say where the caller is.
                 proxy_headers=False,
-                limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=IDLE,
             )
         )
@@ -178,8 +249,8 @@ class Listener:
         """How many connections are open."""
         return len(self._server.server_state.connections)
 
-    async def serve(self, stopping: asyncio.Event) -> None:
-        """Serve until it is to end, then end."""
+    async def serve(self, stopping: asyncio.Event, at_once: asyncio.Event | None = None) -> None:
+        """Serve until it is to end, then end. at_once: set when nobody waits any more for what is being answered."""
         config = self._server.config
         config.load()
         self._server.lifespan = config.lifespan_class(config)
@@ -192,17 +263,36 @@ class Listener:
                     await asyncio.wait_for(stopping.wait(), 1.0)
         finally:
             with _unsaid():
-                await self._end()
+                await self._end(at_once or asyncio.Event())
 
-    async def _end(self) -> None:
+    async def _answered(self, at_once: asyncio.Event) -> None:
+        """Wait until all that came before the end has been answered, but not for longer than is left for it."""
+        tasks = set(self._server.server_state.tasks)
+        hurry = asyncio.create_task(at_once.wait())
+        until = asyncio.get_running_loop().time() + GRACE
+        while tasks and not hurry.done():
+            left = until - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            done, _ = await asyncio.wait(
+                {*tasks, hurry}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
+            tasks -= done
+        hurry.cancel()
+
+    async def _end(self, at_once: asyncio.Event) -> None:
         state = self._server.server_state
+        self._app.end()
+        for connection in list(state.connections):
+            connection.shutdown()
+        self._app.cut()
+        await self._answered(at_once)
         for server in self._server.servers:
             server.close()
         for connection in list(state.connections):
             connection.shutdown()
-        self._app.cut()
         if state.tasks:
-            _, late = await asyncio.wait(set(state.tasks), timeout=GRACE)
+            late = set(state.tasks)
             for task in late:
                 task.cancel()
             if late:

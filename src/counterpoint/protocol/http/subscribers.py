@@ -26,23 +26,27 @@ from contextlib import aclosing, contextmanager
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import parse_qs
 
-import orjson
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
+from counterpoint.kernel.shares import Shares
+from counterpoint.kernel.visible import dump_visible
 from counterpoint.protocol.http.conversation import Conversation
-from counterpoint.protocol.http.events import Stream, refused_for
-from counterpoint.protocol.http.guards import refuse
+from counterpoint.protocol.http.events import (
+    MOST_STREAMS,
+    QUIET,
+    Stream,
+    reader_of,
+    refused_for,
+    take_place,
+)
 from counterpoint.protocol.http.subscription import Place, Subscription, load_place
 from counterpoint.protocol.surface import Event, Tell
 from counterpoint.protocol.workers import Workers
 
 C = TypeVar("C")
 
-MOST_STREAMS: Final = 64
-QUIET: Final = 15.0
-"""Seconds without an event after which a sign of life is sent."""
 _SPARE: Final = 8
 """Threads beside those that wait, for what is asked in between."""
 
@@ -54,6 +58,7 @@ class Subscribers(Generic[C]):
         """Begin empty."""
         self._workers = Workers(MOST_STREAMS + _SPARE)
         self._open = 0
+        self._places = Shares(MOST_STREAMS)
 
     @property
     def size(self) -> int:
@@ -74,7 +79,7 @@ class Subscribers(Generic[C]):
         call: makes what the surface gets, in a worker; raises Forbidden for who may not follow any
         more. wait: takes one call; answers 0, or in how many seconds there is one.
         """
-        with self._place_taken():
+        with self._place_taken(reader_of(scope)):
             subscription = Subscription(tell, call, self._workers)
             try:
                 after, about = _asked(scope)
@@ -90,14 +95,14 @@ class Subscribers(Generic[C]):
                 await Stream(_pieces(subscription))(scope, receive, send)
 
     @contextmanager
-    def _place_taken(self) -> Generator[None]:
-        if self._open >= MOST_STREAMS:
-            raise refuse(503, "busy", f"there are {MOST_STREAMS} readers already", retry_after="5")
+    def _place_taken(self, who: str) -> Generator[None]:
+        take_place(self._places, who)
         self._open += 1
         try:
             yield
         finally:
             self._open -= 1
+            self._places.give_back(who)
 
 
 async def _pieces(subscription: Subscription[Any]) -> AsyncGenerator[bytes]:
@@ -121,7 +126,7 @@ async def _pieces(subscription: Subscription[Any]) -> AsyncGenerator[bytes]:
 
 
 def _piece(place: Place, event: Event) -> bytes:
-    data = orjson.dumps(dict(event.data)).decode()
+    _, data = dump_visible(dict(event.data))
     return f"id: {place}\nevent: {event.name}\ndata: {data}\n\n".encode()
 
 

@@ -149,7 +149,10 @@ class Direct(Generic[C]):
         pattern = self._pattern or self._presumed(params, envelope)
         tool = self._surface.find(params["name"])
         # An unknown tool is an error of the protocol, and progress goes through the SDK's session.
-        if pattern is None or tool is None or tool.parameters.progress:
+        if pattern is None or tool is None:
+            return False
+        part = tool.meant(params.get("arguments", {}))
+        if part is not None and part.parameters.progress:
             return False
         # Another client, version or capability may be answered in another way: only the SDK knows.
         if envelope != pattern.envelope:

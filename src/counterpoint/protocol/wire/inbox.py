@@ -1,6 +1,6 @@
 """The side of a pipe that is read: one JSON-RPC message a line.
 
-A line is a message if and only if (1) it is at most `LINE_LIMIT` bytes and ends with a line feed,
+A line is a message if and only if (1) it is at most `LINE_LIMIT` bytes, not too wide (`limits/frames.py`), and ends with a line feed,
 (2) it is strict JSON, (3) the JSON is a JSON-RPC 2.0 object. A line that fails (1) or (2) is answered
 with -32700, one that fails (3) with -32600, and with its `id` if a usable one can be made out, else
 null; the connection stays up. Empty lines mean nothing.
@@ -10,12 +10,17 @@ before the end of the input are still answered, for at most `GRACE` seconds.
 
 The SDK need not be there to read: what is answered directly waits for nobody. A relay's handshake, of
 which no client hears the answer, is held back until there is something else for the SDK.
+
+Nobody's lines keep the loop from others: a turn takes `TURN` of them, or as many as have `_CHUNK` bytes. While `MOST_OPEN`
+requests of a connection are not answered nothing more is read of it, so that what its client sends beyond
+that waits with the client, and not here; a cancellation waits there too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import json
 import os
 from collections import deque
@@ -25,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import orjson
 from pydantic import ValidationError
 
+from counterpoint.protocol.limits.frames import TOO_WIDE, is_wide, name_of
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.first import GREETING
 from counterpoint.protocol.wire.outbox import Outbox, RequestId, Side
@@ -35,6 +41,10 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 10_000_000
 GRACE = 2.0
+MOST_OPEN = 64
+"""How many requests of one connection may wait for their answers."""
+TURN = 16
+"""How many lines are taken before others have the loop."""
 
 _CHUNK = 65536
 _TOO_LONG = b"\xff"
@@ -74,7 +84,11 @@ class Inbox(Side):
         self._held: list[object] = []
         self._parts: list[bytes] = []
         self._size = 0
-        self._is_over = False
+        self._lines: deque[bytes] = deque()
+        self._is_over = self._is_at_end = False
+        self._is_waiting = False
+        self._context = contextvars.copy_context()
+        outbox.on_settled = self._go_on
         if begun:
             self._take(begun)
 
@@ -85,6 +99,8 @@ class Inbox(Side):
 
     def end(self) -> None:
         """Read nothing more; what was read whole is still answered."""
+        while self._lines:
+            self._receive_line(self._lines.popleft())
         self._is_over = True
         self._ready.set()
 
@@ -140,35 +156,77 @@ class Inbox(Side):
                 return
             # Input that never ends must not keep everybody else from the loop.
             await asyncio.sleep(0)
-        self._loop.add_reader(self._fd, self._read)
+        self._is_waiting = True
+        # Whose calls these are is known here, and not to what tells that there is room again.
+        self._context = contextvars.copy_context()
+        self._go_on()
         try:
             await self._ready.wait()
         finally:
+            self._is_waiting = False
             self._loop.remove_reader(self._fd)
         self._is_over = self._is_over or self._outbox.is_gone
 
+    @property
+    def _is_full(self) -> bool:
+        # To who is gone nothing is owed: the end is to be seen at once.
+        if self._is_over or self._outbox.is_gone:
+            return False
+        return len(self._outbox.open) + len(self._received) >= MOST_OPEN
+
+    def _go_on(self) -> None:
+        """Read again, if somebody waits for it and there is room: what was kept first."""
+        if not self._is_waiting or self._is_full:
+            return
+        self._context.run(self._loop.add_reader, self._fd, self._read)
+        if self._lines:
+            self._loop.call_soon(self._read_on, context=self._context)
+
+    def _read_on(self) -> None:
+        """Take a further turn of what is kept, unless a turn between has taken it."""
+        if self._is_waiting and self._lines:
+            self._read()
+
     def _read(self) -> bool:
-        """Take what there is to read, and nothing for the end; answer whether there was any."""
+        """Take a turn of what there is to read, and nothing for the end; answer whether there was any."""
+        if self._is_full:
+            self._loop.remove_reader(self._fd)
+            return False
         try:
             is_over = self._is_over or self._outbox.is_gone
-            self._take(b"" if is_over else os.read(self._fd, _CHUNK))
+            if self._outbox.is_gone:
+                self._lines.clear()
+            if is_over or not self._lines:
+                self._take(b"" if is_over else os.read(self._fd, _CHUNK))
         except BlockingIOError:
             return False
         except OSError:
             self._take(b"")
+        self._take_turn()
         if self._received or self._is_over:
             self._ready.set()
+        elif self._lines and self._is_waiting:
+            self._loop.call_soon(self._read_on, context=self._context)
         return True
+
+    def _take_turn(self) -> None:
+        size = 0
+        for _ in range(TURN):
+            if not self._lines or self._is_full or size > _CHUNK:
+                break
+            size += len(self._lines[0])
+            self._receive_line(self._lines.popleft())
+        self._is_over = self._is_over or (self._is_at_end and not self._lines)
 
     def _take(self, chunk: bytes) -> None:
         """Cut a chunk into lines; a line that grows too long keeps only its length."""
         if not chunk:
-            self._is_over = True
+            self._is_at_end = True
             chunk = b"\n"  # the last line counts without its end too
         first, *others = chunk.split(b"\n")
         self._grow(first)
         for other in others:
-            self._receive_line(b"".join(self._parts))
+            self._lines.append(b"".join(self._parts))
             self._parts, self._size = [], 0
             self._grow(other)
 
@@ -184,12 +242,7 @@ class Inbox(Side):
         """Return a line directly, or keep what it says."""
         if not line.strip():
             return
-        try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            limit = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
-            is_long = line == _TOO_LONG
-            value = _Fault(limit if is_long else "Parse error: not JSON", _name_in(line))
+        value = _said(line)
         # What came before it and waits has its turn first.
         if self._received:
             self._received.append(value)
@@ -257,6 +310,17 @@ def _parsed(value: Any) -> JSONRPCMessage:
             return JSONRPCRequest.model_validate(value, by_name=False)
         return JSONRPCNotification.model_validate(value, by_name=False)
     return jsonrpc_message_adapter.validate_python(value, by_name=False)
+
+
+def _said(line: bytes) -> object:
+    """Return the JSON of a line, or why it says nothing."""
+    if is_wide(line):
+        return _Fault(f"Parse error: the line holds {TOO_WIDE}", name_of(line))
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        limit = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
+        return _Fault(limit if line == _TOO_LONG else "Parse error: not JSON", _name_in(line))
 
 
 def _named(value: object) -> RequestId | None:

@@ -68,6 +68,8 @@ class Outbox(Side):
         """What to call with every answer that the SDK sends."""
         self.open: set[RequestId] = set()
         """The requests that were read and are not answered yet."""
+        self.on_settled: Callable[[], None] = _unasked
+        """What to call when a request is not open any more."""
         self.answered = asyncio.Event()
         """Set whenever an answer leaves nothing open."""
 
@@ -88,6 +90,7 @@ class Outbox(Side):
         self.open.discard(request)
         if not self.open:
             self.answered.set()
+        self.on_settled()
 
     async def write(self, line: bytes) -> bool:
         """Write one line, waiting only while much is unread; answer whether anybody reads."""
@@ -183,3 +186,7 @@ def line_of(message: JSONRPCMessage) -> bytes:
 
 def _unheard(_answer: JSONRPCResponse | JSONRPCError) -> None:
     """Do nothing with an answer."""
+
+
+def _unasked() -> None:
+    """Do nothing about room for a further request."""

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.operations.auditing.parts import fault_of
+from counterpoint.kernel.damage import fault_of
 from counterpoint.kernel.errors import (
     CounterpointError,
     SchemaDiffers,
@@ -62,6 +62,7 @@ _MADE_TABLE: Final = re.compile(r"CREATE TABLE (\w+) \(\n(.*?)\n\);", re.DOTALL)
 _MADE_INDEX: Final = re.compile(
     r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) (?:USING \w+ )?\((.*?)\)(?: WHERE (.*?))?;"
 )
+_ADDED_COLUMN: Final = re.compile(r'ALTER TABLE (\w+) ADD COLUMN "?(\w+)"? (\w+)')
 _MADE_FUNCTION: Final = re.compile(r"CREATE FUNCTION (\w+)\(\).*?AS \$\$(.*?)\$\$;", re.DOTALL)
 _MADE_TRIGGER: Final = re.compile(r"CREATE TRIGGER (\w+) ([^;]*);")
 _COLUMN: Final = re.compile(r'  "?(\w+)"? (\w+)')
@@ -118,6 +119,8 @@ def _schema(ask: Ask, known: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
     foreign = {name for _, name, _ in noted} - {migration.name for migration in known}
     yield from migration_faults(noted, known)
     tables = {name: _columns(body) for name, body in _MADE_TABLE.findall(made)}
+    for name, column, sort in _ADDED_COLUMN.findall(made):
+        tables[name] += f", {column} {sort}"
     tables["migrations"] = "number bigint, name text, sha256 text"
     there = dict(ask(_COLUMNS))
     for name in sorted(foreign - there.keys()):

@@ -4,6 +4,7 @@
     no connection, the server went away or stops     StoreUnreachable  try again
     wrong password, no such database, no right       Unavailable       by the server's own words
     a lock not in time, deadlock, serialization,
+    silence inside a transaction,
     too many connections, the server is starting     StoreBusy         try again
     disk full                                        StoreFull         nothing was written
     a read-only transaction, no privilege            StoreReadOnly
@@ -57,6 +58,8 @@ _MEANINGS: tuple[tuple[type[psycopg.Error], type[CounterpointError]], ...] = (
     (errors.DeadlockDetected, StoreBusy),
     (errors.SerializationFailure, StoreBusy),
     (errors.QueryCanceled, StoreBusy),
+    # It was silent for too long in its transaction, of which nothing is kept.
+    (errors.IdleInTransactionSessionTimeout, StoreBusy),
     (errors.TooManyConnections, StoreBusy),
     (errors.CannotConnectNow, StoreBusy),
     (errors.DiskFull, StoreFull),

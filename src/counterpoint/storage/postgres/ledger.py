@@ -7,7 +7,8 @@ leaves the transaction as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from counterpoint.core.ports.store import Append, Head, Kept
 from counterpoint.kernel.errors import LedgerBroken
@@ -16,7 +17,9 @@ from counterpoint.storage.postgres.dialect import Link, Row
 
 EMPTY = Head(size=0, leaf="", time="", frontier=b"")
 _HEAD = "SELECT size, leaf, time, frontier FROM heads WHERE project = %s"
-_LOCK = f"{_HEAD} FOR UPDATE"
+_LOCK = (
+    "SELECT size, leaf, time, frontier, clock_timestamp() FROM heads WHERE project = %s FOR UPDATE"
+)
 _OPEN = (
     "INSERT INTO heads (project, size, leaf, time, frontier) VALUES (%s, 0, '', '', '')"
     " ON CONFLICT (project) DO NOTHING"
@@ -60,14 +63,20 @@ def head(link: Link, project: str) -> Head:
     return _head(link.execute(_HEAD, (project,)).fetchone())
 
 
-def lock(link: Link, project: str) -> Head:
-    """Lock the head of a project until the transaction ends, made if it is not there; answer it."""
+def lock(link: Link, project: str, hear: Callable[[datetime], None]) -> Head:
+    """Lock the head of a project until the transaction ends, made if it is not there; answer it.
+
+    hear: is told what time it is on the server.
+    """
     row = link.execute(_LOCK, (project,)).fetchone()
     if row is None:
         # Another server may make the row at this moment: then this one waits for it below.
         link.execute(_OPEN, (project,))
         row = link.execute(_LOCK, (project,)).fetchone()
-    return _head(row)
+    assert row is not None  # noqa: S101 - it was just made
+    *found, said = row
+    hear(said)
+    return _head(tuple(found))
 
 
 def _head(row: Row | None) -> Head:

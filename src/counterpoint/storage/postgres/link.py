@@ -35,6 +35,12 @@ class PostgresLink:
         self._changes = answer.rowcount
         return answer
 
+    def execute_each(self, text: str, values: Sequence[Sequence[Any]]) -> int:
+        """Run a statement that changes rows once for each values; return how many rows it met in all."""
+        with self._link.cursor() as cursor:
+            cursor.executemany(spoken(text), values)
+            return cursor.rowcount
+
     def changes(self) -> int:
         """Return how many rows the last statement met."""
         return self._changes

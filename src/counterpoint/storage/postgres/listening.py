@@ -43,7 +43,7 @@ class ListeningWaiters(Waiters):
     def _listen(self, timeout: float) -> bool:
         """Return whether a notification came; beginning to listen is taken for one."""
         if self._link is None:
-            self._link = connect(self._address, self._patience)
+            self._link = connect(self._address, self._patience, 0)
             self._link.execute(_LISTEN)
             return True
         return any(True for _ in self._link.notifies(timeout=timeout, stop_after=1))

@@ -8,14 +8,18 @@ yet. (4) One that comes back broken, or inside a transaction that cannot be undo
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import os
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from platform import node
+from typing import Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from counterpoint import __version__
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, StoreCorrupt
 from counterpoint.settings import masked
 from counterpoint.storage.postgres.dialect import Link, adapt
@@ -25,17 +29,25 @@ SCHEMA = "counterpoint"
 _CONNECT_SECONDS = 10
 _SILENCE = 30
 """Seconds of silence after which a network connection is asked whether it still is one."""
+_PROBES: Final = 3
+_LOST_MS: Final = 30_000
+"""Milliseconds after which what was sent and is not acknowledged ends a network connection, on both sides."""
+STATEMENT_MS: Final = 120_000
+"""Milliseconds that one statement may take."""
 # Only `off` is raised: every other value waits for the disk of this server at least.
-_DURABLE = (
-    "SELECT set_config('synchronous_commit', 'on', false)"
-    " WHERE current_setting('synchronous_commit') = 'off'"
-)
+_SETTINGS: Final = """
+SELECT set_config('search_path', %s, false), set_config('lock_timeout', %s, false),
+  set_config('idle_in_transaction_session_timeout', %s, false),
+  set_config('statement_timeout', %s, false), set_config('tcp_user_timeout', %s, false),
+  set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+    WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
+"""
 
 
-def connect(address: str, patience: float) -> Link:
+def connect(address: str, patience: float, silence: float) -> Link:
     """Return a fresh connection; waits for locks no longer than so many seconds.
 
-    Raises InvalidInput, without a word of it, for an address that cannot be read.
+    silence: seconds after which the server ends it if nothing comes inside a transaction; 0: never. Raises InvalidInput, without a word of it, for an address that cannot be read.
     """
     _check(address)
     link = psycopg.connect(
@@ -43,7 +55,10 @@ def connect(address: str, patience: float) -> Link:
         autocommit=True,
         connect_timeout=_CONNECT_SECONDS,
         keepalives_idle=_SILENCE,
-        application_name="counterpoint",
+        keepalives_interval=_SILENCE // _PROBES,
+        keepalives_count=_PROBES,
+        tcp_user_timeout=_LOST_MS,
+        application_name=f"counterpoint {__version__} ({os.getpid()} on {node()})"[:63],
         row_factory=tuple_row,
     )
     # Another encoding cannot hold every text, and would refuse some only when they are written.
@@ -53,9 +68,8 @@ def connect(address: str, patience: float) -> Link:
             f"{masked(address)} is not encoded in UTF-8",
             hint="Make a database with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`.",
         )
-    link.execute(f"SET search_path TO {SCHEMA}".encode())
-    link.execute(f"SET lock_timeout TO {int(patience * 1000)}".encode())
-    link.execute(_DURABLE)
+    limits = (int(patience * 1000), int(silence * 1000), STATEMENT_MS, _LOST_MS)
+    link.execute(_SETTINGS, (SCHEMA, *map(str, limits)))
     adapt(link)
     return link
 
@@ -77,8 +91,18 @@ def _check(address: str) -> None:
 class ConnectionPool:
     """Lends connections to one database."""
 
-    def __init__(self, address: str, *, most: int, patience: float) -> None:
-        """Prepare to lend; nothing is connected before it is needed."""
+    def __init__(
+        self,
+        address: str,
+        *,
+        most: int,
+        patience: float,
+        silence: float,
+        fresh: Callable[[Link], None],
+    ) -> None:
+        """Prepare to lend; nothing is connected before it is needed. fresh: looks at each new connection."""
+        self._silence = silence
+        self._fresh = fresh
         self._address = address
         self._patience = patience
         self._turns = FairSemaphore(most)
@@ -102,6 +126,10 @@ class ConnectionPool:
         finally:
             self._turns.give()
 
+    def keep(self, link: Link) -> None:
+        """Take a connection to lend that was made elsewhere."""
+        self._idle.append(link)
+
     def close(self) -> None:
         """Close what is not lent; what is lent is closed when it comes back."""
         self._closed = True
@@ -121,8 +149,9 @@ class ConnectionPool:
                 link.close()
             else:
                 return link
-        link = connect(self._address, self._patience)
+        link = connect(self._address, self._patience, self._silence)
         try:
+            self._fresh(link)
             link.execute(begin)
         except BaseException:
             link.close()

@@ -17,6 +17,7 @@ from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Hit
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.search import Document, Narrowed, is_long, telling
+from counterpoint.storage.statements import unhidden
 
 _WORD = re.compile(r"[^\W_]+")
 _INDEXED = 200_000
@@ -104,6 +105,7 @@ def hits(
         return []
     only = " AND d.kind = ANY(%(kinds)s::text[])" if narrowed.kinds else ""
     only += " AND d.item = %(item)s" if narrowed.item else ""
+    only += unhidden("d", "%(project)s") if narrowed.hides else ""
     had = " + ".join(f"(d.words @@ to_tsquery('words', %(q{n})s))::int" for n in range(len(asked)))
     values: dict[str, Any] = {f"q{n}": one for n, one in enumerate(asked)}
     values |= {"project": project, "any": " | ".join(f"({one})" for one in asked)}

@@ -4,7 +4,8 @@ Rules: (1) a write stands in the line of its project (an advisory lock), then lo
 of `heads`: so sequences have no gap, and writers take turns in the order they came, whichever machine
 they are on. (2) A write is answered when it is durable: `synchronous_commit` is never off. (3) A
 reading is REPEATABLE READ, READ ONLY: it sees one moment. (4) Connections of writers and of readers
-are lent from two pools, so that a reading inside of a writing never waits for itself. (5) A server
+are lent from two pools, so that a reading inside of a writing never waits for itself. A writer that is silent in its transaction, as a process that
+was stopped, is undone by the server before the patience of the others ends. (5) A server
 that went away is told as such and found again by the next call.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -21,18 +23,19 @@ from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
-from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreUnreachable
+from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreOlder, StoreUnreachable
 from counterpoint.settings import masked
 from counterpoint.storage import schema, statements
 from counterpoint.storage.move import move_project
 from counterpoint.storage.postgres import forward, ledger
 from counterpoint.storage.postgres.check import faults_of
+from counterpoint.storage.postgres.clock import DatabaseClock
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.faults import translate_errors
 from counterpoint.storage.postgres.link import PostgresLink
 from counterpoint.storage.postgres.listening import ListeningWaiters
-from counterpoint.storage.postgres.pool import ConnectionPool, connect
-from counterpoint.storage.postgres.schema import OWN, TYPES
+from counterpoint.storage.postgres.pool import STATEMENT_MS, ConnectionPool, connect
 from counterpoint.storage.postgres.semaphore import FairSemaphore
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
@@ -42,19 +45,37 @@ Fresh = Callable[[Path], AbstractContextManager[Store]]
 _PATIENCE: Final = 10.0
 _WRITERS: Final = 8
 _READERS: Final = 16
+_SILENT: Final = 5.0
+"""Seconds that a writer may be silent inside its transaction: less than others wait for their turn."""
+_READING: Final = 600.0
+"""Seconds that a reading may be silent: it keeps nobody waiting."""
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE: Final = "BEGIN"
 
 
+def database_clock(machine: Clock) -> DatabaseClock:
+    """Return what follows the clock of a server, once a store tells it."""
+    return DatabaseClock(machine)
+
+
+def _unheard(_said: datetime) -> None:
+    """Let nobody know what time it is there."""
+
+
 def open_postgres(
-    address: str, nouns: tuple[type[Noun], ...] = NOUNS, *, fresh_file: Fresh
+    address: str,
+    nouns: tuple[type[Noun], ...] = NOUNS,
+    *,
+    fresh_file: Fresh,
+    clock: Clock | None = None,
 ) -> PostgresStore:
     """Open the database at an address; its tables are made on first use.
 
-    nouns: what it has tables for. fresh_file: what a backup is written into.
+    nouns: what it has tables for. fresh_file: what a backup is written into. clock: one that follows this database's.
     Raises StoreUnreachable, Unavailable, StoreNewer, StoreOlder, StoreCorrupt, StoreReadOnly or StoreBusy.
     """
-    return PostgresStore(address, nouns=nouns, fresh_file=fresh_file)
+    hear = clock.hear if isinstance(clock, DatabaseClock) else _unheard
+    return PostgresStore(address, nouns=nouns, fresh_file=fresh_file, hear=hear)
 
 
 def _begin(project: str) -> str:
@@ -70,7 +91,7 @@ def _begin(project: str) -> str:
 def is_made(address: str) -> bool:
     """Return whether there is a ledger's database at an address, without making one."""
     with translate_errors(masked(address)):
-        link = connect(address, _PATIENCE)
+        link = connect(address, _PATIENCE, _SILENT)
         try:
             return forward.is_made(link)
         finally:
@@ -88,25 +109,31 @@ class PostgresStore:
         fresh_file: Fresh,
         patience: float = _PATIENCE,
         known: tuple[Migration, ...] | None = None,
+        hear: Callable[[datetime], None] = _unheard,
     ) -> None:
         """Open the database and bring it forward.
 
-        nouns: what it has tables for. fresh_file: what a backup is written into.
+        hear: is told what time it is there, whenever the server says it. nouns: what it has tables for. fresh_file: what a backup is written into.
         patience: how many seconds a writer waits for its turn.
         known: the migrations to bring it forward by; those of the nouns if None.
         """
         self._tables = {noun.table: noun for noun in nouns}
-        self._known = schema.migrations(nouns, TYPES, OWN) if known is None else known
+        self._known = schema.migrations(nouns, "postgres") if known is None else known
         self._fresh_file = fresh_file
         self._where = masked(address)
-        self._writers = ConnectionPool(address, most=_WRITERS, patience=patience)
-        self._readers = ConnectionPool(address, most=_READERS, patience=patience)
+        self._hear = hear
+        self._writers = ConnectionPool(
+            address, most=_WRITERS, patience=patience, silence=_SILENT, fresh=self._join
+        )
+        self._readers = ConnectionPool(
+            address, most=_READERS, patience=patience, silence=_READING, fresh=self._join
+        )
         self._waiters = ListeningWaiters(address, patience=patience)
         self._mine = threading.local()
         self._patience = patience
         self._turns: dict[str, FairSemaphore] = {}
         try:
-            self._bring_forward(self._known)
+            self._bring_forward(address)
         except BaseException:
             self.close()
             raise
@@ -132,7 +159,7 @@ class PostgresStore:
                 self._turn(project),
                 self._writers.lent(_begin(project)) as link,
             ):
-                head = ledger.lock(link, project)
+                head = ledger.lock(link, project, self._hear)
                 writing = StoreWriting(PostgresLink(link, project), self._tables, head)
                 yield writing
                 writing.finish()
@@ -200,10 +227,18 @@ class PostgresStore:
         with translate_errors(self._where):
             return self._waiters.wait(is_there, timeout)
 
+    def lost(self) -> CounterpointError | None:
+        """Return None: whether its files are those that it opened is for the server to know."""
+        return None
+
     def purge(self) -> None:
         """Write the tables anew that texts were deleted from; the server's own log keeps them for a while."""
         with translate_errors(self._where), self._writers.lent("SELECT 1") as link:
-            link.execute("VACUUM (FULL) texts, documents")
+            link.execute(b"SET statement_timeout TO 0")
+            try:
+                link.execute(b"VACUUM (FULL) texts, documents")
+            finally:
+                link.execute(f"SET statement_timeout TO {STATEMENT_MS}".encode())
 
     def close(self) -> None:
         """Let go of the database."""
@@ -211,7 +246,22 @@ class PostgresStore:
         self._readers.close()
         self._writers.close()
 
-    def _bring_forward(self, known: tuple[Migration, ...]) -> None:
-        with translate_errors(self._where), self._writers.lent(_WRITE) as link:
-            forward.bring_forward(link, self._where, known)
-            link.execute(b"COMMIT")
+    def _bring_forward(self, address: str) -> None:
+        with translate_errors(self._where):
+            link = connect(address, self._patience, _SILENT)
+            try:
+                forward.bring_forward(link, self._where, self._known)
+                self._hear(forward.time_of(link))
+            except BaseException:
+                link.close()
+                raise
+            self._writers.keep(link)
+
+    def _join(self, link: Link) -> None:
+        """Look at a fresh connection: while there was none, another program may have changed the tables."""
+        forward.join(link)
+        if forward.missing(link, self._where, self._known):
+            raise StoreOlder(
+                f"the tables of {self._where} are not those that were opened",
+                hint="End this server with `counterpoint down`; the next one opens what is there.",
+            )

@@ -11,7 +11,8 @@ is on the disk, not even one that raised: what it raised may tell what a neighbo
 that raises undoes itself only; with the first, which has nobody before it, the batch ends, so that no
 savepoint is needed where nobody waits. If the COMMIT fails, or SQLite gives up the transaction by itself,
 nothing of the batch has landed and every member raises that. (5) A member that has waited too long
-for a neighbour gives the whole batch up: nothing of it lands, and all of them are told.
+for a neighbour gives the whole batch up: nothing of it lands, and all of them are told. (6) The files are looked at as
+it begins, before the COMMIT and after it (opened.py): if they are not those that were opened, every member raises that.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from typing import Final
 import apsw
 
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
-from counterpoint.storage.sqlite.faults import meaning
+from counterpoint.storage.sqlite.faults import is_broken, meaning
 from counterpoint.storage.sqlite.memory import Memory
+from counterpoint.storage.sqlite.opened import OpenedFiles, again
 from counterpoint.storage.sqlite.queue import Turn, WriterQueue
 
 MOST_MEMBERS: Final = 64
@@ -81,6 +83,7 @@ class Batches:
         connection: apsw.Connection,
         queue: WriterQueue,
         memory: Memory,
+        files: OpenedFiles,
         where: str,
         *,
         patience: float,
@@ -91,6 +94,7 @@ class Batches:
 
         queue: where the processes queue; one turn a batch.
         memory: what one transaction tells the next.
+        files: those of the database, as they were opened.
         patience: how many seconds a writer waits for its turn, and then for its neighbours.
         most: how many members a batch has at most.
         landed: called after each COMMIT, before the members go.
@@ -98,6 +102,7 @@ class Batches:
         self._connection = connection
         self._queue = queue
         self._memory = memory
+        self._files = files
         self._where = where
         self._patience = patience
         self._most = most
@@ -163,8 +168,14 @@ class Batches:
         if batch.count > 1:
             self._connection.execute("SAVEPOINT member")
             return
-        batch.turn = self._queue.enter()
+        try:
+            batch.turn = self._queue.enter()
+        except Unavailable:
+            # The queue lies beside the database, and goes with its folder.
+            self._files.check()
+            raise
         self._connection.execute("BEGIN IMMEDIATE")
+        self._files.before_writing(self._connection)
         self._memory.begin(self._connection.data_version())
 
     def _withdraw(self, batch: _Batch, fault: BaseException) -> None:
@@ -217,9 +228,11 @@ class Batches:
             if batch.has_landed and batch.fault is None:
                 # Here and not member by member: at each SAVEPOINT SQLite writes the index out anew.
                 self._memory.finish()
+                self._files.before_commit(connection)
                 connection.execute("COMMIT")
+                self._files.after_commit(connection)
                 self._memory.version = connection.data_version()
-        except apsw.Error as fault:
+        except (apsw.Error, Unavailable) as fault:
             self._spoil(batch, fault)
         except BaseException as fault:
             if connection.in_transaction:  # else it has landed, and only what came after did not
@@ -258,8 +271,12 @@ class Batches:
         """Return what a member raises for its batch: an error of its own, threads share none."""
         fault = batch.fault
         ours = meaning(fault, self._where, batch.system) if isinstance(fault, apsw.Error) else None
-        if ours is None and isinstance(fault, StoreBusy):
-            return StoreBusy(fault.message, **fault.facts)
+        if isinstance(fault, apsw.Error) and ours is not None and is_broken(fault, ours):
+            self._files.note(ours)
+        if isinstance(fault, StoreBusy):
+            return again(fault)
+        if self._files.fault is not None:
+            return again(self._files.fault)
         return ours or Unavailable(
             f"the transaction of several writers was given up: {self._where}", path=self._where
         )

@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 
 import apsw
 
-from counterpoint.core.operations.auditing.parts import UNRECKONED
 from counterpoint.kernel.canonical import sha256
+from counterpoint.kernel.damage import UNRECKONED
 from counterpoint.kernel.errors import CounterpointError, SchemaDiffers, StoreCorrupt
 from counterpoint.storage.check import MOST, ledger_faults, migration_faults
 from counterpoint.storage.rows import Tables

@@ -9,7 +9,8 @@
     IOERR, NOMEM, everything else it meets  Unavailable
 
     a text that is no UTF-8; a table, index   StoreCorrupt
-    or column gone, or there unnoted
+    or column gone, or there unnoted; a format
+    that no SQLite writes
 
 Other errors of the program itself (a wrong statement, a broken constraint) go through as they are.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 
@@ -32,6 +33,7 @@ from counterpoint.kernel.errors import (
     StoreReadOnly,
     Unavailable,
 )
+from counterpoint.kernel.places import TOO_LONG_HINT, too_long
 
 _MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
     apsw.BusyError: StoreBusy,
@@ -50,6 +52,7 @@ _MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
 }
 _GONE = re.compile(
     r"no such (table|column|index|module)|malformed|.* already exists$|table \w+ has no column"
+    r"|unsupported file format"
 )
 _SAYS_NOTHING = "not an error"
 """What SQLite calls a failure that another connection had, as the target of a backup."""
@@ -79,12 +82,18 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
 class translate_errors(AbstractContextManager[None]):  # noqa: N801 -- read as a verb where it opens a block
     """Turn what SQLite raises inside the block into errors of the product."""
 
-    __slots__ = ("_connection", "_where")
+    __slots__ = ("_broken", "_connection", "_where")
 
-    def __init__(self, where: str, connection: apsw.Connection | None = None) -> None:
-        """Name the database, and the connection whose last failure counts."""
+    def __init__(
+        self,
+        where: str,
+        connection: apsw.Connection | None = None,
+        broken: Callable[[CounterpointError], None] | None = None,
+    ) -> None:
+        """Name the database, and the connection whose last failure counts. broken: hears that the files are no good."""
         self._where = where
         self._connection = connection
+        self._broken = broken
 
     def __exit__(
         self,
@@ -95,11 +104,28 @@ class translate_errors(AbstractContextManager[None]):  # noqa: N801 -- read as a
         """Raise the error of the product, if there is one for what came."""
         if isinstance(fault, UnicodeDecodeError):
             raise StoreCorrupt(f"a text in {self._where} is no UTF-8", path=self._where) from fault
+        if isinstance(fault, apsw.ConnectionClosedError):
+            # Whoever writes in the background may come late; a closed connection answers nothing more.
+            raise Unavailable(f"{self._where} was closed", path=self._where) from fault
         if isinstance(fault, apsw.Error):
             system = 0 if self._connection is None else self._connection.system_errno
             ours = meaning(fault, self._where, system)
             if ours is not None:
+                if self._broken is not None and is_broken(fault, ours):
+                    self._broken(ours)
                 raise ours from fault
+
+
+def is_broken(fault: apsw.Error, ours: CounterpointError) -> bool:
+    """Return whether SQLite says that the files cannot be read or written, and not for want of room."""
+    is_full = isinstance(ours, StoreFull)
+    return isinstance(fault, apsw.CorruptError | apsw.NotADBError | apsw.IOError) and not is_full
+
+
+def check_length(where: str) -> None:
+    """Pass if SQLite takes a path: of one that is too long it says that it cannot be opened; Unavailable."""
+    if reason := too_long(where):
+        raise Unavailable(reason, hint=TOO_LONG_HINT, path=where)
 
 
 @contextmanager

@@ -4,20 +4,35 @@ A file says what it is in its header: the `application_id` that it is ours, `use
 number noted. What is missing runs in one transaction together with its notes: a crash leaves the
 shape before it or the shape after it. Before a step to a higher version a database that holds
 something is copied to `<name>.before-<number>.backup`.
+
+Tables that are there are changed by nobody while another process has them open, of whatever version:
+
+1. a server holds `<prefix>.lock` as long as it lives (protocol/rendezvous.py), so who gets it knows that there is none, and while he
+   holds it none begins. The server itself is known by its process in `<prefix>.json`;
+2. every connection in WAL mode has a shared lock on the database until it is closed, or its process ends. SQLite ends the log for nobody
+   while another has that. So who ends it has the database alone, and has it alone still when his transaction has begun: whoever opens the
+   database in between finds no log, and to begin one he waits for the turn of whoever changes the tables (queue.py), and looks again in it.
 """
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, Final, cast
 
 import apsw
 
-from counterpoint.kernel.errors import StoreCorrupt
+from counterpoint import __version__
+from counterpoint.kernel.durable import sync
+from counterpoint.kernel.errors import StoreBusy, StoreCorrupt
+from counterpoint.kernel.places import find_prefix
 from counterpoint.storage import schema
 from counterpoint.storage.schema import Migration, Noted
-from counterpoint.storage.sqlite.durable import sync
 from counterpoint.storage.sqlite.faults import translate_errors
 
 APPLICATION = 0x436E7470
@@ -30,6 +45,9 @@ CREATE TABLE IF NOT EXISTS migrations (
   sha256 TEXT NOT NULL
 ) STRICT
 """
+_A_MOMENT: Final = 2.0
+"""Seconds that a command may have the database open before it counts as in use."""
+_A_LOOK: Final = 0.01
 _NOTED = "SELECT number, name, sha256 FROM migrations"
 
 
@@ -59,16 +77,27 @@ def _noted(connection: apsw.Connection, where: str, known: tuple[Migration, ...]
 
 
 def bring_forward(connection: apsw.Connection, where: str, known: tuple[Migration, ...]) -> None:
-    """Apply what is missing; if it fails, whoever opened the connection closes it."""
+    """Apply what is missing; if it fails, whoever opened the connection closes it. StoreBusy."""
     left = missing(connection, where, known)
     if not left:
         return
+    if not connection.filename or connection.pragma("application_id") != APPLICATION:
+        _apply(connection, left, known)
+        return
+    with no_other_server(Path(where)):
+        _have_alone(connection, where)
+        _apply(connection, left, known)
+
+
+def _apply(
+    connection: apsw.Connection, left: tuple[Migration, ...], known: tuple[Migration, ...]
+) -> None:
     version: int = connection.pragma("user_version")
     higher = [migration.number for migration in left if migration.number > version]
     if version and higher and connection.filename:
         file = Path(connection.filename)
         copy(connection, file.with_name(f"{file.name}.before-{higher[0]}.backup"))
-    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("BEGIN EXCLUSIVE")
     connection.execute(_NOTES)
     for migration in left:
         connection.execute(migration.sql)
@@ -77,6 +106,65 @@ def bring_forward(connection: apsw.Connection, where: str, known: tuple[Migratio
     connection.pragma("application_id", APPLICATION)
     connection.pragma("user_version", known[-1].number)
     connection.execute("COMMIT")
+
+
+@contextmanager
+def no_other_server(file: Path) -> Generator[None]:
+    """Keep servers of a database file away during the block; StoreBusy, with its version, if another process is one."""
+    prefix = find_prefix(str(file))
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(f"{prefix}.lock", flags, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            known = _known(f"{prefix}.json")
+            if known.get("pid") != os.getpid():
+                raise StoreBusy(
+                    f"an older server (version {known.get('version', '?')}, process {known.get('pid', '?')}) has"
+                    f" {file} open, whose tables this program {__version__} would change",
+                    hint="Run `counterpoint down`, and repeat the call.",
+                ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _have_alone(connection: apsw.Connection, where: str) -> None:
+    """End the log, for which nobody else may have the database open; StoreBusy after a moment, naming who has."""
+    until = time.monotonic() + _A_MOMENT
+    while True:
+        try:
+            connection.pragma("journal_mode", "delete")
+        except (apsw.BusyError, apsw.LockedError):
+            if time.monotonic() >= until:
+                raise StoreBusy(
+                    f"another process{_holders(where)} has {where} open, whose tables this program {__version__} would change",
+                    hint="Run `counterpoint down`, close agents that serve themselves (`--in-process`), and repeat the call.",
+                ) from None
+            time.sleep(_A_LOOK)
+        else:
+            return
+
+
+def _holders(where: str) -> str:
+    """Return in words which other processes have a lock on a file, where the kernel tells."""
+    try:
+        locks = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+        inode = str(Path(where).stat().st_ino)
+    except OSError:
+        return ""
+    # `7: POSIX  ADVISORY  READ 4321 08:01:131075 1073741826 1073742335`
+    found = [words for line in locks if (words := line.split())[5].endswith(f":{inode}")]
+    pids = {words[4] for words in found} - {str(os.getpid())}
+    return f" ({', '.join(sorted(pids))})" if pids else ""
+
+
+def _known(path: str) -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        found = json.loads(Path(path).read_bytes())
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return {}
 
 
 def copy(connection: apsw.Connection, target: Path) -> None:

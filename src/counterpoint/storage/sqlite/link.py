@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import apsw
 
@@ -15,6 +17,7 @@ class SqliteLink:
     def __init__(self, connection: apsw.Connection, project: str) -> None:
         """Bind a connection to a project."""
         self.project = project
+        self._connection = connection
         self.execute = connection.execute
         self.changes = connection.changes
         self.head = partial(ledger.head, connection, project)
@@ -25,3 +28,9 @@ class SqliteLink:
         self.index = partial(search.index, connection, project)
         self.hits = partial(search.hits, connection, project)
         self.stems = partial(search.stems, connection)
+
+    def execute_each(self, text: str, values: Sequence[Sequence[Any]]) -> int:
+        """Run a statement that changes rows once for each values; return how many rows it met in all."""
+        before = self._connection.total_changes()
+        self._connection.executemany(text, values)
+        return self._connection.total_changes() - before

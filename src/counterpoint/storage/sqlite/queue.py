@@ -16,7 +16,7 @@ Then it is your turn. To leave, free all and close the description.
 Why it holds: by (2)–(5) a ticket's byte is locked before a higher ticket exists, so (6) sees every
 earlier writer who has not left: turns come in the order of tickets, and each waits for at most those
 ahead of it. A writer who dies, in turn or in line, loses its byte and is waited for no more. A
-counter lost with the file can only break the order: what keeps writers apart is SQLite's own lock.
+counter that is lost with the file, or begun anew since nobody can have drawn so many, can only break the order: what keeps writers apart is SQLite's own lock.
 
 Waiting asks at intervals in proportion to the place in line, because a blocking lock has no time
 limit. Where there are no such locks (macOS) a plain `flock` keeps writers apart without the order.
@@ -41,6 +41,8 @@ _FLOCK: Final = "hhqqi4x"  # type, whence, start, length, process (0 for these l
 _FREE_ALL: Final = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
 _FREE_DISPENSER: Final = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, 0, 1, 0)
 _FIRST: Final = 16
+_LAST: Final = 1 << 62
+"""The last ticket: its byte, and the next one, can still be locked."""
 _A_PLACE: Final = 150e-6
 _LONGEST_NAP: Final = 5e-3
 _DISPENSER_NAP: Final = 50e-6
@@ -71,7 +73,8 @@ class WriterQueue:
     def enter(self) -> Turn:
         """Wait for the turn and take it; StoreBusy, which names the wait."""
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self._path, flags, 0o600)
         except OSError as fault:
             raise file_fault(fault, str(self._path)) from fault
         wait = _Wait(self._path, self._patience, time.monotonic() + self._patience)
@@ -119,6 +122,9 @@ def _stand(descriptor: int, wait: _Wait) -> int:
     while not _lock(descriptor, 0, 1):
         wait.nap(_DISPENSER_NAP)
     ticket = int.from_bytes(os.pread(descriptor, 8, 0), "big")
+    if ticket > _LAST:
+        # Nobody has drawn so many: somebody wrote into the file.
+        ticket = 0
     os.pwrite(descriptor, (ticket + 1).to_bytes(8, "big"), 0)
     _lock(descriptor, _FIRST + ticket, 1)
     fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _FREE_DISPENSER)

@@ -14,6 +14,7 @@ import apsw
 from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Hit
 from counterpoint.storage.search import Document, Narrowed, is_long, telling
+from counterpoint.storage.statements import unhidden
 
 _SHELF_SIZE = 2**40
 _ENTER = f"""
@@ -116,6 +117,9 @@ def hits(
     if narrowed.item:
         only += " AND d.item = ?"
         values.append(narrowed.item)
+    if narrowed.hides:
+        only += unhidden("d", "?")
+        values.append(project)
     joined = " JOIN documents AS d ON d.id = search.rowid" if only else ""
     found = connection.execute(
         # Cut to a page before the join, so that only its documents are looked up. SQLite's bm25 is

@@ -17,8 +17,20 @@ from counterpoint.kernel.errors import SearchDiffers
 from counterpoint.storage.check import MOST
 from counterpoint.storage.rows import Tables
 from counterpoint.storage.search import all_documents
-from counterpoint.storage.sqlite.schema import SEARCH
 
+SEARCH: Final = """
+CREATE VIRTUAL TABLE search USING fts5 (
+  title,
+  body,
+  content = '',
+  contentless_delete = 1,
+  tokenize = 'porter unicode61'
+);
+
+-- A leaf that fills a page leaves no room beside it: each commit would move the rows of three pages.
+INSERT INTO search (search, rank) VALUES ('pgsz', 1000);
+"""
+"""What makes the index, word by word as the first migration says it."""
 _FOUND: Final = (
     "SELECT d.id, d.item, d.kind FROM documents AS d JOIN shelves AS s ON s.shelf = d.shelf"
     " WHERE s.project = ? AND d.source = ? AND d.key = ?"

@@ -4,16 +4,18 @@ Rules: (1) a write stands in line, shares a transaction with its neighbours (bat
 disk when its block has ended (WAL, synchronous=FULL); what the block raises undoes all of it.
 (2) A reading sees the moment it began, however many write meanwhile. (3) Every statement carries
 the project it is bound to. (4) The writer's connection is used only in turn; readers have connections of their own, kept
-for the next. A store in memory has a single connection, which readers and writers share in turn.
+for the next. A store in memory has a single connection, which readers and writers share in turn. (5) Nothing is read or
+acknowledged once the files are not those that were opened (opened.py).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, cast
 
@@ -23,19 +25,25 @@ from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
+from counterpoint.kernel.durable import make_folder, sync, sync_names
 from counterpoint.kernel.errors import CounterpointError, StateDiffers, StoreBusy
+from counterpoint.kernel.places import short_name
 from counterpoint.storage import schema, statements
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
-from counterpoint.storage.sqlite import forward
+from counterpoint.storage.sqlite import forward, still
 from counterpoint.storage.sqlite.batch import MOST_MEMBERS, Batches
 from counterpoint.storage.sqlite.check import faults_of
-from counterpoint.storage.sqlite.faults import translate_errors, translate_file_errors
+from counterpoint.storage.sqlite.faults import (
+    check_length,
+    translate_errors,
+    translate_file_errors,
+)
 from counterpoint.storage.sqlite.link import SqliteLink
 from counterpoint.storage.sqlite.memory import Memory
+from counterpoint.storage.sqlite.opened import CHECKPOINT, FileId, OpenedFiles
 from counterpoint.storage.sqlite.polling import PollingWaiters
 from counterpoint.storage.sqlite.queue import WriterQueue
-from counterpoint.storage.sqlite.schema import OWN, TYPES
 
 MEMORY: Final = ":memory:"
 PASSING: Final = ""
@@ -45,26 +53,33 @@ _PATIENCE: Final = 10.0
 _BUSY_MS: Final = 2000
 _IDLE_READERS: Final = 8
 _A_LOOK: Final = 1e-3
+_RESCUED: Final = 3
+"""How many copies of a database that was taken away are kept, the newest."""
 # secure_delete: a text that was redacted must leave the file, not only its table. trusted_schema:
 # the views and triggers of a file that somebody else made call nothing that has effects.
-_PRAGMAS: Final = """
+_PRAGMAS: Final = f"""
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA secure_delete = ON;
 PRAGMA temp_store = MEMORY;
-PRAGMA wal_autocheckpoint = 2000;
+PRAGMA wal_autocheckpoint = {CHECKPOINT};
 PRAGMA journal_size_limit = 16777216;
 """
+_TO_THE_DISK: Final = "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;"
+"""On macOS a plain sync reaches the memory of the drive alone."""
 
 
-def open_sqlite(path: Path | str, nouns: tuple[type[Noun], ...] = NOUNS) -> Store:
+def open_sqlite(
+    path: Path | str, nouns: tuple[type[Noun], ...] = NOUNS, *, rescued: Path | None = None
+) -> Store:
     """Open the database at a path, made on first use; `:memory:` is one that passes away.
 
-    nouns: what it has tables for; those it lacks are made.
+    nouns: what it has tables for; those it lacks are made. rescued: the folder for a copy of files that are taken away while
+    they are open; None: none is made.
     Raises StoreCorrupt, StoreNewer, StoreOlder, StoreReadOnly, StoreFull, StoreBusy or Unavailable.
     """
-    return SqliteStore(path, nouns=nouns)
+    return SqliteStore(path, nouns=nouns, rescued=rescued)
 
 
 def open_scratch(nouns: tuple[type[Noun], ...]) -> Store:
@@ -86,6 +101,7 @@ def fresh_file(target: Path, nouns: tuple[type[Noun], ...] = NOUNS) -> Generator
             finally:
                 store.close()
             passing.replace(target)
+            sync(target.parent)
         finally:
             for rest in ("", "-wal", "-shm", "-queue"):
                 passing.with_name(f"{passing.name}{rest}").unlink(missing_ok=True)
@@ -102,6 +118,7 @@ class SqliteStore:
         patience: float = _PATIENCE,
         known: tuple[Migration, ...] | None = None,
         together: int = MOST_MEMBERS,
+        rescued: Path | None = None,
     ) -> None:
         """Open or make the database.
 
@@ -109,9 +126,10 @@ class SqliteStore:
         patience: how many seconds a writer waits for its turn.
         together: how many writings share a commit at most.
         known: the migrations to bring it forward by; those of the nouns if None.
+        rescued: the folder for a copy of files that are taken away; None: none is made.
         """
         self._tables = {noun.table: noun for noun in nouns}
-        self._known = schema.migrations(nouns, TYPES, OWN) if known is None else known
+        self._known = schema.migrations(nouns, "sqlite") if known is None else known
         self._in_memory = str(path) in {MEMORY, PASSING}
         self._where = str(path)
         self._busy = min(_BUSY_MS, int(patience * 1000))
@@ -122,20 +140,32 @@ class SqliteStore:
         self._idle: list[apsw.Connection] = []
         self._polling: apsw.Connection | None = None
         self._closed = False
+        self._rescued = rescued
+        self._spare: apsw.Connection | None = None
+        self._files = OpenedFiles(self._where, self._rescue)
         file = Path(path or MEMORY)
         self._line = WriterQueue(file.with_name(f"{file.name}-queue"), patience=patience)
+        self._is_still = False
         with translate_errors(self._where), translate_file_errors(self._where):
             if not self._in_memory:
-                _make_file(file)
+                check_length(self._where)
+                self._is_still = still.is_still(file)
+                if not self._is_still:
+                    _make_file(file)
+                self._files.expect()
             self._writer = self._connect()
             self._bring_forward(self._known)
-        self._translated = translate_errors(self._where, self._writer)
+            if not self._in_memory:
+                self._files.remember(self._writer)
+                self._spare = self._opened_spare()
+        self._translated = translate_errors(self._where, self._writer, self._files.note)
         self._waiters = PollingWaiters(None if self._in_memory else self._version)
         self._memory = Memory(self._open_writing)
         self._batches = Batches(
             self._writer,
             self._line,
             self._memory,
+            self._files,
             self._where,
             patience=patience,
             most=together,
@@ -145,7 +175,7 @@ class SqliteStore:
     @contextmanager
     def reading(self, project: str) -> Generator[Reading]:
         """Open a consistent view of a project; its iterators end with the block."""
-        with self._reader() as connection, translate_errors(self._where, connection):
+        with self._reader() as connection, self._reads(connection):
             if connection.in_transaction:  # in memory, inside this thread's own writing
                 yield StoreReading(SqliteLink(connection, project), self._tables)
                 return
@@ -183,7 +213,7 @@ class SqliteStore:
 
     def projects(self) -> list[Project]:
         """Return every project of the database, by id."""
-        with self._reader() as connection, translate_errors(self._where, connection):
+        with self._reader() as connection, self._reads(connection):
             return [noun_of(Project, row) for row in connection.execute(statements.projects())]
 
     def faults(self) -> list[CounterpointError]:
@@ -192,12 +222,19 @@ class SqliteStore:
             with self._reader() as connection:
                 return faults_of(connection, self._tables, self._known)
         # A connection that checked FTS5 before remembers its structure, which others have changed.
-        connection = self._connect()
+        connection = self._copied() if self._is_still else self._connect()
         try:
             connection.execute("BEGIN")
             return faults_of(connection, self._tables, self._known)
         finally:
             connection.close()
+
+    def _copied(self) -> apsw.Connection:
+        """Return a copy that passes away: FTS5 is checked by a statement that writes."""
+        connection = apsw.Connection(PASSING)
+        with self._reader() as source, connection.backup("main", source, "main") as backup:
+            backup.step(-1)
+        return connection
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy while others go on writing; it appears whole or not at all."""
@@ -220,25 +257,51 @@ class SqliteStore:
         if not self._in_memory:
             connection = self._connect()
             try:
-                with translate_errors(self._where, connection):
-                    with self._line.turn():
-                        connection.execute("VACUUM")
+                # Both in turn: whoever writes next sees that somebody has committed since.
+                with translate_errors(self._where, connection), self._line.turn():
+                    connection.execute("VACUUM")
                     found = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
                 connection.close()
             if found[0][0]:
                 raise StoreBusy(f"somebody reads for so long that the log stays: {self._where}")
 
+    def lost(self) -> CounterpointError | None:
+        """Return why this process neither reads nor writes any more; looks, unless that is known already."""
+        if self._files.fault is not None or self._in_memory or self._closed:
+            return self._files.fault
+        # The second: the log is closed by somebody else at this very moment.
+        with suppress(CounterpointError, OSError):
+            if self._files.differs():
+                # Whether that was SQLite can be said only while nobody writes.
+                with self._line.turn(), self._translated:
+                    # The version is as of the last transaction, and in this one nobody else begins the log anew.
+                    self._writer.execute("BEGIN IMMEDIATE")
+                    try:
+                        self._files.before_writing(self._writer)
+                        self._files.before_commit(self._writer)
+                    finally:
+                        _undo(self._writer)
+        return self._files.fault
+
     def close(self) -> None:
         """Let go of the database."""
+        if self._closed:
+            return
         # First: a connection that is given back from now on is closed, and not kept.
-        self._closed = True
+        self._closed = self._files.is_closed = True
         self._waiters.close()
         while self._idle:
             self._idle.pop().close()
-        if self._polling is not None:
-            self._polling.close()
-        self._writer.close()
+        for connection in (self._polling, self._spare, self._writer):
+            if connection is not None:
+                if self._files.is_overwritten:
+                    # The last one that is closed would bring the log into what is another database now.
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                connection.close()
+        self._files.close()
+        if self._files.is_overwritten:
+            self._files.part_from_log()
 
     def _has_log(self, connection: apsw.Connection) -> bool:
         """Return whether it is in WAL mode; a restored backup is not."""
@@ -283,7 +346,8 @@ class SqliteStore:
         connection = self._polling = self._connect()
 
         def version() -> int:
-            with translate_errors(self._where, connection):
+            self._files.check()
+            with self._reads(connection):
                 return cast("int", connection.pragma("data_version"))
 
         return version
@@ -298,8 +362,13 @@ class SqliteStore:
         try:
             connection = self._idle.pop()
         except IndexError:
+            # Before it is opened there must be something, and after it that must be the same.
+            self._files.check()
             connection = self._connect()
         try:
+            self._files.check()
+            if self._is_still:
+                self._check_still()
             yield connection
         finally:
             if self._closed or len(self._idle) >= _IDLE_READERS:
@@ -307,15 +376,52 @@ class SqliteStore:
             else:
                 self._idle.append(connection)
 
+    def _check_still(self) -> None:
+        """Pass if nobody has begun to write what is read as if nobody did; StoreBusy."""
+        if still.has_log(Path(self._where)) or self._files.differs():
+            raise StoreBusy(f"another program writes {self._where}, which is only read here")
+
     def _connect(self) -> apsw.Connection:
         with translate_errors(self._where):
             # Without CREATE: a database that is gone is then an error, and not a new and empty one.
-            flags = apsw.SQLITE_OPEN_READWRITE
-            connection = apsw.Connection(self._where, flags=flags, statementcachesize=256)
+            flags = still.FLAGS if self._is_still else apsw.SQLITE_OPEN_READWRITE
+            place = still.address(Path(self._where)) if self._is_still else self._where
+            connection = apsw.Connection(place, flags=flags, statementcachesize=256)
             connection.set_busy_timeout(self._busy)
+            # Else a statement with a limit or an order is planned anew each time it is run, for its values.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             # Fetched: whoever asks for no answer gets none of the statements behind the first that has one.
-            connection.execute(_PRAGMAS).fetchall()
+            more = _TO_THE_DISK if sys.platform == "darwin" else ""
+            connection.execute(_PRAGMAS + more).fetchall()
             return connection
+
+    def _reads(self, connection: apsw.Connection) -> translate_errors:
+        return translate_errors(self._where, connection, self._files.note)
+
+    def _opened_spare(self) -> apsw.Connection:
+        """Return a connection that has the files open, for when nobody can open them any more."""
+        connection = self._connect()
+        # SQLite opens the log at the first look at anything.
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        return connection
+
+    def _rescue(self, file: FileId) -> str:
+        """Copy what this process still has open, as it was committed; answer the path, or nothing if that cannot be."""
+        if self._rescued is None or self._spare is None:
+            return ""
+        target = self._rescued / f"{short_name(self._where)}-{file.number}.db"
+        try:
+            self._rescued.mkdir(mode=0o700, parents=True, exist_ok=True)
+            forward.copy(self._spare, target)
+        # The last: it is closed by somebody else at this very moment.
+        except (OSError, apsw.Error, CounterpointError, ValueError):
+            return ""
+        # The copy is there, whatever becomes of older ones.
+        with suppress(OSError):
+            copies = self._rescued.glob(f"{short_name(self._where)}-*.db")
+            for old in sorted(copies, key=lambda one: -one.stat().st_mtime_ns)[_RESCUED:]:
+                old.unlink(missing_ok=True)
+        return str(target)
 
     def _bring_forward(self, known: tuple[Migration, ...]) -> None:
         """Bring a database of an older version forward, in turn like any writer."""
@@ -323,12 +429,18 @@ class SqliteStore:
         try:
             # The usual case: nothing is to be done, and whoever only reads need not stand among the
             # writers.
-            if not forward.missing(connection, self._where, known) and self._has_log(connection):
+            missing = forward.missing(connection, self._where, known)
+            if not missing and (self._is_still or self._has_log(connection)):
                 return
             with nullcontext() if self._in_memory else self._line.turn():
                 if not self._in_memory:
+                    # A log that is begun now would be that of another file, if there is one by now.
+                    self._files.check_place()
                     self._keep_log(connection)
                 forward.bring_forward(connection, self._where, known)
+                if not self._in_memory:
+                    # Whoever changes tables that are there has ended it.
+                    self._keep_log(connection)
         except BaseException:
             connection.close()
             raise
@@ -352,12 +464,13 @@ class ScratchStore(SqliteStore):
 
 def _make_file(file: Path) -> None:
     """Make the folder and an empty file that only its owner can read, unless they are there."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
+    make_folder(file.parent)
+    with suppress(FileExistsError):
         # Made here because SQLite would let others read the file, as far as the umask does.
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return
+    if not file.stat().st_size:
+        # Whoever made the folder, as a relay does for its socket, need not have waited for the disk. SQLite syncs what is in it.
+        sync_names(file.parent.parent)
 
 
 def _undo(connection: apsw.Connection) -> None:

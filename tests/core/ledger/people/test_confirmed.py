@@ -149,6 +149,65 @@ def test_a_persons_entry_that_writes_nothing_is_found(story: Story) -> None:
     assert story.is_found(story.appended(change, "item.approved"))
 
 
+ITEM = {"t": "items", "k": {"id": "demo-4"}, "c": {"title": ""}}
+GATE = {"item": "demo-2", "name": "review"}
+
+
+@pytest.mark.parametrize(
+    ("action", "row"),
+    [
+        ("item.approved", {"t": "tokens", "k": {"id": "agt_x"}, "c": {"revoked_at": ""}}),
+        ("item.approved", {"t": "projects", "k": {}, "c": {"reviews": "declared"}}),
+        ("item.approved", {"t": "of later", "k": {}, "v": {}}),
+        ("item.approved", {"t": "verdicts", "k": {"id": "demo-v9"}, "v": {"item": "demo-2"}}),
+        ("item.approved", {"t": "verdicts", "k": {"id": "demo-v9"}, "c": {"reason": ""}}),
+        ("item.approved", {"t": "gates", "k": {**GATE, "name": "check-1"}, "c": {"status": "met"}}),
+        ("item.approved", {"t": "gates", "k": {**GATE, "item": "demo-3"}, "c": {"status": "met"}}),
+        ("item.approved", {"t": "gates", "k": GATE, "c": {"status": "waived"}}),
+        ("item.edited", {"t": "gates", "k": GATE, "c": {"status": "met"}}),
+        ("item.edited", {"t": "records", "k": {"id": "demo-r9"}, "v": {"kind": "note"}}),
+        ("key.revoked", ITEM),
+        ("key.enrolled", {"t": "gates", "k": GATE, "c": {"status": "met"}}),
+    ],
+)
+def test_a_row_more_in_what_a_person_signed_is_found(story: Story, action: str, row: Entry) -> None:
+    """Put in by somebody with the database before the head above was signed, whatever reviews take here."""
+    entries = upto(story, action)
+    assert not story.is_found(entries, texts_of(story, entries))
+    entries[-1]["r"].append(row)
+    assert story.is_found(entries, texts_of(story, entries))
+
+
+def upto(story: Story, action: str) -> list[Entry]:
+    """Answer the entries up to the last of an action."""
+    return deepcopy(story.entries[: story.place(action) + 1])
+
+
+def texts_of(story: Story, entries: list[Entry]) -> list[bytes]:
+    """Answer the texts that some of the entries name."""
+    named = b"".join(map(orjson.dumps, entries))
+    return [line for line in story.texts if orjson.loads(line)["text"].encode() in named]
+
+
+@pytest.mark.parametrize("column", ["item", "decision", "subject"])
+def test_another_verdict_than_the_person_signed_is_found(story: Story, column: str) -> None:
+    """Of another item, the other way round, or of something else."""
+    entries = upto(story, "item.approved")
+    row = next(row for row in entries[-1]["r"] if row["t"] == "verdicts")
+    row["v"][column] = "reject"
+    assert story.is_found(entries, texts_of(story, entries))
+
+
+def test_an_act_that_people_do_not_sign_is_found(story: Story) -> None:
+    """Even with the person's own signature: no command asks for it."""
+
+    def change(entry: Entry) -> None:
+        entry["a"] = "plan.created"
+        signed_anew(entry, story.pat, act="plan.created")
+
+    assert story.is_found(story.appended(change, "item.edited"))
+
+
 def test_a_reason_without_a_reference_is_no_text(story: Story) -> None:
     """An act without a reason is signed as well."""
 

@@ -69,12 +69,23 @@ class Lost(Story):
 
         return self.copy("key.recovered", change)
 
-    def epoch(self, left: int | None, number: int = 4) -> Entry:
-        """Answer an entry of nobody that opens an epoch and says which one it left."""
-        facts = {"epoch": number, "confirmed": False} | ({} if left is None else {"left": left})
-        rows = [{"t": "epochs", "k": {"number": number}, "v": {"public_key": "ab" * 32}}]
-        made = {"a": "epoch.opened", "f": facts, "r": rows, "w": {"k": "human", "n": "pat"}}
-        return made | {"p": "demo", "t": self.entries[-1]["t"], "v": 2}
+    def epoch(self, left: int | None, number: int = 4, **other: Any) -> Entry:
+        """Answer an entry that opens an epoch, signed by Cyd, and says which one it left; columns may be changed."""
+
+        def change(entry: Entry) -> None:
+            facts = {"epoch": number, "confirmed": True} | ({} if left is None else {"left": left})
+            columns = {"public_key": "ab" * 32, "confirmed_by": self.cyd.key} | other
+            opened = {"t": "epochs", "k": {"number": number}, "v": columns}
+            entry |= {"a": "epoch.opened", "f": facts}
+            entry["r"], told = [opened, row(entry, "confirmations")], {"epoch": number}
+            signed_anew(entry, self.cyd, act="epoch.opened", decision=told, nonce="cd" * 16)
+
+        return self.copy("key.recovered", change)
+
+    def texts_of(self, entries: list[Entry]) -> list[bytes]:
+        """Answer the texts that some entries name."""
+        kept = b"".join(repr(one).encode() for one in entries)
+        return [line for line in self.texts if line.split(b'"text":"')[-1][:64] in kept]
 
 
 def row(entry: Entry, table: str) -> Entry:
@@ -113,6 +124,50 @@ def test_a_recovery_is_not_covered_by_the_next_epoch_of_a_person(lost: Lost) -> 
         assert not lost.is_found([*forged, lost.epoch(left)]), left
     assert lost.is_found([*forged, lost.epoch(3, number=3)])
     assert lost.is_found([*forged, lost.epoch(3, number=2)])
+
+
+def test_an_epoch_that_no_person_signed_is_found_where_a_key_is_in_force(lost: Lost) -> None:
+    """By whoever has the database and the project's key; what a person signed opens that epoch and no other."""
+
+    def change(how: Callable[[Entry], object]) -> Entry:
+        entry = lost.epoch(2, number=3)
+        how(entry)
+        return entry
+
+    def by_nobody(entry: Entry) -> None:
+        unsigned(entry)
+        row(entry, "epochs")["v"].pop("confirmed_by")
+
+    def by_a_connection(entry: Entry) -> None:
+        by_nobody(entry)
+        entry["w"] = {"i": {"i": "cn_x", "k": "connection"}, "k": "agent", "n": "eve"}
+
+    def as_a_recovery(entry: Entry) -> None:
+        by_nobody(entry)
+        entry["a"] = "key.recovered"
+
+    def twice(entry: Entry) -> None:
+        entry["r"].append(deepcopy(row(entry, "epochs")) | {"k": {"number": 4}})
+
+    def slipped(entry: Entry) -> None:
+        entry["r"].append(row(lost.epoch(2, number=3), "epochs"))
+
+    forged = [
+        change(by_nobody),
+        change(by_a_connection),
+        change(as_a_recovery),
+        change(twice),
+        change(lambda entry: row(entry, "epochs")["k"].update(number=4)),
+        lost.epoch(2, number=3, confirmed_by=""),
+        lost.epoch(2, number=3, confirmed_by=lost.pat.key),
+        lost.copy("item.approved", slipped),
+    ]
+    for place, entry in enumerate(forged):
+        assert lost.is_found([*lost.entries, entry]), place
+    assert not lost.is_found([*lost.entries, lost.epoch(2, number=3)])
+    # Before anybody had a key nobody could sign one.
+    early = [*lost.entries[:1], change(by_nobody) | {"t": lost.entries[0]["t"]}]
+    assert not lost.is_found(early, lost.texts_of(early))
 
 
 def test_a_recovery_is_whole_or_found(lost: Lost) -> None:
@@ -198,11 +253,51 @@ def test_a_review_that_nobody_signed_is_found_where_a_person_is_asked_for(lost: 
         assert not lost.is_found([*lost.entries, entry]), place
     # Before a person was asked for, the same was nobody's business.
     early = [one for one in lost.entries if one["n"] < lost.place("policy.changed")]
+    assert not lost.is_found(
+        [*early, only({"t": "gates", "k": gate, "c": met}) | {"t": early[-1]["t"]}],
+        lost.texts_of(early),
+    )
+
+
+def test_nothing_ends_past_a_review_where_a_person_is_asked_for(lost: Lost) -> None:
+    """Not by an entry of nobody, which needs no principal; but what has no review, or is made so."""
+    task, done = lost.tasks[0], {"category": "done", "status": "done"}
+    review = {"kind": "review", "holds": "finish", "status": "closed"}
+
+    def only(*rows: Entry) -> Entry:
+        made = {"a": "item.edited", "r": list(rows), "s": task, "w": {"k": "system", "n": "x"}}
+        return made | {"p": "demo", "t": lost.entries[-1]["t"], "v": 2}
+
+    def item(name: str, **image: Any) -> Entry:
+        return {"t": "items", "k": {"id": name}, **image}
+
+    def gate(name: str, **columns: str) -> Entry:
+        return {"t": "gates", "k": {"item": name, "name": "review"}, "v": review | columns}
+
+    for forged in (
+        only(item(task, c=done)),
+        only(item(task, v=done)),
+        only(item(task, c=done | {"status": "skipped"})),
+        only(item(task, c=done), {**gate(task), "v": {**review, "kind": "check"}}),
+        only(item("demo-3", c=done), gate("demo-3")),
+        only(item("demo-3", c=done), gate("demo-3", status="open")),
+        only(item(task, c=done), {"t": "gates", "k": gate(task)["k"], "c": {"proof": "demo-v1"}}),
+    ):
+        assert lost.is_found([*lost.entries, forged]), forged
+    for sound in (
+        only(item("demo-3", c=done)),
+        only(item(task, c={"category": "active", "status": "active"})),
+        only(item(lost.tasks[1], c=done)),
+        only(item(lost.tasks[2], c=done)),
+        only(item("demo-3", c=done), gate("demo-3", holds="start")),
+        only(item("demo-99", v=done), gate("demo-99")),
+    ):
+        assert not lost.is_found([*lost.entries, sound]), sound
+    early = [one for one in lost.entries if one["n"] < lost.place("policy.changed")]
     kept = b"".join(repr(one).encode() for one in early)
     texts = [line for line in lost.texts if line.split(b'"text":"')[-1][:64] in kept]
-    assert not lost.is_found(
-        [*early, only({"t": "gates", "k": gate, "c": met}) | {"t": early[-1]["t"]}], texts
-    )
+    before = only(item(task, c=done)) | {"t": early[-1]["t"]}
+    assert not lost.is_found([*early, before], texts)
 
 
 def test_what_a_person_signed_opens_no_other_gate(lost: Lost) -> None:
@@ -227,9 +322,17 @@ def test_what_a_person_signed_opens_no_other_gate(lost: Lost) -> None:
         with_(lower),
         with_(lower, policy="attested"),
     ]  # fmt: skip
+    higher = {"t": "projects", "k": {}, "c": {"reviews": "person"}}
+    forged.append(with_(higher, action="policy.changed", policy="declared"))
     for place, entry in enumerate(forged):
         assert lost.is_found([*lost.entries, entry]), place
-    assert not lost.is_found([*lost.entries, with_(lower, policy="declared")])
+
+    def lowered(entry: Entry) -> None:
+        row(entry, "projects")["c"] = {"reviews": "declared"}
+        entry["f"]["policy"] = "declared"
+        signed_anew(entry, lost.cyd, decision={"policy": "declared"})
+
+    assert not lost.is_found([*lost.entries, lost.copy("policy.changed", lowered)])
 
 
 # ── who recovers ─────────────────────────────────────────────────────────────────────────────────

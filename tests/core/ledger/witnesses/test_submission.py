@@ -68,6 +68,7 @@ def test_the_request_has_the_layout_of_the_specification():
     assert [base64.b64decode(line) for line in hashes] == list(asked.proof)
     assert note == asked.note
     assert submit(0, 4).to_bytes().startswith(b"old 0\n\nexample.com/log\n4\n")
+    assert Submission.from_bytes(submit(2, 4).to_bytes()) == submit(2, 4)
 
 
 GOOD = submit(0, 4).note

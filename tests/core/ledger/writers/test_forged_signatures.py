@@ -12,6 +12,7 @@ import pytest
 
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.offline import verify_any
+from counterpoint.core.model.access import PROGRAM
 from counterpoint.core.model.filters import Note
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.forged_signatures import ADA, EVE, FORGERIES, SOUND, Signed
@@ -26,12 +27,13 @@ VERIFIER = runpy.run_path(str(Path(__file__).parents[4] / "docs" / "verifier" / 
 def story() -> Iterator[Studio]:
     """Give a project in which two agents of one name wrote in turn, and signed."""
     studio = Studio()
+    studio.system.signing.name_key()
     ada, eve = studio.core("ada"), studio.core("eve")
     for number in range(3):
         ada.journal.append(Note(kind="comment", body=f"ada {number}"))
         eve.journal.append(Note(kind="comment", body=f"eve {number}"))
     studio.system.memory.put("project", "n", 1)
-    assert studio.system.writers.sign() == 2
+    assert studio.system.writers.sign() == 3
     yield studio
     studio.close()
 
@@ -75,10 +77,25 @@ def test_a_bundle_tells_how_many_entries_their_writers_signed(story: Studio, sou
     it = Signed(taken_apart(sound), key, FixedKey())
     report = judged(put_together(it.bundle, key, FixedKey()), key)
     assert report is not None
-    assert (report.signed, report.unsigned, report.unsigned_places) == (6, 0, ())
+    assert (report.signed, report.unsigned, report.unsigned_places) == (9, 0, ())
     FORGERIES["an entry in the writer's name at the end"](it)
+    FORGERIES["an entry in nobody's name at the end"](it)
     it.bundle.texts.remove(it.line(EVE))
     report = judged(put_together(it.bundle, key, FixedKey()), key)
     assert report is not None
-    missing = [*it.places(EVE), it.places(ADA)[-1]]
-    assert (report.signed, report.unsigned, report.unsigned_places) == (3, 4, tuple(missing))
+    missing = [*it.places(EVE), it.places(ADA)[-1], it.places(PROGRAM)[-1]]
+    assert (report.signed, report.unsigned, report.unsigned_places) == (6, 5, tuple(missing))
+
+
+def test_the_first_entry_is_not_told_as_unsigned(story: Studio, sound: Lines) -> None:
+    """All others stand upon it, so that nobody can append it; two verifiers leave it out."""
+    key = story.system.audit.key
+    it = Signed(taken_apart(sound), key, FixedKey())
+    it.bundle.texts.remove(it.line(PROGRAM))
+    written = put_together(it.bundle, key, FixedKey())
+    report = judged(written, key)
+    assert report is not None
+    last = it.places(PROGRAM)[-1]
+    assert (report.signed, report.unsigned_places) == (6, (last,))
+    told = f" Not signed by their writers: 1 entries ({last})."
+    assert VERIFIER["verify"](written, key.to_text()) == told

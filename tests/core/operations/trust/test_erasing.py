@@ -12,7 +12,7 @@ from counterpoint.core.model.journal import Receipt, Record
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.trust.traces import Traces
+from counterpoint.core.operations.trust.targets import Targets
 from counterpoint.kernel.errors import Forbidden, InvalidInput, KeyReused, NotFound
 from fakes.studio import Studio
 
@@ -32,7 +32,10 @@ def test_every_version_of_a_row_goes_with_what_was_said_beside_it(
     item = ada.plans.create(ada.plans.read("# Plan\n- [ ] First title\n")).items[1].id
     ada.items.edit(item, Edit(title="Second title", body="with a body"))
     ada.items.edit(item, Edit(title="Third title", reason="for a reason"))
+    proposed = person.erasing.proposed_row(Item, item)
     erased = person.erasing.of_row(Item, item, reason="private")
+    assert proposed.decision == {"row": f"items/{item}"}
+    assert proposed.shown == {"texts": "5 are taken away for good"}
     assert len(erased.commitments) == 5
     gone = ("First title", "Second title", "Third title", "with a body", "for a reason")
     assert not set(gone) & set(texts(studio))
@@ -45,6 +48,8 @@ def test_words_go_wherever_they_stand(studio: Studio, ada: Core, person: Core) -
     name = ada.once("k", {"a": 1}, lambda: note(ada, f"I heard: {WORDS}!"))
     ada.memory.put("project", "n", {"deep": [f'"{WORDS}"', {WORDS: 1}]})
     ada.memory.put("project", "n", "later")
+    proposed = person.erasing.proposed_words(WORDS)
+    assert (proposed.decision, WORDS in str(proposed)) == ({"row": "*"}, False)
     erased = person.erasing.of_words(WORDS, reason=f"{WORDS} is private")
     assert erased.replies == 1
     assert not any(WORDS in text for text in texts(studio))
@@ -126,6 +131,24 @@ def test_one_that_was_cut_off_goes_on_in_the_next(studio: Studio, ada: Core, per
     assert person.erasing.of_words(WORDS, reason="private").receipt == ""
 
 
+def test_other_words_begin_a_receipt_of_their_own(studio: Studio, ada: Core, person: Core) -> None:
+    """Not that of words which were cut off, in whatever order those were given; and no hash of any stays."""
+    other = "the strike is on Monday"
+    for text in (WORDS, other):
+        note(ada, text)
+    person.erasing.of_words(WORDS, "nobody ever said this", reason="private")
+    second = person.erasing.of_words(other, reason="private")
+    first = person.erasing.of_words("nobody ever said this", WORDS, reason="private")
+    assert (first.receipt, second.receipt) == ("demo-x1", "demo-x2")
+    assert person.erasing.of_words(WORDS, reason="private").receipt == ""
+    assert len([text for text in texts(studio) if len(text) == 64]) == 2
+    for one in (first, second):
+        person.erasing.close(one, looked_for=1, cleaned=(), beyond=(), left=())
+    assert [(one.texts, one.tries) for one in person.erasing.list()] == [(1, 2), (1, 1)]
+    assert not [text for text in texts(studio) if len(text) == 64]
+    assert person.audit.verify().sound
+
+
 def test_much_is_taken_away_in_pieces(studio: Studio, ada: Core, person: Core) -> None:
     """The first is the act of the person, the others follow from it; all are in the receipt."""
     for number in range(450):
@@ -149,11 +172,11 @@ def test_only_a_person_and_only_what_is_long_enough(
     studio.refuses(NotFound, lambda: person.erasing.of_row(Record, "demo-r9", reason="so"))
 
 
-def take_away(studio: Studio, core: Core, traces: Traces) -> None:
+def take_away(studio: Studio, core: Core, targets: Targets) -> None:
     """Take what was traced away, and what was written since."""
     with recording(studio.context(core), "text.redacted") as change:
-        traces.follow(change.writing)
-        gone = traces.take(change.writing, 99)
+        targets.follow(change.writing)
+        gone = targets.take(change.writing, 99)
         change.writing.forget(gone)
         change.add_facts(texts=sorted(gone))
 
@@ -161,18 +184,18 @@ def take_away(studio: Studio, core: Core, traces: Traces) -> None:
 def test_what_is_written_meanwhile_goes_too(studio: Studio, ada: Core, person: Core) -> None:
     """Between the look at all texts and the transaction: a copy, its answer, and the plain hash beside it."""
     note(ada, WORDS)
-    traces = Traces(least=8, words=(WORDS,))
+    targets = Targets(least=8, words=(WORDS,))
     with studio.view() as view:
-        traces.read(view)
+        targets.read(view)
     ada.once("k", 1, lambda: note(ada, f"again: {WORDS}"))
     studio.tree.outputs["run"] = f"it said {WORDS}"
     ada.gates.verify(Check(command=_command("run")))
     note(ada, "plain")
-    take_away(studio, person, traces)
-    assert traces.is_empty
+    take_away(studio, person, targets)
+    assert targets.is_empty
     assert not any(WORDS in text for text in texts(studio))
     assert "plain" in texts(studio)
-    assert traces.replies == 1
+    assert targets.replies == 1
     with studio.view() as view:
         (receipt,) = view.select(Receipt)
         assert receipt.output_sha256 == REDACTED
@@ -184,11 +207,11 @@ def test_every_version_that_a_row_gets_meanwhile_goes_too(
     """Also one that says nothing that was said before."""
     name = note(ada, WORDS)["id"]
     item = ada.plans.create(ada.plans.read("# Plan\n- [ ] First title\n")).items[1].id
-    traces = Traces(least=40, row=(Item, (item,)))
+    targets = Targets(least=40, row=(Item, (item,)))
     with studio.view() as view:
-        traces.read(view)
+        targets.read(view)
     ada.items.edit(item, Edit(title="Second title"))
-    take_away(studio, person, traces)
+    take_away(studio, person, targets)
     assert ada.items.get(item).title == REDACTED
     assert ada.overview.find(Record, name).body == WORDS
 
@@ -223,8 +246,8 @@ def test_a_text_that_something_else_needs_meanwhile_is_not_pruned(
     note(ada, WORDS)
     with studio.view() as view:
         (meant,) = (kept.commitment for _, kept in view.texts() if kept.body == WORDS)
-        traces = Traces(least=40, given=[meant])
-        traces.read(view)
+        targets = Targets(least=40, given=[meant])
+        targets.read(view)
     note(ada, WORDS)
-    take_away(studio, person, traces)
+    take_away(studio, person, targets)
     assert WORDS in texts(studio)

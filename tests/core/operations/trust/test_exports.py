@@ -171,8 +171,8 @@ def test_a_checkpoint_beside_tiles_counts_if_the_ledger_begins_with_it():
     studio.system.signing.renew()
     note = studio.system.exports.head()[1].note
     other.system.journal.append(Note(kind="comment", body="two"))
-    assert studio.system.exports.size_of(note) == 2
-    with pytest.raises(ForkRefused, match="does not begin with its 2 entries"):
+    assert studio.system.exports.size_of(note) == 3
+    with pytest.raises(ForkRefused, match="does not begin with its 3 entries"):
         other.system.exports.size_of(note)
     with pytest.raises(ProofMismatch, match="no checkpoint of this ledger"):
-        studio.system.exports.size_of(note.replace("\n2\n", "\n1\n"))
+        studio.system.exports.size_of(note.replace("\n3\n", "\n1\n"))

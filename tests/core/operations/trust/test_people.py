@@ -10,12 +10,14 @@ from builders import known_connection
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people.statement import Statement
 from counterpoint.core.model.access import Principal, TokenRequest
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Judgment, Note, Report
 from counterpoint.core.model.identity import Confirmation, Key, Origin, ProposedAct
 from counterpoint.core.model.journal import Record, Verdict
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.identity import unseen_caller
 from counterpoint.kernel.errors import (
     Conflict,
     Forbidden,
@@ -112,6 +114,20 @@ def test_a_confirmation_counts_once(studio: Studio, pat: Person) -> None:
     pat.with_(signed).items.edit("demo-3", Edit(title="B2"))
     studio.refuses(Conflict, lambda: pat.with_(signed).items.edit("demo-3", Edit(title="B3")))
     studio.check()
+
+
+def test_what_a_server_has_started_uses_no_signature(studio: Studio, pat: Person) -> None:
+    """Not of a key that a person has unlocked for something else: for anything, a key too."""
+    proposed = pat.unsigned.reviews.proposed(ITEM, YES)
+    key = pat.unsigned.people.get(pat.key)
+
+    def served(act: ProposedAct) -> Core:
+        caller = replace(pat.does(act).caller, origin=Origin(doubt="served"))
+        return Core(studio.ports, caller)
+
+    judge, owner = served(proposed), served(pat.unsigned.people.revocation(key))
+    for call in (lambda: judge.reviews.review(ITEM, YES), lambda: owner.people.revoke(pat.key)):
+        assert "for one of its callers" in str(studio.refuses(Forbidden, call))
 
 
 def test_a_signature_is_of_now(studio: Studio, pat: Person) -> None:
@@ -295,6 +311,61 @@ def test_the_first_key_is_brought_by_a_person(studio: Studio) -> None:
     assert confirmed.people.enrol(eve.public_key, proposed).is_in_force
 
 
+def test_beside_callers_over_http_people_sign_and_bring_the_first_key_where_a_process_attests_them(
+    studio: Studio,
+) -> None:
+    """Whoever wrote over HTTP may be anybody of this boot; beside another agent that is known, and of another boot, as before."""
+    caller = studio.core("ci").caller
+    unseen = unseen_caller("b", project="demo", now=studio.ports.clock.now())
+    over_http = Core(studio.ports, replace(caller, origin=Origin(unseen=unseen)))
+    eve = Person(studio=studio, name="eve")
+    terminal = known_connection("cn_shell", boot="b", pid=5, started=5, held_since=4)
+    here, hidden = Origin(boot="b", process=terminal), Origin(boot="b", doubt="orphan")
+    person = [replace(eve.unsigned.caller, origin=one) for one in (here, hidden)]
+    make = TokenRequest(name="second", kind="agent")
+    for number, one in enumerate(person):
+        Core(studio.ports, one).tokens.create(replace(make, name=f"before-{number}"))
+    over_http.journal.append(Note(kind="finding", body="it is here"))
+    for one in person:
+        core = Core(studio.ports, one)
+        fault = studio.refuses(Forbidden, lambda core=core: core.tokens.create(make))
+        assert "worked over HTTP" in fault.message
+        assert "counterpoint key add" in fault.message
+        assert "sign it" in fault.hint
+    next_boot = Core(studio.ports, replace(person[0], origin=replace(here, boot="next")))
+    assert next_boot.identities.why_no_person() == ""
+    proposed = eve.unsigned.people.enrolment(eve.public_key, "eve", "passphrase")
+    confirmed = eve.with_(eve.sign(proposed))
+    nobody = Core(studio.ports, replace(confirmed.caller, origin=hidden))
+    studio.refuses(Forbidden, lambda: nobody.people.enrol(eve.public_key, proposed))
+    attested = Core(studio.ports, replace(confirmed.caller, origin=here))
+    assert attested.people.enrol(eve.public_key, proposed).is_in_force
+    studio.check()
+
+
+def test_whoever_only_reads_over_http_has_a_part_in_nothing_and_is_not_known(
+    studio: Studio,
+) -> None:
+    """So a reader judges what others did, and counts as a person in a shell; nothing is written of it. With its first word that ends."""
+    ada = studio.core("ada")
+    task = ada.plans.create(Draft(kind="task", title="A")).root.id
+    begun = ada.claims.start(task)
+    caller = studio.core("ci").caller
+    unseen = unseen_caller("b", project="demo", now=studio.ports.clock.now())
+    over_http = Core(studio.ports, replace(caller, origin=Origin(unseen=unseen)))
+    shell = known_connection("cn_shell", boot="b", pid=5, started=5, held_since=4)
+    person = studio.core("pat", kind="human").caller
+    here = Core(studio.ports, replace(person, origin=Origin(boot="b", process=shell)))
+    size = studio.last().sequence
+    over_http.overview.facets(task)
+    assert (over_http.overview.to_continue(), over_http.overview.held()) == ((), ())
+    assert studio.last().sequence == size
+    assert here.identities.why_no_person() == ""
+    over_http.journal.append(Note(kind="finding", body="it is here", item=task))
+    assert "worked over HTTP" in here.identities.why_no_person()
+    assert ada.tasks.finish(task, begun.claim.token, Report(outcome="done", summary="x"))
+
+
 def test_whoever_is_no_person_hears_why_and_what_to_do(studio: Studio) -> None:
     """Known as an agent, perhaps one, or what a server has started."""
     agent = known_connection("cn_eve", boot="b")
@@ -305,9 +376,11 @@ def test_whoever_is_no_person_hears_why_and_what_to_do(studio: Studio) -> None:
     person = studio.core("pat", kind="human").caller
     known = replace(person.actor, principal=Principal(strength="connection", id="cn_eve"))
     told = {
-        "an agent stands behind pat": replace(person, actor=known),
-        "nothing tells pat here": replace(person, origin=Origin(boot="b", doubt="cut")),
-        "what a server has started": replace(person, origin=Origin(boot="b", doubt="served")),
+        "an agent has started this command, under the name pat": replace(person, actor=known),
+        "Counterpoint cannot tell you (pat)": replace(person, origin=Origin(boot="b", doubt="cut")),
+        "a Counterpoint server has started this": replace(
+            person, origin=Origin(boot="b", doubt="served")
+        ),
         "": replace(person, origin=Origin(boot="next", doubt="orphan")),
     }
     for why, caller in told.items():
@@ -316,4 +389,4 @@ def test_whoever_is_no_person_hears_why_and_what_to_do(studio: Studio) -> None:
         assert bool(core.identities.why_no_person()) == bool(why)
         if why:
             fault = studio.refuses(Forbidden, lambda one=core: one.tokens.revoke("ci"))
-            assert ("sign it" in fault.hint) == (why != "what a server has started")
+            assert ("sign it" in fault.hint) == (why != "a Counterpoint server has started this")

@@ -14,12 +14,12 @@ from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.identity import Contribution, Origin, Peer
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import Epoch
-from counterpoint.core.operations.auditing.parts import fault_of
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.contributions import carry_marks, mark_loosened
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.outline import plain
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.damage import fault_of
 from counterpoint.kernel.errors import Conflict, Forbidden, ForkRefused, StoreBusy, Unavailable
 from fakes.people import Person
 from fakes.studio import Studio
@@ -31,9 +31,9 @@ class HalfAway:
 
     inner: Any
 
-    def seen(self, origin: str) -> str | None:
+    def placed(self) -> dict[str, str]:
         """Answer what was signed here."""
-        return self.inner.seen(origin)
+        return self.inner.placed()
 
     def __getattr__(self, name: str) -> Any:
         """Be away."""
@@ -74,7 +74,7 @@ def test_a_signer_that_goes_away_between_two_questions_is_a_remark(studio: Studi
 def test_an_epoch_that_the_ledger_does_not_tell_of_is_not_signed(studio: Studio) -> None:
     """Whoever asks for it has seen another ledger."""
     other = Epoch(
-        project="demo", number=9, public_key="", left_size=-1, left_root="",
+        project="demo", number=9, public_key="", left_epoch=0, left_size=-1, left_root="", gone=(),
         reason=Prose("so"), confirmed_by="", agent="pat",
         opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
     )  # fmt: skip

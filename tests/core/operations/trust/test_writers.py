@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,26 +11,65 @@ import apsw
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.ledger.merkle import verify_inclusion
-from counterpoint.core.ledger.note import from_base64
-from counterpoint.core.model.access import Principal
+from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.ledger.merkle import root_of, verify_inclusion
+from counterpoint.core.ledger.note import VerifierKey, from_base64
+from counterpoint.core.ledger.writers.signature import (
+    Range,
+    seal_delegation,
+    seal_range,
+    writer_key,
+)
+from counterpoint.core.model.access import PROGRAM, Principal
 from counterpoint.core.model.filters import Note
-from counterpoint.core.model.trust.writers import WriterProof, WriterSignature
+from counterpoint.core.model.trust.writers import WriterGrowth, WriterProof, WriterSignature
+from counterpoint.core.operations.recording import authored
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.unit import Unit
-from counterpoint.core.ports.store import Append
-from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
-from fakes.studio import Studio
+from counterpoint.core.operations.trust import writers
+from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.ports.store import Append, Reading
+from counterpoint.evidence.trust.signer import MemorySigner
+from counterpoint.kernel.errors import MalformedDocument, ProofMismatch, SignerAway, StoreFull
+from fakes.failing import FailingStore
+from fakes.people import Person
+from fakes.studio import FixedKey, Studio, fixed_signer
 
 ADA, EVE = "cn_agent_ada", "cn_agent_eve"
 
 
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Studio]:
-    """Give a project in a file."""
+    """Give a project in a file, which another process opened and whose first key it named."""
     made = Studio(tmp_path / "ledger.db")
+    made.system.signing.name_key()
+    made.ports.authored.log.clear()
     yield made
     made.close()
+
+
+class _Losing(MemorySigner):
+    """A signer whose first answer about writers is lost."""
+
+    is_lost = False
+
+    def sign_ranges(
+        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+    ) -> list[WriterSignature | None]:
+        """Sign, and answer from the second time on."""
+        made = super().sign_ranges(ledger, origin, asked)
+        if not self.is_lost:
+            self.is_lost = True
+            raise SignerAway
+        return made
+
+
+class _Full(FailingStore):
+    """A store that can be read and has no room."""
+
+    def reading(self, project: str) -> AbstractContextManager[Reading]:
+        """Open a view."""
+        return self.inner.reading(project)
 
 
 def note(core: Core, text: str = "Seven") -> int:
@@ -86,6 +126,28 @@ def test_each_writer_signs_its_own_entries_in_one_row(studio: Studio) -> None:
     assert studio.system.audit.verify().signed == 3
 
 
+def test_however_much_was_written_is_looked_at_in_pages(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And of more writers than are remembered each has all signed; one that was forgotten begins a range of its own."""
+    monkeypatch.setattr(writers, "PAGE", 2)
+    monkeypatch.setattr(authored, "WRITERS", 1)
+    ada, eve = studio.core("ada"), studio.core("eve")
+    places = [note(one) for one in (ada, ada, eve, ada, ada)]
+    studio.system.writers.sign()
+    for place in places:
+        proof = studio.system.writers.prove(place)
+        assert proof is not None
+        assert proof.signature is not None
+    first = note(eve)
+    studio.system.writers.sign()
+    again = note(ada)
+    studio.system.writers.sign()
+    assert unsigned(studio) == (0, ())
+    assert (ADA, again) in [(one.writer, one.first) for one in kept(studio)]
+    assert first < again
+
+
 def test_what_was_appended_in_a_writers_name_elsewhere_is_not_signed(studio: Studio) -> None:
     """Neither before the writer's own, nor between, nor after: it is told where."""
     mine, forged = studio.core("ada", session="s"), elsewhere(studio).core("ada", session="s")
@@ -98,21 +160,68 @@ def test_what_was_appended_in_a_writers_name_elsewhere_is_not_signed(studio: Stu
     places.append(note(forged))
     note(mine)
     studio.system.writers.sign()
-    note(studio.system)
     assert unsigned(studio) == (3, tuple(places))
     assert [one.writer for one in kept(studio)] == [ADA] * 3
 
 
-def test_two_processes_each_sign_what_they_appended(studio: Studio) -> None:
-    """Of a credential that two servers of one ledger know, for example."""
+def test_two_processes_each_sign_what_they_appended_and_nothing_below(studio: Studio) -> None:
+    """Of a credential that two servers of one ledger know: what the other has signed beyond stays unsigned."""
     other = elsewhere(studio)
-    for _ in range(3):
+    for _ in range(2):
         note(studio.core("ada", session="s"))
-        note(other.core("ada", session="s"))
         studio.system.writers.sign()
-    other.system.writers.sign()
+        note(other.core("ada", session="s"))
+        other.system.writers.sign()
     assert unsigned(studio) == (0, ())
-    assert len(kept(studio)) == 6
+    assert len(kept(studio)) == 4
+    late = note(other.core("ada", session="s"))
+    note(studio.core("ada", session="s"))
+    studio.system.writers.sign()
+    assert other.system.writers.sign() == 0
+    assert unsigned(studio) == (1, (late,))
+    note(other.core("ada", session="s"))
+    assert other.system.writers.sign() == 1
+    assert unsigned(studio) == (1, (late,))
+
+
+def test_a_signature_that_could_not_be_kept_is_kept_with_the_next(studio: Studio) -> None:
+    """The signer does not sign it again, and it is not lost."""
+    note(studio.core("ada"))
+    full = replace(studio.ports, store=_Full(studio.ports.store, fault=StoreFull))
+    with pytest.raises(StoreFull):
+        Core(full, studio.system.caller).writers.sign()
+    assert kept(studio) == []
+    assert studio.system.writers.waits
+    assert studio.system.writers.sign() == 1
+    assert unsigned(studio) == (0, ())
+
+
+def test_after_an_answer_of_the_signer_was_lost_the_next_entry_begins_anew(studio: Studio) -> None:
+    """What the signer has signed already it does not sign again; its entries are told."""
+    inner = fixed_signer(studio.clock)
+    studio.ports = replace(studio.ports, signer=_Losing(key=inner.key, clock=inner.clock))
+    lost = note(studio.core("ada"))
+    with pytest.raises(SignerAway):
+        studio.system.writers.sign()
+    assert studio.system.writers.sign() == 0
+    note(studio.core("ada"))
+    assert studio.system.writers.sign() == 1
+    assert unsigned(studio) == (1, (lost,))
+
+
+def test_a_signer_that_lost_its_memory_begins_a_range_of_its_own(studio: Studio) -> None:
+    """What was signed before stays; what waits is signed from there on, also where somebody else wrote since."""
+    ada = studio.core("ada", session="s")
+    for is_last in (False, True):
+        note(ada)
+        studio.system.writers.sign()
+        studio.ports.signer.__dict__["_ranges"].clear()
+        note(ada)
+        if is_last:
+            note(elsewhere(studio).core("ada", session="s"))
+        assert studio.system.writers.sign() == 1
+    assert [one.first for one in kept(studio)] == [2, 3, 5]
+    assert unsigned(studio) == (1, (6,))
 
 
 def test_what_was_undone_is_not_signed(studio: Studio) -> None:
@@ -153,11 +262,30 @@ def test_twenty_places_are_told_and_all_are_counted(studio: Studio) -> None:
 
 def test_a_person_does_not_sign_as_a_writer(studio: Studio) -> None:
     """What a person does is signed with a key of his own."""
-    ada = studio.core("ada")
-    core = Core(studio.ports, replace(ada.caller, actor=replace(ada.caller.actor, principal=None)))
-    note(core)
+    Person(studio=studio).enrol()
     assert not studio.system.writers.waits
     assert unsigned(studio) == (0, ())
+
+
+def test_the_program_signs_what_it_wrote_for_nobody_who_is_attested(studio: Studio) -> None:
+    """Its own sweeps and callers whom nothing attests; what somebody appends in nobody's name is told."""
+    unattested = replace(studio.core("ada").caller.actor, principal=None)
+    caller = replace(studio.core("ada").caller, actor=unattested)
+    mine, forged = Core(studio.ports, caller), Core(elsewhere(studio).ports, caller)
+    first = note(studio.system)
+    note(mine)
+    assert studio.system.writers.sign() == 1
+    place = note(forged)
+    note(mine)
+    studio.system.writers.sign()
+    assert [(one.writer, one.first) for one in kept(studio)] == [
+        (PROGRAM, first),
+        (PROGRAM, place + 1),
+    ]
+    assert unsigned(studio) == (1, (place,))
+    proof = studio.system.writers.prove(place)
+    assert proof is not None
+    assert (proof.writer, proof.signature) == (PROGRAM, None)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +396,7 @@ def test_a_signature_whose_end_cannot_be_read_is_not_exported(studio: Studio) ->
     studio.system.writers.sign()
     change(
         studio,
-        "UPDATE signatures SET note = replace(note, '2' || char(10) || '2', 'x' || char(10) || '2')",
+        "UPDATE signatures SET note = replace(note, '3' || char(10) || '2', 'x' || char(10) || '2')",
     )
     studio.system.signing.renew()
     with pytest.raises(MalformedDocument):
@@ -291,7 +419,66 @@ def test_one_entry_is_shown_to_be_its_writers_own(studio: Studio) -> None:
     verify_inclusion(proof.place, 3, leaf, path, root)
     assert studio.system.writers.prove(note(ada)) == WriterProof(writer=ADA)
     assert studio.system.writers.prove(note(studio.core("eve"))) == WriterProof(writer=EVE)
-    assert studio.system.writers.prove(0) is None
+    Person(studio=studio).enrol()
+    assert studio.system.writers.prove(ada.feed.last()) is None
     change(studio, "UPDATE signatures SET first = first + 1")
     with pytest.raises(ProofMismatch):
         studio.system.writers.prove(places[2])
+
+
+def test_a_key_that_was_left_signs_for_no_writer_any_more(studio: Studio) -> None:
+    """Neither one that no epoch names yet; what it signed before stays, and both looks and the proof say so."""
+    ada, before = studio.core("ada"), studio.ports.signer
+    note(ada)
+    assert studio.system.writers.sign() == 1
+    after = MemorySigner(key=lambda: FixedKey(b"n" * 32), clock=studio.clock)
+    studio.ports = replace(studio.ports, signer=after)
+    note(ada)
+    with pytest.raises(SignerAway, match="another than the one"):
+        studio.system.writers.sign()
+    studio.system.signing.open_epoch("The key was lost")
+    assert studio.system.writers.sign() == 2
+    studio.ports = replace(studio.ports, signer=before)
+    third = note(ada)
+    with pytest.raises(SignerAway, match="another than the one"):
+        studio.system.writers.sign()
+    assert "key of the signer is another" in studio.system.audit.verify().faults[0].message
+    studio.ports = replace(studio.ports, signer=after)
+    assert unsigned(studio) == (1, (third,))
+    # Whoever still has the key that was left names a writer's key with it.
+    one = next(found for found in reversed(kept(studio)) if found.writer == ADA)
+    with studio.view() as view:
+        entries = list(map(Entry.from_bytes, view.entries()))
+        mine = [
+            entry
+            for entry in entries[one.first :]
+            if entry.actor.principal and entry.actor.principal.id == ADA
+        ]
+        root = root_of([view.node(0, entry.sequence) for entry in mine])
+    left, ours = FixedKey(), FixedKey(b"w" * 32)
+    name = studio.system.audit.key.name
+    named = VerifierKey(name=name, public_key=left.public_key)
+    told = Range(first=one.first, last=third, count=len(mine), root=root)
+    key = writer_key(name, ADA, ours.public_key)
+    made = WriterSignature(
+        writer=ADA,
+        first=one.first,
+        delegation=seal_delegation(named, ADA, ours.public_key, left.sign),
+        note=seal_range(key, name, ADA, told, ours.sign),
+    )
+    with studio.ports.store.writing(studio.ports.project) as writing:
+        writing.vouch(made)
+    faults = studio.system.audit.verify().faults
+    assert ["not named by a key" in fault.message for fault in faults] == [True]
+    with pytest.raises(ProofMismatch, match="not named by a key"):
+        studio.system.writers.prove(third)
+
+
+def test_what_is_signed_while_somebody_looks_is_no_fault(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look that began before the ledger named a key finds the signatures that came meanwhile."""
+    note(studio.core("ada"))
+    assert studio.system.writers.sign()
+    monkeypatch.setattr(Signing, "keys", lambda _: ())
+    assert studio.system.audit.verify(alone=True).faults == ()

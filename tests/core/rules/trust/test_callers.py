@@ -7,7 +7,7 @@ import pytest
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Connection, Origin, Peer, Process
 from counterpoint.core.rules.identity import connection_of, doubt_of, name_of, principal_of
-from counterpoint.core.rules.trust.callers import authority, may_be_agent
+from counterpoint.core.rules.trust.callers import authority, is_agent, may_be_agent, may_loosen_all
 from counterpoint.kernel.clock import Timestamp
 
 NOW = Timestamp("2026-01-02T03:04:05.000Z")
@@ -127,14 +127,31 @@ def test_who_may_be_an_agent_counts_as_one(who: str) -> None:
     assert acts(MAYBE[who], ()) == "person"
 
 
+def test_what_an_agent_starts_is_that_agent_before_its_connection_was_kept() -> None:
+    """However it is known that it has connected; that one of another boot is known makes nobody one."""
+    inner = Peer(
+        line(("python3", 300), ("make", 299), ("claude", AGENT_AT), ("systemd", 1)), "boot"
+    )
+    principal = principal_of(inner, ())
+    assert principal is not None
+    own = connection_of(inner, principal, project="p", agent="", client="", now=NOW)
+    origin = Origin(boot="boot", process=own)
+    assert own.id != AGENT.id
+    assert is_agent(origin, [AGENT])
+    assert may_be_agent(origin, [AGENT])
+    assert not is_agent(Origin(boot="boot"), [AGENT])
+    assert not may_be_agent(Origin(boot="next"), [AGENT])
+
+
 def test_what_a_server_starts_is_nobody_whatever_it_brings() -> None:
-    """With the scope of a maintainer too; only a signature of a person is above that."""
+    """With the scope of a maintainer, and with the signature of a person too."""
     served = Origin(boot="boot", doubt="served")
     for kind in ("human", "agent"):
         actor = Actor(kind=kind, name="ann")
         assert authority(actor, {"maintain"}, served, lambda: False) == "nobody"
     signed = Actor(kind="human", name="ann", principal=Principal(strength="person", id="key"))
-    assert authority(signed, (), served, lambda: True) == "signed"
+    assert authority(signed, (), served, lambda: True) == "nobody"
+    assert authority(signed, (), Origin(boot="boot"), lambda: True) == "signed"
 
 
 def test_who_connects_is_an_agent_and_the_program_is_itself() -> None:
@@ -144,3 +161,10 @@ def test_who_connects_is_an_agent_and_the_program_is_itself() -> None:
         for kind, scopes in (("agent", ()), ("agent", ("maintain",)), ("system", ()))
     ]
     assert found == ["agent", "maintainer", "program"]
+
+
+def test_a_maintainer_who_worked_takes_nothing_away_from_all_work_and_an_agent_never_does():
+    """A person does, whatever ran in the same terminal."""
+    roles = ("person", "signed", "program", "maintainer", "agent", "nobody")
+    assert [may_loosen_all(role, has_worked=True) for role in roles] == [True] * 3 + [False] * 3
+    assert [may_loosen_all(role, has_worked=False) for role in roles] == [True] * 4 + [False] * 2

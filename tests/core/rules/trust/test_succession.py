@@ -19,7 +19,7 @@ GRACE = 60.0
 SESSION = Session(
     project="demo", id="ses_a", agent="raw", profile="", client="", status="active", continues="",
     started_at=NOW, ended_at="", item="", details=Prose(""), purpose="work", writer="",
-    principal="cn_ada", capability="c1",
+    principal="cn_ada", capability="c1", active_at=NOW, entered=0,
 )  # fmt: skip
 LIVE = Holder(session=SESSION, is_here=True, absence=None, lapses_at=LATER)
 AWAY = replace(LIVE, is_here=False)

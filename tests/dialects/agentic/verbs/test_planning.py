@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.rows import REDACTED
@@ -36,6 +39,16 @@ def test_a_plan_gets_a_slug(ada):
     slug = slug_of(ada.use(Planning).open(plan("Größe 2")))
     assert slug.startswith("gro")
     assert slug_of(ada.use(Planning).open(plan("日本"))).startswith("plan-")
+
+
+def test_a_large_plan_gets_its_slug_in_slices(studio, ada):
+    """Nothing is written before the first of them, and the slug is found when all see the plan."""
+    before = ada.feed.last()
+    tasks = tuple(f"t{number}" for number in range(150))
+    made = ada.use(Planning).open(plan("Large", tasks=tasks), numbered=True)
+    actions = [entry.action for entry in studio.system.audit.log(after=before)]
+    assert actions == ["plan.drafted", "plan.drafted", "plan.created"]
+    assert ada.use(Planning).get("large").item.id == made.item.id
 
 
 @pytest.mark.parametrize("numbered", [True, False])
@@ -185,6 +198,38 @@ def test_pruning_takes_the_texts_and_keeps_the_proofs(studio, ada, person, shelv
     assert person.audit.rebuild().differences == ()
     assert person.use(Pruning).prune(90) == []
     assert [slug_of(one) for one in ada.use(Planning).list("archived", None, 9)] == ["late"]
+
+
+class Interrupted:
+    """A store in which something happens before it is looked at for so many times."""
+
+    def __init__(self, store, acts):
+        """Act before these looks."""
+        self._store, self._acts, self._looks = store, acts, 0
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def reading(self, project):
+        """Act, and look."""
+        self._looks += 1
+        self._acts.get(self._looks, lambda: None)()
+        return self._store.reading(project)
+
+
+def test_a_plan_that_somebody_writes_in_meanwhile_is_not_pruned(studio, ada, person, shelved):
+    """Once all texts were looked at, it is decided where they go; the next run looks again."""
+
+    def take_up():
+        ada.use(Planning).move("gone", "active")
+
+    ports = replace(studio.ports, store=Interrupted(studio.store, {2: take_up}))
+    assert Core(ports, person.caller).use(Pruning).prune(90) == []
+    assert ada.items.get(shelved).body == "only here, later"
+    assert person.erasing.list() == []
+    ada.use(Planning).move("gone", "archived")
+    studio.clock.pass_by(minutes=100 * DAY)
+    assert "gone" in [one.slug for one in person.use(Pruning).prune(90)]
 
 
 def test_a_plan_that_was_done_is_pruned_as_well(studio, ada, person):

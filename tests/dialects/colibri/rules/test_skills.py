@@ -154,7 +154,7 @@ def test_an_unquoted_colon_is_explained() -> None:
         ("Read, Bash(git log:*), Grep", ("Read", "Bash(git log:*)", "Grep")),
         ("[Read, 'Bash(git log:*)']", ("Read", "Bash(git log:*)")),
         ("", ()),
-        ("Bash(git", ("Bash", "git")),
+        ("Bash(git", ("Bash(git",)),
     ],
 )
 def test_tools_are_written_in_several_ways(written: str, tools: tuple[str, ...]) -> None:

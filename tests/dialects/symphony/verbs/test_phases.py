@@ -9,6 +9,7 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Judgment
+from counterpoint.dialects.symphony.rules.handing import report_of
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import (
@@ -280,3 +281,18 @@ def test_a_verdict_on_commits_names_the_commit(ada: Core, bob: Core, board: Boar
     ada.use(Phases).hand_over(item, READY)
     judged = bob.reviews.review(item, verdict(phase="ready", subject=head))
     assert judged.verdict.subject == head
+
+
+def test_a_claim_that_is_repeated_keeps_what_is_new(
+    studio: Studio, ada: Core, claimed: str
+) -> None:
+    """The run and the tree that it comes from now; it stays the same claim, and nothing else is new."""
+    (first,) = ada.use(Phases).claims(claimed)
+    anew = replace(report_of(first), run="run-2")
+    again = ada.use(Phases).hand_over(claimed, anew)
+    assert (again.again, again.renewed, again.claim.id) == (True, True, first.id)
+    (kept,) = ada.use(Phases).claims(claimed)
+    assert (kept.run, kept.summary, kept.status) == ("run-2", first.summary, "open")
+    assert studio.last().facts["run"] == "run-2"
+    same = ada.use(Phases).hand_over(claimed, anew)
+    assert (same.again, same.renewed, same.claim) == (True, False, kept)

@@ -21,7 +21,7 @@ def test_what_nobody_has_set_is_the_default(ada):
     [
         PolicyEdit(),
         PolicyEdit(gates=(GateCommand(command=" ", label="", required=True),)),
-        PolicyEdit(gates=(GateCommand(command="make && rm x", label="", required=True),)),
+        PolicyEdit(gates=(GateCommand(command="make 'x", label="", required=True),)),
         PolicyEdit(gates=(GATE,) * 51),
         PolicyEdit(instructions={"worker": "x" * 20_001}),
         PolicyEdit(phases=()),
@@ -31,7 +31,7 @@ def test_what_nobody_has_set_is_the_default(ada):
     ],
 )
 def test_what_cannot_be_is_refused(studio, ada, edit):
-    """Nothing named, a command that is empty or needs a shell, too much, phases twice, thresholds that cross."""
+    """Nothing named, a command that is empty or cannot be read, too much, phases twice, thresholds that cross."""
     studio.refuses(InvalidInput, lambda: ada.use(Policies).edit(edit))
 
 

@@ -19,6 +19,7 @@ from counterpoint.dialects.symphony.nouns.requests import (
     ClaimedGate,
     Proposal,
 )
+from counterpoint.dialects.symphony.tools.requests import present_request
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.kernel.canonical import load
@@ -85,14 +86,12 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
 ) -> None:
     """Each with a signed receipt; of one command the measured result counts."""
     lint = GateCommand(command="ruff check", label="Lint", required=False)
-    shell = GateCommand(command="SHELL", label="Shell", required=True)
+    shell = GateCommand(command="a && b", label="Shell", required=True)
     gone = GateCommand(command="nowhere", label="Gone", required=False)
     person.use(Policies).edit(
         PolicyEdit(gates=(TESTS, lint, shell, gone), sensitive_paths=("src/*",))
     )
-    kept = person.memory.get("settings", "policy").value
-    # A policy of before commands were looked at when they are set.
-    person.memory.put("settings", "policy", load(kept.replace("SHELL", "a && b")))
+    studio.tree.exits["sh"] = 7
     studio.tree.exits["ruff"] = 3
     studio.tree.outputs["ruff"] = "x" * (GATE_OUTPUT + 5) + "the end"
     studio.tree.missing.add("nowhere")
@@ -100,12 +99,13 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
     request = ada.use(Requests).propose(Proposal(item=item, gates=(told,)))
     gates = load(request.changes.gates)
     assert [(one["label"], one["exit_code"], one["verified"]) for one in gates] == [
-        ("Tests", 0, True), ("Lint", 3, True), ("Shell", 127, True), ("Gone", 127, True),
+        ("Tests", 0, True), ("Lint", 3, True), ("Shell", 7, True), ("Gone", 127, True),
         ("Tests", 1, False),
     ]  # fmt: skip
     assert gates[1]["output"].startswith("… (12 characters before)")
-    assert "needs a shell" in gates[2]["output"]
-    assert [receipt.argv for receipt in _receipts(studio)] == [("pytest", "-q"), ("ruff", "check")]
+    assert [receipt.argv for receipt in _receipts(studio)] == [
+        ("pytest", "-q"), ("ruff", "check"), ("sh", "-c", "a && b")
+    ]  # fmt: skip
     risk = load(request.changes.risk)
     assert (request.changes.risk_level, risk["parts"]["gates"], risk["basis"]) == (
         "high",
@@ -155,6 +155,17 @@ def test_a_gate_that_took_too_long_did_not_pass(
     studio.tree.exits["pytest"] = -9
     request = ada.use(Requests).propose(Proposal(item=item))
     assert load(request.changes.gates)[0]["exit_code"] == -9
+
+
+def test_a_gate_that_took_too_much_says_of_what(
+    studio: Studio, ada: Core, person: Core, item: str
+) -> None:
+    """A number alone would not tell whether its tests failed."""
+    person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
+    studio.tree.exits["pytest"], studio.tree.endings["pytest"] = -9, "processes"
+    request = ada.use(Requests).propose(Proposal(item=item))
+    told: Any = present_request(request)["gates"]
+    assert told[0]["ended_for"] == "it had too many processes at once (2000 at most)"
 
 
 def test_gates_over_what_is_not_committed_say_nothing_of_the_branch(

@@ -43,8 +43,8 @@ def test_who_worked_on_an_issue_does_not_judge_it_in_its_new_place(
 ) -> None:
     """Parts and gates go along; what had met a gate was left behind."""
     item = board.issue(checks=(("true",),))
-    ada.claims.start(item)
-    ada.gates.verify(Check(item=item))
+    token = ada.claims.start(item).claim.token
+    ada.gates.verify(Check(item=item), token)
     with recording(studio.context(studio.system), "test.made") as change:
         change.put(known(studio))
     moved = ada.use(Transfer).move(item, "api", "so").item.id

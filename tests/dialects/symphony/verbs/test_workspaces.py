@@ -85,3 +85,27 @@ def test_a_tree_that_is_on_no_branch_is_the_wrong_one(
     studio.tree.snapshot = lambda root: replace(script(root), branch="")
     fault = studio.refuses(Conflict, lambda: ada.use(Workspaces).verify(MARKER, opened))
     assert "git switch main" in fault.hint
+
+
+def test_the_way_back_leads_to_the_tree_that_was_opened_for_the_issue(
+    studio: Studio, ada: Core, person: Core, board: Board, opened: str
+) -> None:
+    """Not to where the agent is; where it is the right one, to whoever marks it again."""
+    del studio.tree.files[MARKER]
+    fault = studio.refuses(Conflict, lambda: ada.use(Workspaces).verify(MARKER, opened))
+    assert "cd " not in fault.hint
+    assert "counterpoint workspace open" in fault.hint
+    away = replace(ada.caller, root=ada.caller.root / "elsewhere", home=ada.caller.root)
+    lost = Core(studio.ports, away)
+    fault = studio.refuses(Conflict, lambda: lost.use(Workspaces).verify(MARKER, opened))
+    assert f"`cd {ada.caller.root}`" in fault.hint
+    assert fault.facts["workspace"] == str(ada.caller.root)
+    other = board.issue()
+    fault = studio.refuses(Conflict, lambda: lost.use(Workspaces).verify(MARKER, other))
+    assert "cd " not in fault.hint
+
+
+def test_a_marker_is_kept_out_of_git(studio: Studio, opened: str) -> None:
+    """So that nobody commits it."""
+    assert opened
+    assert studio.tree.kept_out == [MARKER]

@@ -38,7 +38,7 @@ def of_receipt(receipt: Receipt, principal: str, leaf: str) -> Json:
     """Return the unsigned Agent Receipt of a command; principal: who stood behind it. leaf: hash of its entry."""
     name = f"{receipt.project}/{receipt.id}/{leaf}"
     passed = receipt.exit_code == 0 and not receipt.timed_out
-    why = "it took too long" if receipt.timed_out else f"exit code {receipt.exit_code}"
+    why = receipt.ended_for or f"exit code {receipt.exit_code}"
     return {
         "@context": _CONTEXT,
         "id": f"urn:receipt:{uuid5(_SPACE, name)}",

@@ -17,9 +17,12 @@ Read entry by entry, the acts of people are sound if and only if
     signer, and `revoked_at` of the key in the fact `key`, which was in force, and nothing else;
 (8) the reason, unless it was taken away, is the one that the statement commits to;
 (9) only such an entry writes a verdict or a gate whose `independence` is `person`, or an epoch with a `confirmed_by`;
-(10) numbers of epochs rise from 2. Once an epoch has let a key in, the checkpoint that is verified says an epoch that is not below it, and
+(10) numbers of epochs rise from 2, and the entry that writes one says so by its action (`epoch.opened`, `key.recovered`). Once an epoch has let a key in, the checkpoint that is verified says an epoch that is not below it, and
     the entry that writes the next row of `epochs` has the fact `left` with its number, or 0;
-(11) what a project asks of reviews is kept (see policy.py).
+(11) what a project asks of reviews is kept (see policy.py), and credentials come in as the program lets them (credentials.py);
+(12) while a key is in force, an epoch takes a person: the entry is a recovery (rule 7), or has the action `epoch.opened`, one row of `epochs`
+    with the number of the fact `epoch`, and the person who signs as its `confirmed_by`. A person's entry writes no epoch in another way;
+(13) a person's entry is one of the acts that people sign, and writes what that one writes (see acts.py).
 
 Rule 10 leaves the recovery of a key to the signer: it is asked for every epoch, and the product writes to `left` the epoch that the signer says
 it left (0: it remembers none). Whoever has the database alone has no signature of the epoch he tells of; and when a person opens the next one,
@@ -39,17 +42,19 @@ from counterpoint.core.ledger.derived import expand
 from counterpoint.core.ledger.entry import origin_of_fields
 from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.people import sshsig
+from counterpoint.core.ledger.people.acts import act_faults
+from counterpoint.core.ledger.people.credentials import Credentials
 from counterpoint.core.ledger.people.policy import Policy
 from counterpoint.core.ledger.people.sshsig import Verify
 from counterpoint.core.ledger.people.statement import Statement, is_reason, message_of
+from counterpoint.core.ledger.people.trusting import trust_faults
 from counterpoint.core.model.identity import BY_EPOCH, Confirmation, Key
 from counterpoint.core.model.journal import Verdict
-from counterpoint.core.model.trust.heads import FIRST_EPOCH, Epoch
+from counterpoint.core.model.trust.heads import FIRST_EPOCH, OPENED, RECOVERED, Epoch
 from counterpoint.core.model.work import Gate
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 
 ENROLLED: Final = "key.enrolled"
-RECOVERED: Final = "key.recovered"
 REVOKED: Final = "key.revoked"
 DECIDED: Final[frozenset[str]] = frozenset(
     (
@@ -62,9 +67,11 @@ DECIDED: Final[frozenset[str]] = frozenset(
         "moved",
         "holder",
         "token",
+        "tokens",
         "row",
         "policy",
         "epoch",
+        "gone",
         "record",
         "scopes",
         "digest",
@@ -72,8 +79,8 @@ DECIDED: Final[frozenset[str]] = frozenset(
 )
 """The facts that tell what was decided: a person who signs an entry with one of them has signed it."""
 _FORGED: Final = "Somebody entered it without the person's key: compare with a backup or an export."
-_TABLES: Final = frozenset((Confirmation.table, Key.table))
-_JUDGED: Final = frozenset((Verdict.table, Gate.table, Epoch.table))
+_TABLES: Final = frozenset((Confirmation.table, Key.table, Epoch.table))
+_JUDGED: Final = frozenset((Verdict.table, Gate.table))
 _OF_REVOCATION: Final = frozenset(("revoked_by", "revoked_at"))
 _HASH: Final = 32
 
@@ -91,6 +98,11 @@ class Ring:
     revoked: set[str] = field(default_factory=set[str])
     used: set[str] = field(default_factory=set[str])
 
+    @property
+    def is_any_in_force(self) -> bool:
+        """Whether a person could sign here."""
+        return not self.known.keys() <= self.revoked
+
 
 class Confirmed:
     """One pass over the parsed entries of a ledger, from the first on.
@@ -104,6 +116,7 @@ class Confirmed:
         self._leaves = bytearray()
         self._policy = Policy()
         self._epochs = _Epochs()
+        self._credentials = Credentials()
         self.ring = Ring()
         self.reasons: dict[str, str] = {}
         self.faults = Faults()
@@ -117,7 +130,9 @@ class Confirmed:
         """Check one more entry, as its short keys; faults are kept, not raised."""
         # The hash of the entry before: at the place n of this list stands the leaf of n - 1.
         self._leaves += bytes.fromhex(entry["h"])
-        for why in (*self._policy.read(entry), *self._epochs.read(entry)):
+        made = self._credentials.read(entry, self.ring.known, self.ring.revoked)
+        trusted = trust_faults(entry, self.ring.known, self.ring.revoked)
+        for why in (*self._policy.read(entry), *self._epochs.read(entry), *made, *trusted):
             self.faults.add(_fault(entry, why))
         if not bears_on_people(entry):
             return
@@ -181,6 +196,8 @@ class _Epochs:
             if type(number) is not int or number <= self.last or not row.get("v"):
                 yield "opens an epoch that is not above the last one"
                 continue
+            if entry["a"] not in {OPENED, RECOVERED}:
+                yield "opens an epoch, and its action does not say so"
             left = entry.get("f", {}).get("left")
             is_told = type(left) is int and left in (self.recovered, 0)
             if self.recovered == self.last and not is_told:
@@ -196,7 +213,7 @@ def bears_on_people(entry: Mapping[str, Any]) -> bool:
         return True
     for row in entry.get("r", ()):
         table = row["t"]
-        if table in _TABLES or (table in _JUDGED and _says_person(row)):
+        if table in _TABLES or _says_person(row):
             return True
     return False
 
@@ -214,7 +231,8 @@ def entry_faults(
     confirmations = [row for row in rows if row["t"] == Confirmation.table]
     keys = [row for row in rows if row["t"] == Key.table]
     if not signer:
-        if confirmations or keys or any(map(_says_person, rows)):
+        opens = ring.is_any_in_force and any(row["t"] == Epoch.table for row in rows)
+        if confirmations or keys or opens or any(map(_says_person, rows)):
             yield _fault(entry, "writes what only a person may, and no person signed it")
         return
     if len(confirmations) != 1 or type(confirmations[0].get("v")) is not dict:
@@ -227,7 +245,10 @@ def entry_faults(
     except (MalformedDocument, AttributeError):
         yield _fault(entry, "has a confirmation without a statement")
         return
-    for why in _departures(entry, confirmation, statement, signer, ring, leaf_of):
+    for why in (
+        *act_faults(entry),
+        *_departures(entry, confirmation, statement, signer, ring, leaf_of),
+    ):
         yield _fault(entry, why)
     enrolled = {row["k"].get("id"): row for row in keys if type(row.get("v")) is dict}
     if signer in enrolled and (not ring.known or entry["a"] == RECOVERED):
@@ -239,7 +260,7 @@ def entry_faults(
         yield _fault(entry, f"is signed by the key {signer}, which is not in force there")
     elif type(signature) is not str or not verify(str(public_key), message, signature):
         yield _fault(entry, f"has a signature that is not one of the key {signer}")
-    for why in _key_faults(entry, keys, signer, ring):
+    for why in (*_epoch_faults(entry, rows, signer), *_key_faults(entry, keys, signer, ring)):
         yield _fault(entry, why)
     ring.used.add(statement.nonce)
 
@@ -271,6 +292,18 @@ def _departures(
         yield "decides something else than what was signed"
     if not 0 <= statement.place < entry["n"] or leaf_of(statement.place) != statement.leaf:
         yield f"was signed by somebody who saw another entry {statement.place} than there is"
+
+
+def _epoch_faults(entry: Mapping[str, Any], rows: list[Row], signer: str) -> Iterator[str]:
+    """Say what is wrong with the epoch that a person's entry opens and that lets no key in."""
+    opened = [row for row in rows if row["t"] == Epoch.table]
+    if not opened or entry["a"] == RECOVERED:
+        return
+    number: Any = entry.get("f", {}).get("epoch")
+    columns: Row = opened[0].get("v") or {}
+    is_told = _same(number, opened[0]["k"].get("number")) and len(opened) == 1
+    if entry["a"] != OPENED or not is_told or columns.get("confirmed_by") != signer:
+        yield "opens an epoch that was not signed with it"
 
 
 def _key_faults(

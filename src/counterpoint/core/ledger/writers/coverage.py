@@ -1,27 +1,32 @@
 """Which entries of writers are signed by them, found in one pass over a ledger.
 
-Rules: (1) the pass keeps place and leaf hash of every entry whose principal is a connection or a credential.
-(2) Each signature is then held against them by the rules of signature.py. (3) What no sound signature covers is
-counted, and the first places are named.
+Rules: (1) the pass keeps place and leaf hash of every entry but those of people: whose principal it is, and those of
+nobody who is attested, which the writer `program` signs. (2) Each signature is then held against them by the rules of signature.py.
+(3) What no sound signature covers is counted, and the first places are named, but for the first entry: all stand upon it, so
+that nobody can append it, and a command may have made it. So is the entry that names the first key: a ledger has one that is sound, which can do
+nothing else (keys.py), and a command may have made that too.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.merkle import HASH_SIZE, root_of
 from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.ledger.writers.signature import open_delegation, open_range
+from counterpoint.core.ledger.writers.keys import NamedKeys, is_first_naming
+from counterpoint.core.ledger.writers.signature import last_of, open_delegation, open_range
+from counterpoint.core.model.access import PROGRAM
 from counterpoint.core.model.trust.writers import WriterSignature
 from counterpoint.kernel.errors import LedgerBroken, MalformedDocument, ProofMismatch
 
 NAMED: Final = 20
 """Entries without a signature that are told by their places."""
+_NOBODY: Final = {"i": PROGRAM, "k": ""}
 _HINT: Final = (
     "An entry was put among those of this writer or taken from them, or the signature is of somebody"
     " else: compare with a backup or an export."
@@ -42,10 +47,10 @@ class _Written:
             for at in range(start * HASH_SIZE, end * HASH_SIZE, HASH_SIZE)
         )
 
-    def unsigned(self) -> Iterator[int]:
+    def unsigned(self, spared: Collection[int]) -> Iterator[int]:
         done = 0
         for start, end in (*self.signed, (len(self.places), 0)):
-            yield from self.places[done:start]
+            yield from (place for place in self.places[done:start] if place not in spared)
             done = end
 
 
@@ -57,14 +62,17 @@ class Coverage:
         self._writers: dict[str, _Written] = {}
         self._awaited: list[tuple[int, str]] = []
         self._first = 0
-        self._named: dict[tuple[str, str], VerifierKey] = {}
+        self._spared = {0}
+        self._named: dict[tuple[str, str, VerifierKey], VerifierKey] = {}
         self.faults = Faults()
 
     def read(self, entry: Mapping[str, Any], place: int) -> None:
         """Take in one more entry, as its short keys."""
-        principal = entry["w"].get("i")
-        if principal is not None and principal["k"] != "person":
+        principal = entry["w"].get("i", _NOBODY)
+        if principal["k"] != "person":
             self._awaited.append((place, principal["i"]))
+        if is_first_naming(entry) and len(self._spared) == 1:
+            self._spared.add(place)
 
     def hashed(self, leaves: Sequence[bytes]) -> None:
         """Take in the leaf hashes of the entries that were read last, and of those that could not be."""
@@ -77,8 +85,8 @@ class Coverage:
         self._first += len(leaves)
         self._awaited.clear()
 
-    def check(self, found: Iterable[WriterSignature], keys: Sequence[VerifierKey]) -> None:
-        """Hold the signatures, by their first places, against the entries; keys: those of the ledger."""
+    def check(self, found: Iterable[WriterSignature], keys: NamedKeys) -> None:
+        """Hold the signatures, by their first places, against the entries; keys: those of the ledger, and where it names them."""
         for one in found:
             try:
                 self._check(one, keys)
@@ -92,17 +100,20 @@ class Coverage:
 
     @property
     def unsigned(self) -> int:
-        """How many entries of writers carry no sound signature."""
-        return sum(len(one.places) for one in self._writers.values()) - self.signed
+        """How many entries of writers carry no sound signature, the first and that of the first key left out."""
+        return sum(1 for _ in self._unsigned())
 
     @property
     def places(self) -> tuple[int, ...]:
         """Where the first of those are that carry none."""
-        found = (place for one in self._writers.values() for place in one.unsigned())
-        return tuple(sorted(found)[:NAMED])
+        return tuple(sorted(self._unsigned())[:NAMED])
 
-    def _check(self, one: WriterSignature, keys: Sequence[VerifierKey]) -> None:
-        key = self._key(one, keys)
+    def _unsigned(self) -> Iterator[int]:
+        for one in self._writers.values():
+            yield from one.unsigned(self._spared)
+
+    def _check(self, one: WriterSignature, keys: NamedKeys) -> None:
+        key = self._key(one, keys.since(last_of(one.note)))
         told = open_range(one.note, key, key.name.removesuffix(f"/{one.writer}"), one.writer)
         written = self._writers.get(one.writer) or _Written()
         start = bisect_left(written.places, told.first)
@@ -118,7 +129,7 @@ class Coverage:
 
     def _key(self, one: WriterSignature, keys: Sequence[VerifierKey]) -> VerifierKey:
         """Return the key of a writer; one that was named once is not looked at again."""
-        place = one.writer, one.delegation
+        place = one.writer, one.delegation, keys[0]
         if place not in self._named:
             self._named[place] = open_delegation(one.delegation, keys, one.writer)
         return self._named[place]

@@ -8,7 +8,8 @@ key that the signer derives for that one alone, in two signed notes (see note.py
 
 NAME is the name of the ledger's key; the key of the writer is called NAME/WRITER. A signature holds if and only if
 
-1. the delegation is signed by a key of the ledger, and the note by the key that it names;
+1. the delegation is signed by the key that the ledger names at the last place, or by one named after it (see keys.py), and the note by the key
+   that the delegation names;
 2. both are of this ledger and this writer, and have just these lines, numbers without leading zeros;
 3. the first and the last place are of entries of this writer; between them, both counted, there are so many of its
    entries, and the RFC 6962 tree over their leaf hashes, in their order, has the root;
@@ -41,6 +42,7 @@ _DELEGATION = "counterpoint/delegation/v1"
 _RANGE = "counterpoint/writer/v1"
 _WRITER = 2
 _LAST = 4
+_OF_WRITER = re.compile(rb"counterpoint/(delegation|writer)/v[0-9]+\n")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
@@ -94,6 +96,11 @@ def open_range(document: str, key: VerifierKey, origin: str, writer: str) -> Ran
     if len(found.root) != HASH_SIZE:
         raise MalformedDocument("its root is no hash")
     return found
+
+
+def is_of_writer(statement: bytes) -> bool:
+    """Tell whether a text that somebody wants signed could be read as the delegation or the range of a writer."""
+    return _OF_WRITER.match(statement) is not None
 
 
 def writer_of(document: str) -> str:

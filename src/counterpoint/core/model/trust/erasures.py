@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.rows import Agent, Id, Name, Names, Noun, Number, Time
+from counterpoint.core.model.rows import Agent, Digest, Id, Name, Names, Noun, Number, Time
 from counterpoint.kernel.clock import Timestamp
 
 ANYWHERE = "*"
@@ -18,7 +18,8 @@ ErasureState = Literal["begun", "clean", "left", "unsearched"]
 class Erasure(Noun):
     """What was taken away, where it is gone, and where it may still be.
 
-    place: the row that lost its texts, or `*`. status: `begun` until all that the program keeps was
+    place: the row that lost its texts, or `*`. sought: of `*`, the commitment of a hash of what is taken away, by which
+    the receipt goes on; the hash is a text, and goes when the receipt ends. status: `begun` until all that the program keeps was
     searched; `unsearched` if nobody had the words any more to look for.
     texts: how many texts the entries with the fact `erasure` took away. looked_for: for how many words
     was looked. tries: how often it was begun; one that was cut off goes on in the next.
@@ -34,6 +35,7 @@ class Erasure(Noun):
     id: Id
     number: Number
     place: Name
+    sought: Digest = ""
     status: ErasureState = "begun"
     texts: int = 0
     looked_for: int = 0

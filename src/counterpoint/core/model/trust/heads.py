@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final, NamedTuple
 
-from counterpoint.core.model.rows import Agent, Digest, Noun, Prose
+from counterpoint.core.model.rows import Agent, Digest, Names, Noun, Prose
 from counterpoint.kernel.clock import Timestamp
 
 FIRST_EPOCH = 1
 """The epoch of a ledger in which nobody had to begin another one."""
+NAMED: Final = "signer.named"
+"""What the entry says that names the first key of a ledger."""
+OPENED: Final = "epoch.opened"
+"""What an entry that opens one says."""
+RECOVERED: Final = "key.recovered"
+"""What an entry says that opens one to let a key of a person in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +23,10 @@ class Epoch(Noun):
     """The word of a person that the signer may go on from a head which does not extend the last.
 
     number: from 2; the first has no row. key: public key of the signer from here on, in hex.
-    left_size, left_root: the last head that was signed before; -1 and empty if that is not known.
+    left_epoch, left_size, left_root: the highest head that the signer, the checkpoint beside the ledger or a witness had of
+    what was left; 0, -1 and empty if nobody had any. Where nothing of the epoch before is left, and somebody has a head of an older one
+    of which no epoch tells yet, that one.
+    gone: names of ledgers that were signed in this database before and are not there any more, on purpose.
     confirmed_by: id of the key of the person who signed this; empty: nobody did.
     """
 
@@ -26,8 +35,10 @@ class Epoch(Noun):
 
     number: int
     public_key: Digest
+    left_epoch: int
     left_size: int
     left_root: Digest
+    gone: Names
     reason: Prose
     confirmed_by: Digest
     agent: Agent
@@ -50,7 +61,8 @@ class Growth:
     """A head that a signer is asked to sign, and the proof that it extends the last one.
 
     origin: the ledger's name in checkpoints. proof: of consistency with the head of `before` entries.
-    epoch: the last one that the ledger tells of.
+    epoch: the last one that the ledger tells of. gone: names of other ledgers that are not in this place any more; heard with
+    an epoch alone.
     """
 
     origin: str
@@ -59,6 +71,22 @@ class Growth:
     before: int
     proof: tuple[bytes, ...]
     epoch: int
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What an epoch leaves: the highest head that anybody has, and names of ledgers that are not in this database any more.
+
+    signed: the head that the signer itself signed last. untold: the highest one of an epoch before of which no epoch tells. public_key: that of the signer from here on, in hex; empty until
+    the epoch is about to be opened.
+    """
+
+    head: SignedHead | None
+    gone: tuple[str, ...]
+    signed: SignedHead | None = None
+    untold: SignedHead | None = None
+    public_key: Digest = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,4 +121,11 @@ class Witnessed:
 
     witness: str
     size: int
+    time: str
+
+
+class MovedAway(NamedTuple):
+    """Where a ledger was moved to, as a person may read it, and when."""
+
+    place: str
     time: str

@@ -20,6 +20,33 @@ class WriterSignature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WriterGrowth:
+    """Entries of one writer that a signer is asked to sign, and the proof that they extend those it signed last.
+
+    first, last: places. count, root: of all of its own between them. before, proof: how many of them, from the first
+    on, were signed before, and the proof of consistency with these (RFC 6962); 0 for a range that was not.
+    """
+
+    writer: str
+    first: int
+    last: int
+    count: int
+    root: bytes
+    before: int = 0
+    proof: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedRange:
+    """What a signer signed last for a writer."""
+
+    first: int
+    last: int
+    count: int
+    root: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriterProof:
     """What shows that an entry is its writer's own: a signature, and the path to its root, in hex.
 

@@ -63,12 +63,16 @@ class Fold:
         before = None
         if ruled := rules(noun, whole=False):
             before = self._before.get(_place(noun, key))
-            if before is None and (found := self._writing.find(noun, *_place(noun, key)[1])):
+            if before is None and (found := self._found(noun, key)):
                 before = {name: getattr(found, name) for name, _ in ruled}
         changed = expand_change(noun, before, _plain(image["c"]), origin)
         if before is not None:
             self._remember(noun, key, {**before, **changed})
         self._writing.change(noun, key, changed)
+
+    def _found(self, noun: type[Noun], key: Mapping[str, Any]) -> Noun | None:
+        with self._writing.unveiled():
+            return self._writing.find(noun, *_place(noun, key)[1])
 
     def _remember(self, noun: type[Noun], key: Mapping[str, Any], row: Mapping[str, Json]) -> None:
         """Keep what a change may leave out; the row that was written longest ago makes room."""

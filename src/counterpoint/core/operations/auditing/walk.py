@@ -66,7 +66,7 @@ class Walk:
         self.verification.read(self._entries(progress))
         for fault in self._tree.close():
             self._others.add(fault)
-        self.coverage.check(self._view.signatures(), self._trail.keys.every)
+        self.coverage.check(self._view.signatures(), self._trail.keys)
         for fault in self._people.reason_faults(self._view.text):
             self._end.add(fault)
         head = self._view.head()
@@ -74,6 +74,11 @@ class Walk:
         if not self.verification.faults:
             for fault in self._head_faults():
                 self._end.add(fault)
+
+    @property
+    def confirmed(self) -> int:
+        """How many acts are signed by the people who did them."""
+        return self._people.acts
 
     @property
     def faults(self) -> Iterator[LedgerBroken]:

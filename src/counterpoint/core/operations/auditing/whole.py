@@ -16,12 +16,12 @@ from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.operations.auditing.parts import add_once, fault_of
 from counterpoint.core.operations.auditing.sameness import compare_table
 from counterpoint.core.operations.auditing.texts import Referred, TextLook
 from counterpoint.core.operations.auditing.walk import Walk
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading, Writing
+from counterpoint.kernel.damage import add_once, fault_of
 from counterpoint.kernel.errors import CounterpointError
 
 
@@ -30,7 +30,8 @@ class Looked:
     """What was found: the end of the ledger if its chain is sound, rows compared, and all faults.
 
     signed, unsigned: entries of writers that they signed, and did not; places: the first of the latter.
-    differences: those of tables, columns and the tree. redacted: how many texts are gone on purpose.
+    confirmed: how many acts people signed. differences: those of tables, columns and the tree. redacted: how many
+    texts are gone on purpose.
     """
 
     size: int = 0
@@ -39,6 +40,7 @@ class Looked:
     redacted: int = 0
     signed: int = 0
     unsigned: int = 0
+    confirmed: int = 0
     places: tuple[int, ...] = ()
     rows: dict[str, int] = field(default_factory=dict[str, int])
     faults: list[CounterpointError] = field(default_factory=list[CounterpointError])
@@ -111,7 +113,7 @@ class Look:
         if not walk.verification.faults:
             self.found.root, self.found.last = walk.verification.root, walk.verification.last
         self.found.signed, self.found.unsigned = walk.coverage.signed, walk.coverage.unsigned
-        self.found.places = walk.coverage.places
+        self.found.places, self.found.confirmed = walk.coverage.places, walk.confirmed
         self.found.faults.extend(walk.faults)
         self.found.differences.extend(walk.differences)
 

@@ -4,44 +4,59 @@
 2. Whoever signs reads the leaf hashes that did land and takes those that were noted: so an entry that another process
    appended is never signed, and one that was undone is not there to be taken.
 3. The entries of one writer make one range as long as nobody else appends for the same writer. An entry of somebody
-   else ends it; the next one begins another range.
+   else ends it; the next one begins another range. So does the next of a writer whose range was forgotten, as all of it is signed
+   and there are too many.
+4. What the signer has signed is not asked for again: a signature that could not be kept is kept with the next.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from counterpoint.core.ledger.merkle import Frontier
-from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.merkle import Frontier, extended
+from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
 
 MOST: Final = 100_000
 """Entries that are remembered; those before them stay unsigned if nobody signs for so long."""
+WRITERS: Final = 1_000
+"""Writers whose range goes on after it was signed, before those are forgotten that wait for nothing."""
 
 
 @dataclass(slots=True, kw_only=True)
 class OpenRange:
     """Entries of a writer, from the first to the last.
 
-    signed: how many of them are signed. key, delegation: the writer's key, and what names it. named_by: the key of the
-    ledger that did.
+    signed: the edge of the tree over those that are signed. since, leaves: the first place and the leaf hashes of those after them.
     """
 
     writer: str
     first: int
     last: int = -1
-    edge: Frontier = field(default_factory=Frontier)
-    signed: int = 0
-    key: VerifierKey | None = None
-    delegation: str = ""
-    named_by: VerifierKey | None = None
+    signed: Frontier = field(default_factory=Frontier)
+    since: int = -1
+    leaves: list[bytes] = field(default_factory=list[bytes])
 
     @property
     def waits(self) -> bool:
         """Whether some of it is not signed."""
-        return self.signed < self.edge.size
+        return bool(self.leaves)
+
+    def asked(self) -> tuple[WriterGrowth, Frontier]:
+        """Return what a signer is asked for, and the edge when it has signed that."""
+        edge, proof = extended(self.signed, self.leaves)
+        asked = WriterGrowth(
+            writer=self.writer,
+            first=self.first,
+            last=self.last,
+            count=edge.size,
+            root=edge.root(),
+            before=self.signed.size,
+            proof=tuple(proof),
+        )
+        return asked, edge
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,8 +64,10 @@ class Authored:
     """What one process has appended to one ledger.
 
     log: writer, place and leaf hash of what was appended and may not have landed, in any order.
+    made: signatures that are not kept in the database yet.
     """
 
+    made: list[WriterSignature] = field(default_factory=list[WriterSignature])
     log: deque[tuple[str, int, bytes]] = field(default_factory=lambda: deque(maxlen=MOST))
     _next: int = field(init=False, default=-1)
     _noted: dict[bytes, tuple[str, int]] = field(
@@ -81,8 +98,12 @@ class Authored:
             found = self._open.get(writer)
             if found is None:
                 found = self._open[writer] = OpenRange(writer=writer, first=place)
+            if not found.leaves:
+                found.since = place
             found.last = place
-            found.edge, _ = found.edge.append(leaf)
+            found.leaves.append(leaf)
+        if len(self._open) > WRITERS:
+            self._open = {name: one for name, one in self._open.items() if one.waits}
         # What did not land by now was undone: its place is taken.
         self._noted = {leaf: one for leaf, one in self._noted.items() if one[1] >= self._next}
 
@@ -92,6 +113,7 @@ class Authored:
         self._noted.clear()
         self._open.clear()
         self._ended.clear()
+        self.made.clear()
         self._next = -1
 
     def end(self, writer: str) -> None:
@@ -99,6 +121,27 @@ class Authored:
         found = self._open.pop(writer, None)
         if found is not None and found.waits:
             self._ended.append(found)
+
+    def settle(self, one: OpenRange, edge: Frontier, made: WriterSignature | None) -> None:
+        """Take in what a signer said to a range.
+
+        Where it does not go on with one, what waits becomes a range of its own; where it does not sign that either, it stays unsigned.
+        """
+        leaves, one.leaves = one.leaves, []
+        if made is not None:
+            one.signed = edge
+            self.made.append(made)
+            return
+        is_open = self._open.get(one.writer) is one
+        if is_open:
+            del self._open[one.writer]
+        if not one.signed.size:
+            return
+        rest = replace(one, first=one.since, signed=Frontier(), leaves=leaves)
+        if is_open:
+            self._open[one.writer] = rest
+        else:
+            self._ended.append(rest)
 
     def waiting(self) -> list[OpenRange]:
         """List the ranges of which something is not signed."""

@@ -8,43 +8,78 @@ from typing import Final
 from counterpoint.core.model.access import Principal
 from counterpoint.core.model.identity import Authority, Connection, Key
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Caller
+from counterpoint.core.operations.recording.confirming import SERVED
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.trust.callers import PEOPLE, authority, may_be_agent
+from counterpoint.core.rules.identity import is_unseen
+from counterpoint.core.rules.trust.callers import PEOPLE, authority, is_agent, may_be_agent
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden
 
-_SERVED: Final = (
-    "what a server has started acts for one of its callers, and nobody can tell for which"
-)
-_ONE_OF_THEM: Final = (
-    "nothing tells {name} here from the agents that were seen since this machine started"
+_ONE_OF_THEM: Final = "Counterpoint cannot tell you ({name}) from the agents that it has seen since this machine started"
+_OVER_HTTP: Final = (
+    "Counterpoint cannot tell you ({name}) from those who have worked over HTTP since this machine started, unless you"
+    " sign with a key (`counterpoint key add` makes one, at a terminal)"
 )
 
 
-def authority_of(view: Reading, caller: Caller) -> Authority:
-    """Return the role in which a caller acts."""
+def authority_of(view: Reading, context: Context, *, beside_unseen: bool = False) -> Authority:
+    """Return the role in which the caller of a context acts.
+
+    beside_unseen: whether those count for nothing whose process nobody saw.
+    """
+    caller = context.caller
     return authority(
-        caller.actor, caller.scopes, caller.origin, lambda: _may_be_agent(view, caller)
+        caller.actor,
+        caller.scopes,
+        caller.origin,
+        lambda: _may_be_agent(view, context, beside_unseen=beside_unseen),
     )
 
 
-def unsigned(caller: Caller) -> Caller:
-    """Return a caller as he is without his signature, for what his own signature cannot allow."""
+def unsigned(context: Context) -> Context:
+    """Return a context with its caller as he is without his signature, for what that cannot allow."""
+    caller = context.caller
     process = caller.origin.process
     principal = Principal(strength="connection", id=process.id) if process else None
-    return replace(caller, actor=replace(caller.actor, principal=principal))
+    return replace(
+        context, caller=replace(caller, actor=replace(caller.actor, principal=principal))
+    )
 
 
 def acting(change: Change) -> Authority:
-    """Return as what the caller of a change acts."""
-    return authority_of(change.writing, change.context.caller)
+    """Return as what the caller of a change acts; looked for once, since all agents of this boot are asked about."""
+    if change.authority is None:
+        change.authority = authority_of(change.writing, change.context)
+    return change.authority
 
 
 def refuse_agent(change: Change, act: str, instead: Act | str) -> None:
     """Raise Forbidden unless it is a person who acts, as far as anything tells."""
     if acting(change) not in PEOPLE:
-        raise refusal(change.writing, change.context.caller, act, instead)
+        raise refusal(change.writing, change.context, act, instead)
+
+
+def refuse_others(
+    view: Reading, context: Context, act: str, instead: Act | str, *, signs: bool = True
+) -> None:
+    """Raise Forbidden unless it is a person who acts, also where there is no transaction yet.
+
+    signs: whether a signature would help.
+    """
+    if authority_of(view, context) not in PEOPLE:
+        raise refusal(view, context, act, instead, signs=signs)
+
+
+def refuse_first_key(view: Reading, context: Context, act: str) -> None:
+    """Raise Forbidden unless it is a person who would bring the first key, as far as any process tells.
+
+    Beside callers over HTTP nobody could decide anything any more without a key, nor ever have one. So these do not
+    count here, for whoever is attested himself.
+    """
+    is_attested = context.caller.origin.process is not None
+    if authority_of(view, context, beside_unseen=is_attested) not in PEOPLE:
+        raise refusal(view, context, act, Act.BY_PERSON, signs=False)
 
 
 def refuse_unsigned_act(change: Change, act: str, instead: Act | str) -> None:
@@ -60,42 +95,73 @@ def refuse_unsigned_act(change: Change, act: str, instead: Act | str) -> None:
 
 def refuse_untold(change: Change, act: str, instead: Act | str) -> None:
     """Raise Forbidden to whoever may be any agent that is known, and to what a server has started."""
-    caller = change.context.caller
+    context = change.context
     found = acting(change)
-    is_untold = found == "agent" and caller.actor.kind != "agent"
-    if found == "nobody" or (is_untold and not _is_known(change.writing, caller)):
-        raise refusal(change.writing, caller, act, instead)
+    is_untold = found == "agent" and context.caller.actor.kind != "agent"
+    if found == "nobody" or (is_untold and not _is_known(change.writing, context)):
+        raise refusal(change.writing, context, act, instead)
 
 
-def refusal(view: Reading, caller: Caller, act: str, instead: Act | str) -> Forbidden:
+def refusal(
+    view: Reading, context: Context, act: str, instead: Act | str, *, signs: bool = True
+) -> Forbidden:
     """Return the error for whoever is no person; for one that says to be, with why and what to do."""
+    # Beside callers over HTTP no terminal helps.
+    is_over_http = signs and _is_over_http(view, context)
+    hint = f"{Act.SIGN}." if is_over_http else way_on(context, instead, signs=signs)
+    if context.caller.actor.kind == "agent":
+        return Forbidden(f"an agent cannot {act}", hint=hint)
+    return Forbidden(f"{why_no_person(view, context)}, and an agent cannot {act}", hint=hint)
+
+
+def way_on(context: Context, instead: Act | str, *, signs: bool = True) -> str:
+    """Return what helps whoever is no person.
+
+    To an agent that is what others do instead; at the command line it is the very act that was refused, by a person.
+    """
+    caller = context.caller
     if caller.actor.kind == "agent":
-        return Forbidden(f"an agent cannot {act}", hint=f"{instead}.")
-    why = why_no_person(view, caller)
+        return f"{instead}."
     # Nobody signs for what a server has started: not even who could.
-    also = "" if caller.origin.doubt == "served" else f" {Act.SIGN}."
-    return Forbidden(f"{why}, and an agent cannot {act}", hint=f"{instead}.{also}")
+    helps = signs and caller.origin.doubt != "served"
+    return f"{Act.BY_PERSON}. {Act.SIGN}." if helps else f"{Act.BY_PERSON}."
 
 
-def why_no_person(view: Reading, caller: Caller) -> str:
+def why_no_person(view: Reading, context: Context) -> str:
     """Return why whoever sits at the command line counts as no person; empty if he does."""
-    found = authority_of(view, caller)
+    found = authority_of(view, context)
     if found in PEOPLE:
         return ""
     if found == "nobody":
-        return _SERVED
-    if _is_known(view, caller):
-        return f"an agent stands behind {caller.actor.name} here"
-    return _ONE_OF_THEM.format(name=caller.actor.name)
+        return SERVED
+    name = context.caller.actor.name
+    if _is_known(view, context):
+        return f"an agent has started this command, under the name {name}"
+    return (_OVER_HTTP if _is_over_http(view, context) else _ONE_OF_THEM).format(name=name)
 
 
-def _is_known(view: Reading, caller: Caller) -> bool:
-    principal = caller.actor.principal
-    is_agent = caller.actor.kind == "agent"
-    return is_agent or (principal is not None and view.find(Connection, principal.id) is not None)
+def _is_over_http(view: Reading, context: Context) -> bool:
+    """Return whether somebody would be a person, were there not those whose process nobody saw."""
+    return authority_of(view, context, beside_unseen=True) in PEOPLE
 
 
-def _may_be_agent(view: Reading, caller: Caller) -> bool:
-    if _is_known(view, caller):
+def _is_known(view: Reading, context: Context) -> bool:
+    caller = context.caller
+    if caller.actor.kind == "agent" or _has_written(view, context):
         return True
-    return may_be_agent(caller.origin, view.select(Connection, boot=caller.origin.boot))
+    return is_agent(caller.origin, context.ports.connected())
+
+
+def _may_be_agent(view: Reading, context: Context, *, beside_unseen: bool) -> bool:
+    if _has_written(view, context):
+        return True
+    origin = context.caller.origin
+    known = view.select(Connection, boot=origin.boot)
+    if beside_unseen:
+        known = [one for one in known if not is_unseen(one)]
+    return may_be_agent(origin, [*known, *context.ports.connected()])
+
+
+def _has_written(view: Reading, context: Context) -> bool:
+    principal = context.caller.actor.principal
+    return principal is not None and view.find(Connection, principal.id) is not None

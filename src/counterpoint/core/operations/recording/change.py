@@ -8,13 +8,14 @@ two masked keys could not be told apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.derived import Origin, compact, compact_change, rules
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
-from counterpoint.core.model.identity import Connection, Contribution, Succession
+from counterpoint.core.model.identity import Authority, Connection, Contribution, Succession
 from counterpoint.core.model.rows import (
     REDACTED,
     Cell,
@@ -26,25 +27,28 @@ from counterpoint.core.model.rows import (
     masked_columns,
     prose_columns,
 )
-from counterpoint.core.model.sessions import Session
-from counterpoint.core.model.work import Project
+from counterpoint.core.model.sessions import Claim, Session
+from counterpoint.core.model.work import Ending, Item, Project
 from counterpoint.core.operations.recording.confirming import (
     refuse_unsigned,
     refuse_used,
 )
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Append, Filter, Salted, Writing
+from counterpoint.core.ports.store import Append, Filter, Patch, Salted, Writing
 from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.planning.ending import disturbed
 from counterpoint.core.rules.secrets import is_plain, mask_json
-from counterpoint.core.rules.sessions import may_write
+from counterpoint.core.rules.sessions import is_news, may_write
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound
+from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, StaleVersion
 
 _SIMPLE: Final = frozenset({str, int, bool})
 """What most facts are: one cheap look tells that no secret is in any of them."""
+_WATCHED: Final = frozenset((Item, Claim))
+"""Rows by which a tree that is being closed may be disturbed."""
 
 
 _Place = tuple[str, tuple[Cell, ...]]
@@ -55,17 +59,25 @@ _Place = tuple[str, tuple[Cell, ...]]
 class Change:
     """What one verb is doing to the tables, on its way to becoming one entry; `recording` makes it.
 
-    now: its time. subject: the item it is about. facts: what a reader of the log wants to know.
+    now: its time. clock: what the clock says, by which what lasts is measured. subject: the item it is about. facts: what a reader of the log wants to know.
     """
 
     context: Context
     writing: Writing
     now: Timestamp
+    clock: Timestamp
     action: str
     subject: str = ""
     facts: dict[str, Json] = field(default_factory=dict[str, Json])
     images: list[RowImage] = field(default_factory=list[RowImage])
+    ending: str = ""
+    """The top of the tree that this change closes, or a slice of it."""
+    authority: Authority | None = field(init=False, default=None)
+    """As what the caller acts, once that was asked."""
     _seen: dict[_Place, Noun] = field(init=False, default_factory=dict[_Place, Noun])
+    _revised: dict[_Place, dict[str, Any]] = field(
+        init=False, default_factory=dict[_Place, dict[str, Any]]
+    )
     _commitments: dict[str, str] = field(init=False, default_factory=dict[str, str])
     """Of every text of this change, so that it has one in the whole entry."""
     _unkept: dict[str, Salted] = field(init=False, default_factory=dict[str, Salted])
@@ -95,13 +107,25 @@ class Change:
             self._seen[self._place(row)] = row
         return found
 
+    def as_left(self, noun: N) -> N:
+        """Return a row as this change has left it; as it is if nothing here has touched it."""
+        place = self._place(noun)
+        if place in self._revised and place not in self._seen:
+            return replace(noun, **self._revised[place])
+        return cast("N", self._seen.get(place, noun))
+
     def put(self, noun: Noun) -> None:
         """Write a row: only the changed columns if it was read here before."""
         kind = type(noun)
-        clean = self.masked(noun)
+        clean = masked(noun, self.context.ports.secrets)
         key: dict[str, Any] = {name: getattr(noun, name) for name in kind.key[1:]}
         place = kind.table, tuple(key.values())
         before = self._seen.get(place)
+        if kind in _WATCHED and self.context.ports.under_way.free != self.writing.project:
+            for item in disturbed(before, clean):
+                self.refuse_closing(item)
+        elif kind is Ending:
+            self.context.ports.under_way.write()
         self._seen[place] = clean
         actor = self.context.caller.actor
         origin = Origin(self.now, actor.name, actor.session)
@@ -121,6 +145,54 @@ class Change:
             told = {name: getattr(before, name) for name, _ in rules(kind, whole=False)}
             image = compact_change(kind, told, changed, origin)
             self._log(kind, key, image, whole=False)
+
+    def revise(
+        self,
+        noun: type[Noun],
+        columns: tuple[str, ...],
+        anew: Callable[..., tuple[Cell, ...]],
+        **equal: Filter,
+    ) -> None:
+        """Change columns that hold no texts of all rows whose columns equal the filters: a fifth of what `put` takes for each.
+
+        anew: answers the columns of a row for its key and what they are. By which nothing is disturbed: places and states are put.
+        """
+        own, ruled = noun.key[1:], tuple(name for name, _ in rules(noun, whole=False))
+        actor = self.context.caller.actor
+        origin, patches = Origin(self.now, actor.name, actor.session), list[Patch]()
+        for row in self.writing.cells(noun, (*own, *columns, *ruled), **equal):
+            key, was = row[: len(own)], row[len(own) : len(own) + len(columns)]
+            values = anew(*key, *was)
+            changed = {
+                name: value
+                for name, old, value in zip(columns, was, values, strict=True)
+                if value != old
+            }
+            place = noun.table, key
+            if place in self._seen:
+                self._seen[place] = replace(self._seen[place], **changed)
+            else:
+                self._revised.setdefault(place, {}).update(changed)
+            told = dict(zip(ruled, row[len(own) + len(columns) :], strict=True))
+            image = compact_change(noun, told, changed, origin)
+            named = dict(zip(own, key, strict=True))
+            self.images.append(RowImage(table=noun.table, key=named, values=image, whole=False))
+            patches.append(Patch(key, values))
+        if patches:
+            self.writing.change_each(noun, columns, patches)
+
+    def refuse_closing(self, item: str) -> None:
+        """Raise StaleVersion if an item is in a tree that is being closed, unless this change does so."""
+        under_way = self.context.ports.under_way.all(self.writing) if item else ()
+        tops = {one.item for one in under_way} - {self.ending}
+        while tops and item and (here := self.find(Item, item)) is not None:
+            if item in tops:
+                raise StaleVersion(
+                    f"{item} is being closed with all below it",
+                    hint="Repeat the call in a moment.",
+                    closing=item,
+                )
+            item = here.parent
 
     def drop(self, noun: Noun) -> None:
         """Delete a row."""
@@ -160,6 +232,12 @@ class Change:
             self._commitments[text] = commitment
             self._unkept[commitment] = salted
         return commitment
+
+    def adopt(self, texts: Mapping[str, tuple[str, Salted]]) -> None:
+        """Let texts have the commitments that they were given before the transaction; the next row keeps them."""
+        for text, (commitment, salted) in texts.items():
+            self._commitments[text] = commitment
+            self._unkept[commitment] = salted
 
     def _keep_texts(self) -> None:
         self.writing.keep(self._unkept)
@@ -203,6 +281,8 @@ class Change:
                 writer="" if caller.own_seat == actor.session else caller.own_seat,
                 principal=standing(actor),
                 capability=caller.capability,
+                active_at=self.now,
+                entered=0 if caller.own_seat == actor.session else self.writing.head().size,
             )
             if caller.own_seat != session.id:
                 self._succeed_itself()
@@ -215,7 +295,19 @@ class Change:
         if session.status != "active":
             session.refuse_ended()
             self.put(session.moved("active", self.now))  # it was paused
+        elif session.purpose == "work" and is_news(session, self.now):
+            self.put(replace(session, active_at=self.now))
+        behind, principal = caller.connection, actor.principal
+        if behind and principal and actor.kind == "agent" and behind.id != principal.id:
+            self._keep_host(session.id, behind)
         return session.id
+
+    def _keep_host(self, session: str, behind: Connection) -> None:
+        """Keep through which process the bearer of a credential writes in a session: when that has ended, he is gone."""
+        if self.find(Contribution, session, behind.id, "hosted") is None:
+            project = self.context.project
+            self.put(Contribution(project=project, item=session, principal=behind.id, how="hosted"))
+            self.keep_connection()
 
     def enter(self, session: Session) -> Session:
         """Return a session for the caller to write in; Forbidden for one of somebody else.
@@ -233,7 +325,7 @@ class Change:
         is_label = caller.actor.kind != "agent" or caller.actor.principal is None
         if is_label or session.principal == standing(caller.actor):
             return session
-        after = replace(session, principal=standing(caller.actor))
+        after = replace(session, principal=standing(caller.actor), active_at=self.now)
         self.keep_connection()
         self._succeed_itself()
         self.put(after)
@@ -280,7 +372,7 @@ class Change:
     def keep_connection(self) -> None:
         """Keep who stands behind the caller, if that is an agent's process that is not known yet."""
         caller = self.context.caller
-        connection = caller.connection
+        connection = caller.connection or caller.origin.unseen
         # What a person's command runs below may have agents below it too: that makes no agent of it.
         if connection is None or caller.actor.kind != "agent":
             return
@@ -289,8 +381,9 @@ class Change:
 
     def append(self) -> None:
         """Append the entry of this change to the ledger; Forbidden if it is no act of its person."""
-        if (confirmation := self.context.caller.confirmation) is not None:
-            refuse_used(self.writing, confirmation, self.now)
+        caller = self.context.caller
+        if (confirmation := caller.confirmation) is not None:
+            refuse_used(self.writing, confirmation, self.now, caller.origin.doubt)
             self.put(confirmation)
         head = self.writing.head()
         entry = Entry(
@@ -305,14 +398,15 @@ class Change:
             previous=head.leaf or GENESIS,
         )
         data = entry.to_bytes()
-        if entry.actor.is_signed:
+        writer = entry.actor.writer
+        if not writer:
             refuse_unsigned(self.writing, data)
         leaf = leaf_hash(data)
-        self.context.ports.sharing.leaf = leaf.hex()
-        writer = entry.actor.principal
-        if writer is not None and writer.strength != "person":
+        ports = self.context.ports
+        ports.sharing.leaf = ports.under_way.leaf = leaf.hex()
+        if writer:
             # Before it lands: whoever looks at what has landed finds it here.
-            self.context.ports.authored.log.append((writer.id, head.size, leaf))
+            ports.authored.log.append((writer, head.size, leaf))
         frontier, nodes = Frontier.from_bytes(head.frontier).extend((leaf,))
         self.writing.append(
             Append(
@@ -345,39 +439,44 @@ class Change:
 
     def masked(self, noun: N) -> N:
         """Return a row as it may be written; InvalidInput if a secret stands in its key."""
-        held = masked_columns(type(noun))
-        values: list[Any] = [getattr(noun, name) for name, _, _ in held]
-        texts: list[str] = [one if isinstance(one, str) else "\0".join(one) for one in values]
-        # One cheap look at all of them together is enough for most rows. An escape in JSON can hide what
-        # the text says when it is read.
-        hides = any(
-            column.masking == "json" and "\\" in text
-            for column, text in zip(held, texts, strict=True)
-        )
-        if not hides and is_plain("\0".join(texts), self.context.ports.secrets):
-            return noun
-        changes: dict[str, Any] = {}
-        for (name, _, masking), value in zip(held, values, strict=True):
-            clean = self._clean_json(value) if masking == "json" else self._clean(value)
-            if clean != value:
-                changes[name] = clean
-        # Two keys that are masked would be one and the same row.
-        if not changes.keys().isdisjoint(noun.key):
-            raise InvalidInput(
-                f"the name of this {type(noun).__name__.lower()} holds a secret",
-                hint="Choose another name, and consider the secret as told to others.",
-            )
-        return replace(noun, **changes) if changes else noun
-
-    def _clean_json(self, text: str) -> str:
-        if not text or text == REDACTED:
-            return text
-        value = canonical.load(text)
-        clean = self._clean(value)
-        return text if clean == value else canonical.dump_any(clean)
+        return masked(noun, self.context.ports.secrets)
 
     def _clean(self, value: Any) -> Any:
         return mask_json(value, self.context.ports.secrets)
+
+
+def masked(noun: N, secrets: frozenset[str]) -> N:
+    """Return a row as it may be written, without secrets; InvalidInput if one stands in its key."""
+    held = masked_columns(type(noun))
+    values: list[Any] = [getattr(noun, name) for name, _, _ in held]
+    texts: list[str] = [one if isinstance(one, str) else "\0".join(one) for one in values]
+    # One cheap look at all of them together is enough for most rows. An escape in JSON can hide what
+    # the text says when it is read.
+    hides = any(
+        column.masking == "json" and "\\" in text for column, text in zip(held, texts, strict=True)
+    )
+    if not hides and is_plain("\0".join(texts), secrets):
+        return noun
+    changes: dict[str, Any] = {}
+    for (name, _, masking), value in zip(held, values, strict=True):
+        clean = _clean_json(value, secrets) if masking == "json" else mask_json(value, secrets)
+        if clean != value:
+            changes[name] = clean
+    # Two keys that are masked would be one and the same row.
+    if not changes.keys().isdisjoint(noun.key):
+        raise InvalidInput(
+            f"the name of this {type(noun).__name__.lower()} holds a secret",
+            hint="Choose another name, and consider the secret as told to others.",
+        )
+    return replace(noun, **changes) if changes else noun
+
+
+def _clean_json(text: str, secrets: frozenset[str]) -> str:
+    if not text or text == REDACTED:
+        return text
+    value = canonical.load(text)
+    clean = mask_json(value, secrets)
+    return text if clean == value else canonical.dump_any(clean)
 
 
 def missing(noun: type[Noun], *key: Cell) -> NotFound:

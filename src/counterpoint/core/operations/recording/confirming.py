@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterpoint.core.model.identity import Confirmation, Key
+from counterpoint.core.model.identity import Confirmation, Doubt, Key
+from counterpoint.core.model.trust.heads import RECOVERED
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import Conflict, Forbidden, StaleVersion
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 LASTS_MS: Final = 600_000
 """How long a signature may be used."""
 _AGAIN: Final = "Sign it again."
+SERVED: Final = (
+    "a Counterpoint server has started this for one of its callers, and nothing says for which"
+)
+"""Why that decides nothing, whoever signs."""
 
 
 def ring_of(view: Reading) -> Ring:
@@ -34,10 +39,17 @@ def ring_of(view: Reading) -> Ring:
     return ring
 
 
-def refuse_used(view: Reading, confirmation: Confirmation, now: Timestamp) -> None:
-    """Raise Conflict for a confirmation that stands in the ledger already, StaleVersion for an old one."""
+def refuse_used(
+    view: Reading, confirmation: Confirmation, now: Timestamp, doubt: Doubt | None
+) -> None:
+    """Raise Conflict for a confirmation that stands in the ledger already, StaleVersion for an old one.
+
+    Forbidden for any of who was started by a server.
+    """
     from counterpoint.core.ledger.people.statement import Statement
 
+    if doubt == "served":
+        raise Forbidden(SERVED, hint="Do it in a terminal of your own.")
     if view.find(Confirmation, confirmation.id) is not None:
         raise Conflict("this confirmation was used before", hint=_AGAIN)
     if abs(elapsed_ms(Statement.from_text(confirmation.statement).time, now)) > LASTS_MS:
@@ -68,7 +80,7 @@ def refuse_unsigned(view: Reading, data: bytes) -> None:
 
 
 def _before(ring: Ring, action: str, key: str) -> Ring:
-    from counterpoint.core.ledger.people.confirmed import ENROLLED, RECOVERED, REVOKED
+    from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
 
     if action in {ENROLLED, RECOVERED}:
         ring.known.pop(key, None)

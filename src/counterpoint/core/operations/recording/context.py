@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,14 +12,17 @@ from counterpoint.core.model.access import Actor
 from counterpoint.core.model.identity import Confirmation, Connection, Origin
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
+from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.operations.recording.authored import Authored
-from counterpoint.core.operations.recording.looks import Looks
+from counterpoint.core.operations.recording.known.under_way import UnderWay
+from counterpoint.core.operations.recording.last_reads import LastReads
+from counterpoint.core.operations.recording.leases import Leases
 from counterpoint.core.operations.recording.sharing import Sharing
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
-from counterpoint.core.ports.witnesses import Witness
+from counterpoint.core.ports.witnesses import Trailers, Witness, no_trailers
 from counterpoint.kernel.clock import Clock, Timestamp
 from counterpoint.kernel.ids import Mint
 
@@ -40,7 +43,8 @@ class Caller:
     connection: what is to be kept of who stands behind the actor, if that is a connection.
     confirmation: what a person signed of the one act that this caller may do as that person.
     capability: the SHA-256 of what only this connection has; it makes what it opens its own.
-    seat: the session that the connection came with; empty: that of the actor.
+    seat: the session that the connection came with; empty: that of the actor. is_shared: whether others whom nothing
+        tells from this caller write in that session too.
     item: the item the connection was started for, if any.
     root: the working tree evidence is measured in; may be a linked worktree.
     home: the folder that working trees are named from, the same for every caller; None: the root.
@@ -59,6 +63,7 @@ class Caller:
     confirmation: Confirmation | None = None
     capability: str = ""
     seat: str = ""
+    is_shared: bool = False
     vouched_by: str = ""
     origin: Origin = field(default_factory=Origin)
 
@@ -82,10 +87,15 @@ class Ports:
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
     grace_seconds: how long others wait for what somebody left whose connection has ended.
+    reads_global: whether roles are given what they remembered as global in other projects.
     host: the process that runs the calls.
     witnesses: answers who keeps heads of the ledger elsewhere; asked when somebody compares or tells.
-    sharing: the texts that were kept last. looks: when each connection looked last.
+    trailers: answers the heads that commits have.
+    checking: answers what the project says of commands; None: any may be run.
+    sharing: the texts that were kept last. under_way: the trees that are being closed. last_reads: when each connection looked last. leases: when each has to renew.
     authored: what this process has appended, until its writers' signatures are there.
+    connected: answers which agents are connected to the ledger now, or were to its server, whatever they have written;
+        asked when somebody at the command line decides.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     """
 
@@ -102,11 +112,17 @@ class Ports:
     may_sign: bool = True
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     grace_seconds: int = DEFAULT_GRACE_SECONDS
+    reads_global: bool = False
     host: Host = field(default_factory=OnlyHost)
     witnesses: Callable[[], tuple[Witness, ...]] = tuple[Witness, ...]
+    checking: Callable[[], Checking] | None = None
+    trailers: Trailers = no_trailers
     sharing: Sharing = field(default_factory=Sharing)
+    under_way: UnderWay = field(default_factory=UnderWay)
     authored: Authored = field(default_factory=Authored)
-    looks: Looks = field(default_factory=Looks)
+    last_reads: LastReads = field(default_factory=LastReads)
+    leases: Leases = field(default_factory=Leases)
+    connected: Callable[[], Collection[Connection]] = tuple[Connection, ...]
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
 
     def get(self, kind: type[V]) -> V:
@@ -147,6 +163,8 @@ class Context:
         else:
             if not self._has_looked and self.caller.own_seat:
                 self._has_looked = True
-                self.looked = self.ports.looks.look(self.caller.own_seat, self.ports.clock.now())
+                self.looked = self.ports.last_reads.look(
+                    self.caller.own_seat, self.ports.clock.now()
+                )
             with self.ports.store.reading(self.project) as view:
                 yield view

@@ -10,7 +10,8 @@ process that hosted him. Rule 3: to loosen what nobody has worked on is open to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import Final
 
 from counterpoint.core.model.access import Independence
@@ -18,11 +19,12 @@ from counterpoint.core.model.identity import Connection, Contribution, Part, Suc
 from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item, Project
-from counterpoint.core.operations.recording.authority import acting, refuse_untold
+from counterpoint.core.operations.recording.authority import acting, refuse_untold, way_on
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, standing
-from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE
+from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE, may_loosen_all
 from counterpoint.core.rules.trust.independence import (
     has_same_name,
     independence,
@@ -35,8 +37,10 @@ PROJECT: Final = ""
 """Where the mark of whoever loosened what is asked of all work stands."""
 _WHY: Final[dict[Dependence, str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
-    "unattested": "nothing tells {name} from who worked on {item}, so that {name} cannot {act} it",
-    "orphan": "{name} and who worked on {item} may have been started by one, so that {name} cannot {act} it",
+    "unattested": "Counterpoint cannot tell {name} from whoever worked on {item}: one of the two is known only by a name."
+    " So {name} cannot {act} it",
+    "orphan": "Counterpoint cannot tell {name} from the agent that worked on {item}: what started one of the two has ended, so"
+    " that both may be one. So {name} cannot {act} it",
 }
 _ASKED: Final[dict[Independence, str]] = {
     "declared": "two names",
@@ -50,37 +54,41 @@ def contribute(change: Change, item: str) -> None:
     caller = change.context.caller
     principal = standing(caller.actor)
     if caller.connection is not None and caller.connection.id != principal:
-        _host(change, item, caller.connection.id)
-    for here in _line(change, item):
+        _host(change, line_of(change, item), caller.connection.id)
+    for here in line_of(change, item):
         # Whoever has a part in something has one in all above it already.
         if not _note(change, here.id, principal, "worked"):
             return
 
 
-def take_up(change: Change, item: str) -> None:
-    """Write down that the caller has a part in what he takes up; Forbidden if he loosened it."""
+def note_part(change: Change, item: str, *, below: str = "") -> None:
+    """Write down that the caller has a part in what he takes up; Forbidden if he loosened it.
+
+    below: where to stop; whoever says so takes that up later.
+    """
     caller = change.context.caller
     actor, principal = caller.actor, standing(caller.actor)
-    for here in _line(change, item):
+    line = [*takewhile(lambda here: here.id != below, line_of(change, item))]
+    for here in line:
         known = _marks_of(change, here)
         loosened = next((one for one in known if one.how == "loosened"), None)
         if loosened is not None:
             what = loosened.item or "this project"
             raise Forbidden(
-                f"{actor.name} changed what {what} asks for, and so does not do that work",
+                f"{actor.name} changed what {what} asks for, and whoever does that may not do the work",
                 hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
             )
         # A process may have hosted somebody here before it works itself: that is another part.
         if not any((one.principal, one.how) == (principal, "worked") for one in known):
             _put(change, here.id, principal, "worked")
     if caller.connection is not None and caller.connection.id != principal:
-        _host(change, item, caller.connection.id)
+        _host(change, line, caller.connection.id)
 
 
 def has_loosened(change: Change, item: str) -> bool:
     """Return whether the caller loosened an item or something above it, and so does not do it."""
     return any(
-        one.how == "loosened" for here in _line(change, item) for one in _marks_of(change, here)
+        one.how == "loosened" for here in line_of(change, item) for one in _marks_of(change, here)
     )
 
 
@@ -89,13 +97,13 @@ def inherit(change: Change, item: str, above: str) -> None:
     parts = change.select(Contribution, item=item)
     for one in parts:
         if one.how != "loosened":
-            for here in _line(change, above):
+            for here in line_of(change, above):
                 _note(change, here.id, one.principal, one.how)
 
 
 def carry_marks(change: Change, item: str, above: str) -> None:
     """Let whoever loosened what an item stood below not do it where it stands now either."""
-    over = {here.id for here in _line(change, item)}
+    over = {here.id for here in line_of(change, item)}
     for one in loosened_over(change.writing, above):
         if one.item not in over:
             _note(change, item, one.principal, "loosened")
@@ -103,12 +111,11 @@ def carry_marks(change: Change, item: str, above: str) -> None:
 
 def loosened_over(view: Reading, item: str) -> list[Contribution]:
     """Return the marks of whoever loosened an item, or anything above it."""
-    found: list[Contribution] = []
-    while item:
-        found += view.select(Contribution, item=item, how="loosened")
-        here = view.find(Item, item)
-        item = here.parent if here is not None else ""
-    return found
+    return [
+        one
+        for here in line_of(view, item)
+        for one in view.select(Contribution, item=here.id, how="loosened")
+    ]
 
 
 def mark_loosened(change: Change, item: str) -> None:
@@ -125,11 +132,10 @@ def loosen_project(change: Change, act: str) -> None:
     caller = change.context.caller
     mine = _selves(change)
     if change.writing.exists(Contribution, how="worked"):
-        found = acting(change)
-        is_worker = change.writing.exists(Contribution, principal=mine, how="worked")
+        has_worked = change.writing.exists(Contribution, principal=mine, how="worked")
         policy = change.get(Project).reviews
         is_sure = policy != "person" or suffices(independence(caller.actor, ()), policy)
-        if found not in ENTITLED or not is_sure or (is_worker and found not in PEOPLE):
+        if not is_sure or not may_loosen_all(acting(change), has_worked=has_worked):
             raise Forbidden(
                 f"work has begun: {caller.actor.name} cannot {act} this project",
                 hint=f"{Act.CONFIGURE}.",
@@ -149,7 +155,8 @@ def loosen(change: Change, item: str, act: str, *, opens: bool = False) -> Indep
     caller = change.context.caller
     if has_begun and acting(change) not in ENTITLED:
         raise Forbidden(
-            f"work on {item} has begun: {caller.actor.name} cannot {act} it", hint=f"{Act.WAIVE}."
+            f"work on {item} has begun: {caller.actor.name} cannot {act} it",
+            hint=way_on(change.context, Act.WAIVE),
         )
     mark_loosened(change, item)
     return found
@@ -174,23 +181,37 @@ def refuse_own(
     sessions = {mark.session for mark in marks}
     policy = change.get(Project).reviews
     past = _past(change, change.get(Item, item)) if parts else NO_PAST
-    why = dependence(caller.actor, parts, sessions, caller.connection, others, past=past)
+    own, boot = caller.connection, caller.origin.boot
+    why = dependence(caller.actor, parts, sessions, own, others, past=past, boot=boot)
     if why not in {None, "own"} and policy == "declared":
         why = "own" if has_same_name(caller.actor, parts, others) else None
     if why is not None:
         raise Forbidden(
             _WHY[why].format(name=caller.actor.name, item=item, act=act),
-            hint=f"{instead}." if why == "own" else f"{instead}. {Act.CREDENTIAL}.",
+            hint=f"{instead}." if why == "own" else _way_past_doubt(change, instead),
         )
     found = independence(caller.actor, parts)
     if counts and not suffices(found, policy):
         raise Forbidden(
             f"this project asks for {_ASKED[policy]}: {caller.actor.name} cannot {act} {item}",
-            hint=f"{instead}; {Act.ASK_LESS}.",
+            hint=f"{Act.SIGN}."
+            if policy == "person"
+            else f"{_sure(change, instead)}; {Act.ASK_LESS}.",
             reviews=policy,
             independence=found,
         )
     return found
+
+
+def _way_past_doubt(change: Change, instead: Act) -> str:
+    """Return what helps whom nothing tells from who worked: no credential does that for what is there."""
+    others = f"{instead}. " if change.context.caller.actor.kind == "agent" else ""
+    return f"{others}{Act.SIGN}. {Act.CREDENTIAL}."
+
+
+def _sure(change: Change, instead: Act) -> Act:
+    """Return what makes an act as sure as is asked: to a person his key, to an agent that another does it."""
+    return instead if change.context.caller.actor.kind == "agent" else Act.SIGN
 
 
 def _past(change: Change, item: Item) -> Past:
@@ -223,19 +244,11 @@ def _selves(change: Change) -> tuple[str, ...]:
     return principal, caller.connection.id if caller.connection else principal
 
 
-def _host(change: Change, item: str, process: str) -> None:
+def _host(change: Change, line: Iterable[Item], process: str) -> None:
     """Write down through which process the bearer of a credential works: without it, it is the same one."""
-    for here in _line(change, item):
+    for here in line:
         if not _note(change, here.id, process, "hosted"):
             return
-
-
-def _line(change: Change, item: str) -> Iterator[Item]:
-    """Return an item and all above it, the nearest first."""
-    while item:
-        found = change.get(Item, item)
-        yield found
-        item = found.parent
 
 
 def _note(change: Change, item: str, principal: str, how: Part) -> bool:

@@ -1,8 +1,8 @@
-"""What hangs on an item beside its header: other names, labels, and kept values."""
+"""What is around an item: all above it, other names, labels, and kept values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from counterpoint.core.model.rows import REDACTED, Prose
@@ -11,12 +11,19 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Conflict, InvalidInput
+from counterpoint.kernel.errors import Conflict, InvalidInput, StaleVersion
 
 ATTRIBUTE_LIMIT: Final = 64_000
 """Bytes of JSON text that one attribute may have."""
 NAME_LIMIT: Final = 200
 """Characters that another name may have."""
+
+
+def line_of(view: Reading | Change, item: str) -> Iterator[Item]:
+    """Return an item and all above it, the nearest first; nothing for what is no item."""
+    while item and (here := view.find(Item, item)) is not None:
+        yield here
+        item = here.parent
 
 
 def item_named(view: Reading, name: str, scope: str = "") -> Item | None:
@@ -61,12 +68,29 @@ def give_name(change: Change, item: Item, scope: str, name: str) -> None:
         raise InvalidInput(f"a {scope} has from 1 to {NAME_LIMIT} characters")
     known = change.find(Alias, scope, name)
     if known is not None and known.item != item.id:
-        raise Conflict(
-            f"the {scope} {name!r} means {known.item} already",
-            hint="Choose another one.",
-            item=known.item,
-        )
+        if change.find(Item, known.item) is None:
+            raise StaleVersion(
+                f"the {scope} {name!r} goes to a plan that is being made",
+                hint="Wait a minute and repeat the call, or choose another one.",
+            )
+        raise _taken(known)
     change.put(Alias(project=item.project, scope=scope, name=name, item=item.id))
+
+
+def refuse_taken(view: Reading, names: Iterable[tuple[str, str]]) -> None:
+    """Raise Conflict if one of some names, each with its scope, means an item already."""
+    for scope, name in names:
+        known = view.find(Alias, scope, name)
+        if known is not None:
+            raise _taken(known)
+
+
+def _taken(known: Alias) -> Conflict:
+    return Conflict(
+        f"the {known.scope} {known.name!r} means {known.item} already",
+        hint="Choose another one.",
+        item=known.item,
+    )
 
 
 def set_attributes(change: Change, item: Item, values: Mapping[str, Json]) -> None:

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os.path import relpath
+from typing import Final
 
+from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.model.answers import Release
+from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.contributions import take_up
+from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.moves import give_back, touched
+from counterpoint.core.operations.recording.seats import left_behind, refuse_strange
 from counterpoint.core.ports.store import Reading
-from counterpoint.kernel.clock import later
+from counterpoint.core.rules.evidence import files_text
+from counterpoint.core.rules.sessions import may_write
+from counterpoint.core.rules.trust.succession import OWN, Reason
+from counterpoint.kernel.clock import Timestamp, later
+
+RELEASED: Final = "claim.released"
+"""The action by which a person frees what somebody holds."""
+_OPENED: Final = 5
+"""How many open sessions of a connection are offered to it."""
+_TOKEN_BYTES: Final = 4
+"""Of chance in a token that alone proves a claim: after two million of an item they would be no numbers of JSON any more."""
 
 
 def leave(change: Change, handover: Handover, session: Session) -> Handoff:
@@ -41,9 +58,14 @@ def leave(change: Change, handover: Handover, session: Session) -> Handoff:
 
 
 def close(change: Change, session: Session, status: str) -> tuple[Session, tuple[Claim, ...]]:
-    """Return a session that has ended, and the claims that it has given back with that."""
+    """Return a session that has ended, and the claims that it has given back with that.
+
+    Whoever may end a session ends what is held in it, so that nothing is asked again for each claim.
+    """
     claims = live_claims(change.writing, session.id)
     for claim in claims:
+        change.get(Claim, claim.item)
+        change.put(replace(claim, state="released"))
         give_back(change, change.get(Item, claim.item))
     # Read through the change, so that the entry tells only what differs.
     change.get(Session, session.id)
@@ -52,28 +74,129 @@ def close(change: Change, session: Session, status: str) -> tuple[Session, tuple
     return after, tuple(claims)
 
 
-def take_over(change: Change, session: Session, claim: Claim) -> Claim:
-    """Take a claim over for a session, with a higher token and the same start point."""
-    taken = replace(
-        claim,
-        token=claim.token + 1,
-        session=session.id,
-        agent=session.agent,
-        claimed_at=change.now,
-        leased_until=later(change.now, change.context.ports.lease_seconds),
-    )
-    change.get(Claim, claim.item)
-    change.put(taken)
-    point = change.get(StartPoint, claim.item, claim.token)
-    change.put(replace(point, token=taken.token))
-    change.put(touched(change, replace(change.get(Item, claim.item), assignee=session.agent)))
-    take_up(change, claim.item)
+def refuse_loss(change: Change, session: Session, why: Reason) -> None:
+    """Raise AlreadyClaimed if a session that is to end holds what the caller may only take up."""
+    if why not in OWN:
+        refuse_strange(change, live_claims(change.writing, session.id))
+
+
+def take_over(change: Change, claim: Claim) -> Claim:
+    """Return a claim that somebody holds as the caller's, with the usual lease."""
+    item, usual = change.get(Item, claim.item), change.context.ports.lease_seconds
+    change.get(Claim, item.id)
+    first = change.get(StartPoint, item.id, claim.token)
+    taken, _ = make_claim(change, item.id, claim, usual, first)
+    change.put(touched(change, replace(item, assignee=taken.agent)))
     return taken
+
+
+def make_claim(
+    change: Change, item: str, before: Claim | None, seconds: int, first: StartPoint
+) -> tuple[Claim, StartPoint]:
+    """Return the caller's claim of an item and the start that its evidence is compared with.
+
+    first: what the work began with, whoever's claim that was (`begun_with`).
+    """
+    caller, ports = change.context.caller, change.context.ports
+    claim = Claim(
+        project=change.context.project,
+        item=item,
+        # The row stays when a claim ends, so that no two claims of an item have the same token.
+        token=_next_token(change.context, before),
+        session=caller.actor.session,
+        agent=caller.actor.name,
+        state="live",
+        claimed_at=change.now,
+        leased_until=later(change.clock, seconds),
+        seconds=seconds,
+    )
+    change.put(claim)
+    ports.leases.forget(caller.own_seat)
+    note_part(change, item)
+    point = replace(first, token=claim.token)
+    change.put(point)
+    return claim, point
+
+
+def begun_with(
+    change: Change, item: Item, before: Claim | None, here: Snapshot, *, is_begun: bool
+) -> StartPoint:
+    """Return what the work of an item began with: the tree as it is here, or as it was when the item was last open.
+
+    is_begun: whether the item has not been open since the claim before. Whoever goes on with what another began answers
+    for all of it, so that nobody loses his remarks by taking his own task over.
+    """
+    first = change.find(StartPoint, item.id, before.token) if before and is_begun else None
+    tree, files = tree_of(change.context.caller), Prose(files_text(here))
+    if first is None:
+        return StartPoint(
+            project=item.project,
+            item=item.id,
+            token=0,
+            method=here.method,
+            commit=here.commit,
+            branch=here.branch,
+            files=files,
+            taken_at=change.now,
+            tree=tree,
+        )
+    # What was not committed in another tree never lay in this one.
+    is_elsewhere = first.tree != tree and first.method == here.method == "git"
+    return replace(first, tree=tree, files=files if is_elsewhere else first.files)
+
+
+def _next_token(context: Context, before: Claim | None) -> int:
+    """Return a number above that of the claim before; where others write in the same session, one that none of them can guess."""
+    least = before.token + 1 if before else 1
+    if not context.caller.is_shared:
+        return least
+    return least + int.from_bytes(context.ports.mint.salt()[-_TOKEN_BYTES:])
+
+
+def tree_of(caller: Caller) -> str:
+    """Return the working tree of a caller, by its path from the project's own."""
+    return relpath(caller.root, caller.main_tree)
+
+
+def release_at(view: Reading, place: int) -> list[Release]:
+    """Return what the entry at a place of the ledger says that was freed, by whom and when."""
+    entry = load_fields(next(view.entries(place, place + 1)))
+    facts, by, at = entry.get("f", {}), entry["w"]["n"], Timestamp(entry["t"])
+    tokens: dict[str, int] = facts.get("tokens", {})
+    return [Release(item=item, token=token, by=by, at=at) for item, token in tokens.items()]
 
 
 def live_claims(view: Reading, session: str) -> list[Claim]:
     """Return what a session holds, also with a lease that has run out but was not taken over."""
     return view.select(Claim, session=session, state="live", order="claimed_at,item")
+
+
+def begun_by(view: Reading, context: Context) -> list[Session]:
+    """Return the sessions that the caller can go on in: the one it writes in, those it had before, those it opened or paused.
+
+    None where others whom nothing tells from it write in the same session: any of them may have begun what is in it.
+    """
+    caller = context.caller
+    if caller.is_shared:
+        return []
+    present = view.find(Session, caller.actor.session)
+    found = [present] if present is not None else []
+    found += left_behind(view, context)
+    if caller.capability:
+        found += view.select(
+            Session,
+            capability=caller.capability,
+            status=("active", "paused"),
+            purpose=("work", "audit"),
+            order="entered desc,id desc",
+            limit=_OPENED,
+        )
+    last = last_handoff(view)
+    left = view.find(Session, last.session) if last is not None else None
+    # By its name it could be that of another window: only who may write in it left it.
+    if left is not None and left.status == "paused":
+        found += [left] if may_write(left, caller.actor, caller.capability) else []
+    return list({one.id: one for one in found}.values())
 
 
 def last_handoff(view: Reading, session: str = "") -> Handoff | None:

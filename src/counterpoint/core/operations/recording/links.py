@@ -11,14 +11,18 @@ Rule 3: the counter is what the tables say: a test counts them anew after each s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import cycle
+from typing import Final, NamedTuple
 
 from counterpoint.core.model.work import Dependency, Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import CyclicDependency
+
+AT_ONCE: Final = 100
+"""How many items are asked about at once."""
 
 
 def shift(change: Change, item: Item, by: int) -> Item:
@@ -29,14 +33,24 @@ def shift(change: Change, item: Item, by: int) -> Item:
     change.put(after)
     # Children count their parent once, so that most changes of its counter cost them nothing.
     if (item.blockers > 0) != (after.blockers > 0):
-        _hold_children(change, after, held=int(after.blockers > 0))
+        _hold_below(change, after)
     return after
 
 
-def _hold_children(change: Change, parent: Item, held: int) -> None:
-    for child in change.select(Item, parent=parent.id, order="position"):
+def _hold_below(change: Change, top: Item) -> None:
+    """Let all below an item count what holds each: by the hundred, as there may be many."""
+    held, waiting = int(top.blockers > 0), [top.id]
+
+    def count(name: str, was_held: int, blockers: int) -> tuple[int, int]:
         # An item is ready when its one counter is 0, so a parent that is not counts as one blocker more.
-        shift(change, replace(child, held=held), held - child.held)
+        counted = blockers + held - was_held
+        if (blockers > 0) != (counted > 0):
+            waiting.append(name)
+        return held, counted
+
+    while waiting:
+        some, waiting[:] = waiting[:AT_ONCE], waiting[AT_ONCE:]
+        change.revise(Item, ("held", "blockers"), count, parent=padded(some))
 
 
 def next_position(change: Change, parent: str) -> int:
@@ -79,8 +93,9 @@ def depend(change: Change, item: Item, needs: Item, *, is_known: bool = True) ->
         return item
     change.put(Dependency(project=item.project, item=item.id, needs=needs.id))
     if is_known:
-        # After the edge is written, so that one walk sees all of them; a refusal undoes it.
-        refuse_circle(change.writing, item)
+        begins, end = _Moment(item.id, is_end=False), _Moment(needs.id, is_end=True)
+        # A circle has this edge in it, as there was none before; a refusal undoes it.
+        _refuse_way(change.writing, {end}, begins)
     return shift(change, item, int(needs.category != "done"))
 
 
@@ -92,26 +107,37 @@ def undepend(change: Change, item: Item, needs: str) -> Item:
     return shift(change, item, -int(needed.category != "done"))
 
 
-def refuse_circle(view: Reading, item: Item) -> None:
-    """Raise CyclicDependency if the beginning or the end of an item waits for itself.
+def refuse_circle_through(view: Reading, item: str, needs: Iterable[str]) -> None:
+    """Raise CyclicDependency if any of some items waits for the end of one, below which something is to need them."""
+    _refuse_way(view, {_Moment(name, is_end=True) for name in needs}, _Moment(item, is_end=True))
 
-    An end waits for the item's beginning and its children's ends; a beginning waits for the parent's
-    beginning and the ends of what the item needs. Closed items count: they may be reopened.
+
+def refuse_circle_below(view: Reading, item: str, parent: str) -> None:
+    """Raise CyclicDependency if an item cannot lie below another: if either waits for the other by another way."""
+    for is_end, first, last in ((False, parent, item), (True, item, parent)):
+        _refuse_way(view, {_Moment(first, is_end=is_end)}, _Moment(last, is_end=is_end))
+
+
+def _refuse_way(view: Reading, begin: set[_Moment], goal: _Moment) -> None:
+    """Raise CyclicDependency if one of some moments waits for another.
+
+    Looked for from both ends, by the hundred and in turn: where thousands lie behind one of them, few may behind the other,
+    and no way is left as soon as one of them leads no further. Closed items count, as they may be reopened.
     """
-    # A circle through the item passes its beginning or its end; others were there before.
-    for start in (_Moment(item.id, is_end=False), _Moment(item.id, is_end=True)):
-        waiting = [*_waits_for(view, start)]
-        seen = set(waiting)
-        while waiting:
-            here = waiting.pop()
-            if here == start:
-                raise CyclicDependency(
-                    f"{item.id} could never be finished: it would wait for itself", item=item.id
-                )
-            for other in _waits_for(view, here):
-                if other not in seen:
-                    seen.add(other)
-                    waiting.append(other)
+    seen = set(begin), {goal}
+    waiting, met = (list(begin), [goal]), goal in begin
+    ends = cycle((0, 1))
+    while all(waiting) and not met:
+        here = next(ends)
+        some, waiting[here][:] = waiting[here][-AT_ONCE:], waiting[here][:-AT_ONCE]
+        fresh = _beside(view, some, is_back=bool(here)) - seen[here]
+        seen[here].update(fresh)
+        waiting[here].extend(fresh)
+        met = not fresh.isdisjoint(seen[1 - here])
+    if met:
+        raise CyclicDependency(
+            f"{goal.item} could never be finished: it would wait for itself", item=goal.item
+        )
 
 
 class _Moment(NamedTuple):
@@ -121,14 +147,32 @@ class _Moment(NamedTuple):
     is_end: bool
 
 
-def _waits_for(view: Reading, moment: _Moment) -> Iterator[_Moment]:
-    if moment.is_end:
-        yield _Moment(moment.item, is_end=False)
-        for child in view.select(Item, parent=moment.item):
-            yield _Moment(child.id, is_end=True)
-        return
-    here = view.find(Item, moment.item)
-    if here is not None and here.parent:
-        yield _Moment(here.parent, is_end=False)
-    for edge in view.select(Dependency, item=moment.item):
-        yield _Moment(edge.needs, is_end=True)
+def _beside(view: Reading, moments: Collection[_Moment], *, is_back: bool) -> set[_Moment]:
+    """Return what some moments wait for, each directly; what waits for them if `is_back`.
+
+    An end waits for the item's beginning and its children's ends; a beginning waits for the parent's
+    beginning and the ends of what the item needs.
+    """
+    whole = {moment.item for moment in moments if moment.is_end != is_back}
+    others = {moment.item for moment in moments if moment.is_end == is_back}
+    found = {_Moment(name, is_end=is_back) for name in whole}
+    if whole:
+        below = view.cells(Item, ("id",), parent=padded(whole))
+        found |= {_Moment(name, is_end=not is_back) for (name,) in below}
+    if others:
+        names = padded(others)
+        above = view.cells(Item, ("parent",), id=names)
+        found |= {_Moment(name, is_end=is_back) for (name,) in above if name}
+        if is_back:
+            edges = view.select(Dependency, needs=names)
+            found |= {_Moment(edge.item, is_end=False) for edge in edges}
+        else:
+            edges = view.select(Dependency, item=names)
+            found |= {_Moment(edge.needs, is_end=True) for edge in edges}
+    return found
+
+
+def padded(names: Collection[str]) -> tuple[str, ...]:
+    """Return one name, or always as many, some of them twice: a database prepares one statement for all."""
+    some = tuple(names)
+    return some if len(some) == 1 else (*some, *some[-1:] * (AT_ONCE - len(some)))

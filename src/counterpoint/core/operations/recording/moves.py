@@ -5,8 +5,9 @@ rules/trust/moves.py says that such a word asks. What a word brings about is ask
 that leaves done obstructs it again, and its gates are closed again. Rule 3: a part (phase or root)
 starts with the first of its children, closes with the last if its gates are met (unless its table
 wants a word for that), and reopens with any.
-Rule 4: a claim ends when its item stops being active. Rule 5: nothing open stays below what has closed,
-but for tasks that somebody is at, where an end is declared; it is closed on the same word.
+Rule 4: a claim ends when its item stops being active. Rule 5: nothing open stays below what has closed; it is
+closed on the same word. But where an end is declared, tasks stay as they are, whoever is at them or may take them
+up; to take one up reopens nothing.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ from dataclasses import replace
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Gate, Item
+from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.contributions import (
     contribute,
     loosen,
+    note_part,
     refuse_own,
-    take_up,
 )
+from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
 from counterpoint.core.operations.recording.seats import refuse_ending, refuse_strange
 from counterpoint.core.rules.trust.moves import asks
 from counterpoint.kernel.acts import Act
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import GateClosed
 
 _RELEASED_TOLD = 50
@@ -53,18 +56,25 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
         elif ask == "judge" and not _is_judged(change, item):
             refuse_own(change, item.id, "end", counts=True)
         elif ask == "take":
-            take_up(change, item.id)
+            note_part(change, item.id)
         else:
             contribute(change, item.id)
     return follow(change, item, goal, reason, by_word=True)
 
 
 def follow(
-    change: Change, item: Item, status: str, reason: str = "", *, by_word: bool = False
+    change: Change,
+    item: Item,
+    status: str,
+    reason: str = "",
+    *,
+    by_word: bool = False,
+    alone: bool = False,
 ) -> Item:
     """Return the item in another state, with all that follows; IllegalMove.
 
-    by_word: whether what is open below it is closed on the caller's word too.
+    by_word: whether what is open below it is closed on the caller's word too. alone: whether what an end brings about
+        above and below it is somebody else's to do (closing/ending.py).
     """
     states = item.states
     after = touched(change, item.moved(states.named(status), change.now))
@@ -84,11 +94,11 @@ def follow(
     if item.category == "active" and after.category != "active":
         _end_claim(change, after)
     if after.category == "active":
-        wake(change, after.parent)
-    elif after.is_closed:
+        wake(change, after.parent, reopens=item.is_closed)
+    elif after.is_closed and not alone:
         _close_below(change, after, move if by_word else follow)
         close_when_done(change, after.parent)
-    elif item.is_closed:
+    elif item.is_closed and not after.is_closed:
         _reopen(change, after.parent)
     # As it is now: what followed may have moved it on.
     return change.get(Item, after.id)
@@ -124,23 +134,29 @@ def _close_gates(change: Change, item: Item) -> None:
 def _close_below(change: Change, item: Item, end: Callable[..., Item]) -> None:
     """Close what is open below a closed item in the same way, or else cancel it.
 
-    What ends by word may end while somebody is still at a task of it; that work is not thrown away.
+    What ends by word may end while a task of it is not: that work is not thrown away.
     """
     below = change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
-    if below:
+    is_declared = bool(below) and _has_ended_by_word(change, item.id)
+    if below and not is_declared:
         refuse_ending(change, item)
     for name in [child.id for child in below]:
         child = change.get(Item, name)  # as it is now: closing the one before may have freed it
-        if not item.states.closes_itself and child.is_workable and child.category == "active":
+        if is_declared and child.is_workable:
             continue
         same = child.states.allows(child.status, item.status)
         why = f"{item.id} above it is {item.status}"
         end(change, child, item.status if same else "cancelled", why)
 
 
-def wake(change: Change, parent: str) -> None:
-    """Start what holds a started item; a task above it is not started without a claim."""
+def wake(change: Change, parent: str, *, reopens: bool = True) -> None:
+    """Start what holds a started item; a task above it is not started without a claim.
+
+    reopens: whether what has ended by word takes it up again.
+    """
     if not parent:
+        return
+    if not reopens and _has_ended_by_word(change, parent):
         return
     _reopen(change, parent)
     above = change.get(Item, parent)
@@ -148,6 +164,12 @@ def wake(change: Change, parent: str) -> None:
         wake(change, above.parent)
     elif above.category == "open":
         follow(change, above, "active")
+
+
+def _has_ended_by_word(change: Change, item: str) -> bool:
+    """Return whether an item, or what holds it, has closed and ends by word only."""
+    line = line_of(change, item)
+    return any(one.is_closed and not one.states.closes_itself for one in line)
 
 
 def _reopen(change: Change, parent: str) -> None:
@@ -200,12 +222,22 @@ def closed_gates(change: Change, item: str) -> list[Gate]:
 
 
 def _ask_gates(change: Change, item: Item, goal: str) -> None:
-    """Refuse an end while a gate holds it back, or leave the work out past the gate if one may."""
+    """Refuse an end while a gate holds it back, or leave the work out past the gate if one may.
+
+    Nothing ends past a review where that takes a person: it is waived first, which he signs.
+    """
     if goal not in item.states.skips:
         refuse_blocked(change, item)
         refuse_closed_gates(change, item.id)
-    elif closed_gates(change, item.id):
+    elif closed := closed_gates(change, item.id):
         loosen(change, item.id, "leave out what is asked of")
+        reviews = [gate.name for gate in closed if gate.kind == "review"]
+        if reviews and change.get(Project).reviews == "person":
+            raise GateClosed(
+                f"{item.id} has reviews that a person has to waive first: {', '.join(reviews)}",
+                hint=f"{Act.WAIVE}.",
+                gates=list[Json](reviews),
+            )
 
 
 def _is_judged(change: Change, item: Item) -> bool:

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.authority import acting
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until
 from counterpoint.core.rules.sessions import may_write
@@ -19,6 +22,8 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import AlreadyClaimed
 
+_MOST_HELD: Final = 50
+"""How many claims are looked through for those of somebody who comes again."""
 _NAMED: Final = 20
 """How many claims a refusal names."""
 
@@ -32,17 +37,48 @@ def seat_of(view: Reading, capability: str) -> Session | None:
 
 
 def following(view: Reading, seat: str, capability: str) -> Session | None:
-    """Return the last session that a connection opened for itself after the one it came with; None."""
+    """Return the session that a connection opened or took up last after the one it came with; None."""
     found = view.select(
         Session,
         capability=capability,
         writer=seat,
         status="active",
         purpose=("connection", "work"),
-        order="started_at desc,id desc",
+        order="entered desc,id desc",
         limit=1,
     )
     return found[0] if found else None
+
+
+def current(view: Reading, seat: str, capability: str) -> str:
+    """Return the session that a connection opened or took up last and can write in; empty without one."""
+    found, later = view.find(Session, seat), following(view, seat, capability)
+    # No writer is named until a session was taken up again: until then it writes itself.
+    is_open = found is None or (found.status == "active" and found.writer in {"", seat})
+    if later is not None and not (is_open and found and found.entered > later.entered):
+        return later.id
+    return seat if is_open else ""
+
+
+def left_behind(view: Reading, context: Context) -> list[Session]:
+    """Return the sessions with something open that the caller had before, over a connection that has ended."""
+    actor, host = context.caller.actor, context.ports.host
+    if actor.principal is None:
+        return []
+    live = view.select(Claim, state="live", order="claimed_at,item", limit=_MOST_HELD)
+    others = tuple(dict.fromkeys(claim.session for claim in live if claim.session != actor.session))
+    found = view.select(Session, id=others, principal=actor.principal.id) if others else []
+    return [
+        one
+        for one in found
+        if one.status == "paused" or host.absence(one.seat, _behind(view, one)) is not None
+    ]
+
+
+def _behind(view: Reading, session: Session) -> list[Connection]:
+    """Return the processes of agents that wrote in a session, as far as they are known."""
+    hosts = view.select(Contribution, item=session.id, how="hosted")
+    return view.select(Connection, id=(session.principal, *(one.principal for one in hosts)))
 
 
 def may_have(
@@ -62,10 +98,10 @@ def may_have(
     holder = Holder(
         session=session,
         is_here=ports.host.is_here(session.seat),
-        absence=ports.host.absence(session.seat),
+        absence=ports.host.absence(session.seat, _behind(change.writing, session)),
         lapses_at=lapses_at,
     )
-    return succession(asker, holder, change.now, ports.grace_seconds)
+    return succession(asker, holder, change.clock, ports.grace_seconds)
 
 
 def take_parts(change: Change, session: Session, reason: Reason) -> None:
@@ -100,15 +136,13 @@ def _ends_with(change: Change, claim: Claim, item: Item) -> bool:
         return False
     if not change.get(Item, here.parent).states.closes_itself:
         return False
-    while here.parent and here.id != item.id:
-        here = change.get(Item, here.parent)
-    return here.id == item.id != claim.item
+    return any(one.id == item.id for one in line_of(change, here.parent))
 
 
 def _is_strange(change: Change, claim: Claim) -> bool:
     """Return whether a claim is live and belongs to somebody else, so that only he ends it, or a person."""
     caller = change.context.caller
-    if claim.session == caller.actor.session or not claim.is_live(change.now):
+    if claim.session == caller.actor.session or not claim.is_live(change.clock):
         return False
     if acting(change) in ENTITLED:
         return False

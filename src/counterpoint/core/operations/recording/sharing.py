@@ -27,20 +27,25 @@ class Sharing:
     """The texts that were kept last, each with its salt.
 
     leaf: of the last entry that this process has seen: nothing before it is news.
+    losses: how often texts may have been taken away. What was committed before a loss is not to be used after it.
     """
 
     def __init__(self) -> None:
         """Remember nothing yet."""
         self.leaf = ""
+        self.losses = 0
         self._known: dict[str, tuple[str, Salted]] = {}
         self._last: tuple[str, int] = "", -1
 
     def follow(self, view: Reading, leaf: str) -> None:
         """Forget everything if texts were taken away by others; leaf: of the last entry there is."""
+        if leaf == self.leaf:
+            return
         self.leaf = leaf
         last = view.project, next(iter(view.sequences(action=REDACTION, limit=1)), -1)
         if last != self._last:
             self._known.clear()
+            self.losses += 1
             self._last = last
 
     def commit(self, text: str, mint: Mint) -> tuple[str, Salted]:
@@ -59,4 +64,7 @@ class Sharing:
     def forget(self, commitments: Collection[str]) -> None:
         """Give texts fresh salts from now on."""
         gone = set(commitments)
-        self._known = {text: one for text, one in self._known.items() if one[0] not in gone}
+        # A copy of what there is: another thread may commit texts that it is going to write.
+        known = list(self._known.items())
+        self._known = {text: one for text, one in known if one[0] not in gone}
+        self.losses += 1

@@ -3,7 +3,8 @@
 Rule 1: every mutation happens inside `recording`; one `recording` is one entry.
 Rule 2: all entries of one call share one transaction, so a call happens whole or not.
 Rule 3: under an idempotency key the answer is kept in that same transaction; a retry reads it.
-Rule 4: time in the ledger never runs backwards; a clock that is far behind is refused.
+Rule 4: time in the ledger never runs backwards: while the clock is behind the last entry, an entry gets the time of that one, and
+if it is far behind, what it said as well, as the fact `clock`. Rule 5: what lasts is measured by the clock alone, `Change.clock`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,8 @@ from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.clock import Timestamp, elapsed_ms
-from counterpoint.kernel.errors import ClockBehind, KeyReused
-
-CLOCK_TOLERANCE_MS = 60_000
-"""How far this machine's clock may be behind the last entry before writes are refused."""
+from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms
+from counterpoint.kernel.errors import CounterpointError, KeyReused
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +71,8 @@ class Unit:
                 # A change that did nothing, and says nothing, was only a look inside the
                 # transaction.
                 if change.images or change.facts:
+                    if change.clock < change.now:
+                        _tell_skew(change)
                     change.append()
         return None
 
@@ -82,17 +82,16 @@ class Unit:
         if writing is None:
             writing = self.writing = self._held.enter_context(ports.store.writing(ports.project))
             head = writing.head()
+            if head.leaf != ports.under_way.leaf or ports.under_way.is_written:
+                ports.under_way.begin(head.leaf)
             if head.leaf != ports.sharing.leaf:
                 ports.sharing.follow(writing, head.leaf)
             if self.at_begin is not None:
                 self.at_begin(writing)
-        now = ports.clock.now()
+        clock = ports.clock.now()
         last = self.changes[-1].now if self.changes else Timestamp((head or writing.head()).time)
-        # A clock that is behind by a little: the entry gets the time of the one before it.
-        if now < last:
-            _refuse_far_behind(now, last)
-            now = last
-        return Change(context=context, writing=writing, now=now, action=action)
+        now = max(clock, last)
+        return Change(context=context, writing=writing, now=now, clock=clock, action=action)
 
     def spoil(self, change: Change, fault: BaseException) -> None:
         """Note that a change failed after it had written: nothing of this unit may land."""
@@ -102,12 +101,10 @@ class Unit:
             self._spoiled = self._spoiled or fault
 
 
-def _refuse_far_behind(now: Timestamp, last: Timestamp) -> None:
-    """Raise ClockBehind if this machine's clock is too far behind the last entry."""
-    if elapsed_ms(now, last) > CLOCK_TOLERANCE_MS:
-        raise ClockBehind(
-            f"this machine's clock says {now}, but the ledger's last entry is of {last}"
-        )
+def _tell_skew(change: Change) -> None:
+    """Add what the clock said to an entry that has another time by far."""
+    if elapsed_ms(change.clock, change.now) > TOLERANCE_MS:
+        change.add_facts(clock=change.clock)
 
 
 @contextmanager
@@ -165,7 +162,6 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
                         project=context.project,
                         holder=_holder(unit.changes[-1].writing, caller),
                         name=name,
-                        seat=caller.own_seat,
                         request=Prose(digest),
                         answer=Prose(canonical.dump_any(answer)),
                         created_at=unit.changes[-1].now,
@@ -173,23 +169,23 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
                 )
     except _AnsweredBefore as before:
         return _again(before.reply, digest)
+    except CounterpointError:
+        # Two calls under one key may run beside each other, and one stand in the other's way.
+        with context.reading() as view:
+            known = _kept(view, caller, name)
+        if known is None:
+            raise
+        return _again(known, digest)
     return answer
 
 
 def _kept(view: Reading, caller: Caller, name: str) -> Reply | None:
     """Return what the caller was answered under a key, also before he was started again."""
-    found = view.find(Reply, _holder(view, caller), name)
-    if found is not None or not _has_seat(view, caller):
-        return found
-    same = view.select(Reply, seat=caller.own_seat, name=name, limit=1)
-    return same[0] if same else None
+    return view.find(Reply, _holder(view, caller), name)
 
 
 def _holder(view: Reading, caller: Caller) -> str:
-    """Return whose an idempotency key is: a name, which anybody may give himself, is nobody's."""
-    principal = caller.actor.principal
-    if principal is not None:
-        return principal.id
+    """Return whose an idempotency key is: that of a connection, for several may be one principal, or have one name."""
     return caller.own_seat if _has_seat(view, caller) else standing(caller.actor)
 
 

@@ -3,32 +3,37 @@
 Rules: (1) what goes is found beside the writers, and taken away in pieces, so that nobody waits for long. (2) The first
 piece is the act of whoever asks; the others are what follows from it, done by the program. (3) Rows, entries and proofs stay:
 what goes is texts and salts. (4) A receipt is begun with the first piece and ends when all that the program keeps
-was searched. One that was cut off goes on in the next for the same place, so that it ends in one receipt.
+was searched. One that was cut off goes on in the next for the same place, so that it ends in one receipt. (5) Where words go
+wherever they stand, the same place is the same words: until the end a hash of them is kept, as a text, which goes with the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from counterpoint.core.ledger.lines import GONE, REDACTION
 from counterpoint.core.model.access import Actor
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure, ErasureState
 from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Caller, Context
-from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.trust.traces import Traces
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.trust.targets import Targets
+from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, spellings
 from counterpoint.kernel.acts import Act
+from counterpoint.kernel.canonical import dump_any, text_digest
 from counterpoint.kernel.errors import InvalidInput
 
 _REPEATED: Final = 40
 """Letters of a text of a row from which on whatever has it in it is taken for a copy."""
 _MOST: Final = 400
 """Texts that one transaction takes away: each table that is searched is read once for them."""
+Check = Callable[[Reading], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,26 +55,46 @@ class Erasing:
     def __init__(self, context: Context) -> None:
         self._context = context
 
+    def proposed_row(self, noun: type[Noun], *key: Cell) -> ProposedAct:
+        """Return what taking the texts of a row away would decide, for a person to sign; NotFound."""
+        return self._proposed(self._of_row(noun, *key), _place(noun, *key))
+
+    def proposed_words(self, *words: str) -> ProposedAct:
+        """Return what taking words away would decide, for a person to sign; InvalidInput for short ones."""
+        return self._proposed(_of_words(*words), ANYWHERE)
+
+    def _proposed(self, targets: Targets, place: str) -> ProposedAct:
+        with self._context.reading() as view:
+            targets.read(view)
+        return ProposedAct(
+            action=REDACTION,
+            decision={"row": place},
+            shown={"texts": f"{targets.count} are taken away for good"},
+        )
+
     def of_row(self, noun: type[Noun], *key: Cell, reason: str) -> Erased:
         """Take away what a row says and ever said, and its copies; NotFound, Forbidden."""
+        return self._erase(self._of_row(noun, *key), _place(noun, *key), reason)
+
+    def _of_row(self, noun: type[Noun], *key: Cell) -> Targets:
         with self._context.reading() as view:
             if view.find(noun, *key) is None:
                 raise missing(noun, *key)
-        place = f"{noun.table}/{'/'.join(map(str, key))}"
-        return self._erase(Traces(least=_REPEATED, row=(noun, key)), place, reason)
+        return Targets(least=_REPEATED, row=(noun, key))
 
     def of_words(self, *words: str, reason: str) -> Erased:
         """Take words away wherever they stand, in whatever; InvalidInput for short ones, Forbidden."""
-        if min(map(len, words)) < SHORTEST:
-            raise InvalidInput(
-                f"what is taken away everywhere has at least {SHORTEST} letters",
-                hint="Give more of the text, or the id of what says it.",
-            )
-        return self._erase(Traces(least=SHORTEST, words=words), ANYWHERE, reason)
+        sought = text_digest(dump_any(sorted({*words})))
+        return self._erase(_of_words(*words), ANYWHERE, reason, sought)
 
-    def of_texts(self, commitments: Collection[str], place: str, reason: str) -> Erased:
-        """Take texts away by their commitments, and nothing that repeats them; Forbidden."""
-        return self._erase(Traces(least=_REPEATED, given=commitments), place, reason)
+    def of_texts(
+        self, commitments: Collection[str], place: str, reason: str, check: Check | None = None
+    ) -> Erased:
+        """Take texts away by their commitments, and nothing that repeats them; Forbidden.
+
+        check: raises unless they still may go, inside the transaction that takes the first away.
+        """
+        return self._erase(Targets(least=_REPEATED, given=commitments), place, reason, check=check)
 
     def list(self) -> list[Erasure]:
         """Return all receipts, in order."""
@@ -114,64 +139,100 @@ class Erasing:
         left: Collection[str],
     ) -> tuple[Erasure, int]:
         """End a receipt: where it is gone and where it may still be; return it, and its entry's place."""
-        with recording(self._context, "text.erased", erased.receipt) as change:
-            ended = replace(
-                change.get(Erasure, erased.receipt),
-                status=_status(looked_for, left),
-                looked_for=looked_for,
-                cleaned=tuple(cleaned),
-                beyond=tuple(beyond),
-                left=tuple(left),
-                ended_at=change.now,
-            )
-            change.put(ended)
-            change.add_facts(texts=ended.texts, left=len(ended.left))
-            return ended, change.writing.head().size
+        with joined(self._context):
+            with recording(self._context, "text.erased", erased.receipt) as change:
+                ended = replace(
+                    change.get(Erasure, erased.receipt),
+                    status=_status(looked_for, left),
+                    looked_for=looked_for,
+                    cleaned=tuple(cleaned),
+                    beyond=tuple(beyond),
+                    left=tuple(left),
+                    ended_at=change.now,
+                )
+                change.put(ended)
+                change.add_facts(texts=ended.texts, left=len(ended.left))
+                place = change.writing.head().size
+            if ended.sought:
+                with recording(self._context, REDACTION) as change:
+                    _forget(change, [ended.sought], ended.id)
+        return ended, place
 
-    def _erase(self, traces: Traces, place: str, reason: str) -> Erased:
+    def _erase(
+        self,
+        targets: Targets,
+        place: str,
+        reason: str,
+        sought: str = "",
+        check: Check | None = None,
+    ) -> Erased:
         with self._context.reading() as view:
-            traces.read(view, goes_on=view.exists(Erasure, place=place, status="begun"))
+            targets.read(view, goes_on=_cut_off(view, place, sought) is not None)
         gone: list[str] = []
         with recording(self._context, REDACTION) as change:
             refuse_agent(change, "take texts away", Act.REDACT)
-            receipt = self._begin(change, traces, place)
+            if check is not None:
+                check(change.writing)
+            receipt = self._begin(change, targets, place, sought)
             if receipt is None:
-                return Erased(words=tuple(traces.words))
-            gone += _forget(change, traces, receipt)
+                return Erased(words=tuple(targets.words))
+            gone += _take(change, targets, receipt)
             change.add_facts(row=place)
-            change.add_texts(reason=str(blotted(reason, traces.words)))
+            change.add_texts(reason=str(blotted(reason, targets.words)))
         program = Caller(
             actor=Actor(kind="system", name="counterpoint"), root=self._context.caller.root
         )
         following = Context(ports=self._context.ports, caller=program)
-        while not traces.is_empty:
+        while not targets.is_empty:
             with recording(following, REDACTION) as change:
-                traces.follow(change.writing)
-                gone += _forget(change, traces, change.get(Erasure, receipt.id))
+                targets.follow(change.writing)
+                gone += _take(change, targets, change.get(Erasure, receipt.id))
         return Erased(
             receipt=receipt.id,
             commitments=tuple(sorted(gone)),
-            words=tuple(traces.words),
-            replies=traces.replies,
+            words=tuple(targets.words),
+            replies=targets.replies,
         )
 
-    def _begin(self, change: Change, traces: Traces, place: str) -> Erasure | None:
+    def _begin(self, change: Change, targets: Targets, place: str, sought: str) -> Erasure | None:
         """Return the receipt that this goes into; None if nothing is to go, and none was cut off."""
-        traces.follow(change.writing)
-        cut_off = change.select(Erasure, place=place, status="begun")
-        if cut_off:
-            return replace(cut_off[-1], tries=cut_off[-1].tries + 1)
-        if traces.is_empty:
+        targets.follow(change.writing)
+        known = _cut_off(change.writing, place, sought)
+        if known is not None:
+            return replace(change.get(Erasure, known.id), tries=known.tries + 1)
+        if targets.is_empty:
             return None
         number, name = change.next_id(Erasure)
+        change.add_texts(sought=sought)
         return Erasure(
             project=self._context.project,
             id=name,
             number=number,
             place=place,
+            sought=change.commit(sought) if sought else "",
             agent=self._context.caller.actor.name,
             begun_at=change.now,
         )
+
+
+def _place(noun: type[Noun], *key: Cell) -> str:
+    return f"{noun.table}/{'/'.join(map(str, key))}"
+
+
+def _of_words(*words: str) -> Targets:
+    if min(map(len, words)) < SHORTEST:
+        raise InvalidInput(
+            f"what is taken away everywhere has at least {SHORTEST} letters",
+            hint="Give more of the text, or the id of what says it.",
+        )
+    return Targets(least=SHORTEST, words=words)
+
+
+def _cut_off(view: Reading, place: str, sought: str) -> Erasure | None:
+    """Return the receipt that was begun for the same, and not ended; None if there is none."""
+    begun = view.select(Erasure, place=place, status="begun", order="number desc")
+    same = (one for one in begun if not sought or view.text(one.sought) == sought)
+    return next(same, None)
 
 
 def _status(looked_for: int, left: Collection[str]) -> ErasureState:
@@ -180,11 +241,15 @@ def _status(looked_for: int, left: Collection[str]) -> ErasureState:
     return "clean" if looked_for else "unsearched"
 
 
-def _forget(change: Change, traces: Traces, receipt: Erasure) -> list[str]:
+def _take(change: Change, targets: Targets, receipt: Erasure) -> list[str]:
     """Take the next texts away and count them in the receipt; return them."""
-    taken = traces.take(change.writing, _MOST)
-    change.writing.forget(taken)
-    change.context.ports.sharing.forget(taken)
+    taken = targets.take(change.writing, _MOST)
+    _forget(change, taken, receipt.id)
     change.put(replace(receipt, texts=receipt.texts + len(taken)))
-    change.add_facts(erasure=receipt.id, **{GONE: sorted(taken)})
     return taken
+
+
+def _forget(change: Change, texts: Collection[str], receipt: str) -> None:
+    change.writing.forget(texts)
+    change.context.ports.sharing.forget(texts)
+    change.add_facts(erasure=receipt, **{GONE: sorted(texts)})

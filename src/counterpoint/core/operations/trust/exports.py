@@ -15,7 +15,8 @@ from counterpoint.core.model.trust.heads import SignedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.signing import Signing, open_checkpoint, refuse_fork
+from counterpoint.core.operations.trust.heads import open_checkpoint, refuse_fork
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.operations.trust.witnessing import Witnessing
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json

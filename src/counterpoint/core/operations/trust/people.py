@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from counterpoint.core.ledger.people import sshsig
-from counterpoint.core.ledger.people.confirmed import ENROLLED, RECOVERED, REVOKED
+from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
 from counterpoint.core.ledger.people.statement import Statement, message_of
 from counterpoint.core.model.identity import (
     BY_EPOCH,
@@ -17,23 +17,26 @@ from counterpoint.core.model.identity import (
     ProposedAct,
 )
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.trust.heads import Epoch
-from counterpoint.core.operations.recording.authority import authority_of, refusal, unsigned
+from counterpoint.core.model.trust.heads import RECOVERED, Epoch
+from counterpoint.core.operations.recording.authority import (
+    refuse_first_key,
+    refuse_others,
+    unsigned,
+)
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask, mask_json
-from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.kernel import canonical
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from counterpoint.kernel.ids import SALT_BYTES
 
 _LONGEST_OWNER = 100
 _RECOVER = "recover a key"
-_RECOVERS = "Ask a person: `counterpoint key recover`"
 
 
 class People:
@@ -140,8 +143,8 @@ class People:
         """Return what it decides to enrol a key where all others are lost; Conflict if nobody had one, Forbidden."""
         self.refuse_recovery()
         enrolment = self.enrolment(public_key, owner, storage)
-        epoch = Signing(self._context).proposed().decision["epoch"]
-        return ProposedAct(action=RECOVERED, decision={**enrolment.decision, "epoch": epoch})
+        opened = Signing(self._context).proposed().decision
+        return ProposedAct(action=RECOVERED, decision={**enrolment.decision, **opened})
 
     def recover(self, public_key: str, proposed: ProposedAct, reason: str) -> Key:
         """Let a key in with an epoch of its own, as was signed with it; Forbidden, InvalidInput, Unavailable.
@@ -149,11 +152,13 @@ class People:
         That only this epoch vouches for it is told for ever.
         """
         signing = Signing(self._context)
+        self.refuse_recovery()
+        left = signing.asked(reason)
         with recording(self._context, RECOVERED) as change:
-            self._refuse(change.writing, _RECOVER, _RECOVERS)
+            self._refuse(change.writing, _RECOVER)
             if proposed.decision["key"] != self._signer():
                 raise Forbidden("a key that is recovered signs for itself")
-            epoch = signing.begin(change, reason)
+            epoch = signing.begin(change, reason, left)
             key = self._put(change, public_key, proposed, f"{BY_EPOCH}{epoch.number}")
         signing.go_on(epoch)
         return key
@@ -174,7 +179,7 @@ class People:
     def refuse_recovery(self) -> None:
         """Raise Forbidden if no person would recover a key, Conflict if none is lost."""
         with self._context.reading() as view:
-            self._refuse(view, _RECOVER, _RECOVERS)
+            self._refuse(view, _RECOVER)
         if not self.list():
             raise Conflict(
                 "nobody has had a key here, so that none is lost",
@@ -188,13 +193,11 @@ class People:
 
     def _refuse_first(self, view: Reading) -> None:
         if not view.exists(Key):
-            self._refuse(view, "bring the first key", "Ask a person: `counterpoint key add`")
+            refuse_first_key(view, unsigned(self._context), "bring the first key")
 
-    def _refuse(self, view: Reading, act: str, instead: str) -> None:
+    def _refuse(self, view: Reading, act: str) -> None:
         """Raise Forbidden unless a person acts, whatever he signs: the key may be his own."""
-        caller = unsigned(self._context.caller)
-        if authority_of(view, caller) not in PEOPLE:
-            raise refusal(view, caller, act, instead)
+        refuse_others(view, unsigned(self._context), act, Act.BY_PERSON, signs=False)
 
     def revocation(self, key: Key) -> ProposedAct:
         """Return what revoking a key decides; Conflict for one that is not in force."""

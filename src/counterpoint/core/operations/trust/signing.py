@@ -6,44 +6,62 @@
 3. The last head is kept beside the database too (the anchor), for those who cannot ask the signer. An anchor
    is replaced only by a head of the same or a later epoch that is not smaller, and not by that of a key that
    the ledger does not name.
-4. A ledger names the keys that sign it: the first in its first entry, each later one in the entry of an epoch.
+4. A ledger names the keys that sign it: the first in an entry of its own before anything is signed, each later one in the entry of an epoch.
+   So nobody waits for a signer, or for what makes a key, to write a first entry.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import sha256
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
-from counterpoint.core.ledger import checkpoint as checkpoints
-from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.ledger.growth import epoch_of, place_fault
-from counterpoint.core.ledger.merkle import Frontier, consistency_proof, frontier_at
-from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.model.identity import Key, ProposedAct
+from counterpoint.core.ledger.growth import gone_fault, origin_of, place_fault
+from counterpoint.core.ledger.merkle import Frontier, consistency_proof
+from counterpoint.core.ledger.note import VerifierKey, is_public_key
+from counterpoint.core.model.access import Actor
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import (
     FIRST_EPOCH,
+    NAMED,
+    OPENED,
     Epoch,
     Growth,
+    Left,
     SignedHead,
     Unsigned,
 )
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.authority import refuse_agent, refuse_unsigned_act
-from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.authority import (
+    refuse_agent,
+    refuse_others,
+    refuse_unsigned_act,
+)
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.heads import (
+    last_epoch,
+    named,
+    open_head,
+    refuse_fork,
+    refuse_recovered,
+    refuse_unnamed,
+    untold,
+)
 from counterpoint.core.ports.store import Head, Reading
+from counterpoint.core.rules.trust.moved import moved_fault
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import (
     CounterpointError,
     ForkRefused,
     InvalidInput,
     LedgerBroken,
-    MalformedDocument,
     ProofMismatch,
     SignerAway,
     StaleVersion,
@@ -51,9 +69,10 @@ from counterpoint.kernel.errors import (
 )
 
 _ATTEMPTS = 3
-_KEY = re.compile("[0-9a-f]{64}")
-NO_KEY = VerifierKey(name="counterpoint", public_key=sha256(b"no key").digest())
-"""What nobody can sign with: a ledger that was never signed has no seals either."""
+_NEVER: Final = (
+    "The first signature names the key: a server makes it soon after the first call, and"
+    " `counterpoint audit prove --checkpoint` at once. `counterpoint doctor` says what keeps the signer."
+)
 
 
 class Signing:
@@ -62,14 +81,14 @@ class Signing:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._signer = context.ports.signer
-        self._origin = f"counterpoint/{context.project}"
+        self._origin = origin_of(context.project)
 
     @property
     def key(self) -> VerifierKey:
         """The public key that signs the ledger: the signer's, else the last that the ledger names. SignerAway."""
         keys = self.keys()
         if not keys:
-            raise SignerAway("no key has signed this ledger yet")
+            raise SignerAway("no key has signed this ledger yet", hint=_NEVER)
         return keys[0]
 
     def keys(self) -> tuple[VerifierKey, ...]:
@@ -91,12 +110,7 @@ class Signing:
         with self._context.reading() as view:
             names = named(view)
         key = self.key
-        if names and key.public_key.hex() != names[0]:
-            raise SignerAway(
-                "the key of the signer is another than the one that the ledger names",
-                hint="If the signer's state was lost, `counterpoint audit epoch --reason TEXT` names the"
-                " present key.",
-            )
+        refuse_unnamed(key, names)
         return key
 
     def key_at(self, time: Timestamp) -> VerifierKey:
@@ -109,7 +123,7 @@ class Signing:
                 for one in view.select(Epoch, order="number")
                 if one.opened_at <= time
             ]
-        known = [one for one in found if _KEY.fullmatch(one)]
+        known = [one for one in found if is_public_key(one)]
         return self._verifier(known[-1]) if known else self.key
 
     def _verifier(self, public_key: str) -> VerifierKey:
@@ -127,7 +141,7 @@ class Signing:
         except Unavailable:
             mine = None
         kept = self._kept(view)
-        return max(filter(None, (mine, kept)), key=lambda one: (one.epoch, one.size), default=None)
+        return _higher(mine, kept)
 
     def _kept(self, view: Reading) -> SignedHead | None:
         """Return the anchor if a key that the ledger names has signed it."""
@@ -136,8 +150,12 @@ class Signing:
         return open_head(note, keys) if note else None
 
     def notes(self) -> tuple[str, ...]:
-        """Return what vouches for the ledger from outside: the anchor, and the head signed last."""
-        last = self.last()
+        """Return what vouches for the ledger from outside: the anchor, and the head signed last.
+
+        Of a copy that was left the anchor alone: the head is that of the ledger where it is now.
+        """
+        with self._context.reading() as view:
+            last = None if view.moved() else self._last(view)
         kept = self._context.ports.anchors.last(self._context.project)
         return tuple(filter(None, (kept, last.note if last else "")))
 
@@ -145,7 +163,7 @@ class Signing:
         """Return the head that was signed last; SignerAway if none was."""
         found = self.last()
         if found is None:
-            raise SignerAway("nothing of this ledger is signed yet")
+            raise SignerAway("nothing of this ledger is signed yet", hint=_NEVER)
         return found
 
     def renew(self) -> None:
@@ -166,8 +184,31 @@ class Signing:
         except Unavailable:
             return None
 
+    def name_key(self) -> None:
+        """Let the ledger name the signer's key if it names none yet; ForkRefused, Unavailable. Nothing where a transaction is open."""
+        unit = self._context.unit
+        if unit is not None and unit.writing is not None:
+            return
+        with self._context.reading() as view:
+            project = view.find(Project)
+            if project is None or named(view):
+                return
+            last = self._signer.last(project.ledger)
+            if last is not None:
+                # Put back to before its key was named: nothing is written until a person says so.
+                refuse_fork(view, last)
+        public_key = self._signer.public_key(project.ledger).hex()
+        caller = Caller(
+            actor=Actor(kind="system", name="counterpoint"), root=self._context.caller.root
+        )
+        with recording(Context(ports=self._context.ports, caller=caller), NAMED) as change:
+            # Another process may have named one since the look above.
+            if not named(change.writing):
+                change.put(replace(change.get(Project), public_key=public_key))
+
     def sign(self) -> SignedHead | None:
         """Have the present end signed; None if there is no ledger. ForkRefused, Unavailable."""
+        self.name_key()
         for _ in range(_ATTEMPTS):
             try:
                 return self._sign()
@@ -181,6 +222,8 @@ class Signing:
             project = view.find(Project)
             if project is None:
                 return None
+            if moved := view.moved():
+                raise moved_fault(self._context.project, moved)
             last = self._signer.last(project.ledger)
             asked = self._growth(view, last)
             kept = self._kept(view)
@@ -218,35 +261,40 @@ class Signing:
 
         It stands in the ledger for ever, with the head that was left.
         """
-        with recording(self._context, "epoch.opened") as change:
-            act = "open an epoch", "Ask a person: `counterpoint audit epoch`"
+        act = "open an epoch", Act.BY_PERSON
+        with self._context.reading() as view:
+            # Asked again in the transaction: here, so that nobody else has the signer make a key.
+            refuse_others(view, self._context, *act)
+        left = self.asked(reason)
+        with recording(self._context, OPENED) as change:
             refuse_agent(change, *act)
             actor = self._context.caller.actor
             signer = actor.principal.id if actor.principal and actor.is_signed else ""
-            epoch = self.begin(change, reason, signer)
+            epoch = self.begin(change, reason, left, signer)
             # A ledger that the signer refuses is one to restore: no signature helps there.
             refuse_unsigned_act(change, *act)
         self.go_on(epoch)
         return epoch
 
-    def begin(self, change: Change, reason: str, confirmed_by: str = "") -> Epoch:
-        """Return an epoch that an entry opens; InvalidInput, Unavailable, ForkRefused.
+    def begin(self, change: Change, reason: str, left: Left, confirmed_by: str = "") -> Epoch:
+        """Return an epoch that an entry opens; ForkRefused.
 
+        left: what `asked` answered before the transaction, in which nobody waits for a signer.
         confirmed_by: the key of the person who signs that, and does not come in by it.
         """
-        if not reason.strip():
-            raise InvalidInput("an epoch has a reason", hint="Say why the ledger is another one.")
-        project = change.get(Project)
-        # Asked of the signer alone: what lies beside the database is of whoever can write there.
-        left = self._signer.last(project.ledger)
-        _refuse_recovered(change.writing, left)
-        last = self._last(change.writing)
+        refuse_recovered(change.writing, left.signed)
+        # Whatever was signed since it was asked is kept beside the database.
+        last = _higher(self._kept(change.writing), left.head)
+        told = left.untold if last and _extends(change.writing, last) else None
+        told = told or last
         epoch = Epoch(
             project=self._context.project,
             number=self._next_epoch(change.writing, last),
-            public_key=self._signer.public_key(project.ledger).hex(),
-            left_size=last.size if last else -1,
-            left_root=last.root.hex() if last else "",
+            public_key=left.public_key,
+            left_epoch=told.epoch if told else 0,
+            left_size=told.size if told else -1,
+            left_root=told.root.hex() if told else "",
+            gone=left.gone,
             reason=Prose(reason.strip()),
             confirmed_by=confirmed_by,
             agent=self._context.caller.actor.name,
@@ -254,14 +302,84 @@ class Signing:
         )
         change.put(epoch)
         change.add_facts(
-            epoch=epoch.number, confirmed=bool(confirmed_by), left=left.epoch if left else 0
+            epoch=epoch.number,
+            confirmed=bool(confirmed_by),
+            left=left.signed.epoch if left.signed else 0,
         )
+        if left.gone:
+            change.add_facts(gone=list(left.gone))
         return epoch
+
+    def asked(self, reason: str) -> Left:
+        """Return what an epoch is opened with, as the signer and all witnesses say; InvalidInput, Unavailable."""
+        if not reason.strip():
+            raise InvalidInput("an epoch has a reason", hint="Say why the ledger is another one.")
+        left = self.leaving()
+        with self._context.reading() as view:
+            project = view.find(Project)
+        if project is None:
+            raise missing(Project)
+        # Of the signer alone: what lies beside the database is of whoever can write there.
+        signed = self._signer.last(project.ledger)
+        key = self._signer.public_key(project.ledger).hex()
+        return replace(left, head=_higher(signed, left.head), signed=signed, public_key=key)
+
+    def leaving(self) -> Left:
+        """Return what an epoch would leave if it were opened now; asks the signer and all witnesses."""
+        heads, gone = list(self._heads()), sorted(self._gone(self._placed()))
+        with self._context.reading() as view:
+            older = (one for one in heads if one.epoch < last_epoch(view))
+            missed = [one for one in older if untold(view, one)]
+        return Left(head=_highest(heads), untold=_highest(missed), gone=tuple(gone))
+
+    def _placed(self) -> Mapping[str, str]:
+        try:
+            return self._signer.placed()
+        except Unavailable:
+            return {}
+
+    def _gone(self, placed: Mapping[str, str]) -> dict[str, str]:
+        """Return those of other ledgers that were signed in this database which are not there any more, by their names."""
+        others = {name: ledger for name, ledger in placed.items() if name != self._origin}
+        if not others:
+            return {}
+        here = self._context.ports.store.projects()
+        there = {origin_of(one.project): one.ledger for one in here}
+        return {name: ledger for name, ledger in others.items() if there.get(name) != ledger}
+
+    def _heads(self) -> Iterator[SignedHead]:
+        """Return the heads that the signer, the checkpoint beside the ledger, witnesses and commits have; asks them all.
+
+        Whoever put older copies of ledger and signer in their places leaves what a witness has seen.
+        """
+        last = self.last()
+        if last is not None:
+            yield last
+        with self._context.reading() as view:
+            project, keys = view.find(Project), list(map(self._verifier, named(view)))
+        if project is None:
+            return
+        notes: list[str] = []
+        for witness in self._context.ports.witnesses():
+            looks = [partial(witness.known, project.ledger)]
+            if last is not None:
+                looks.append(partial(witness.ask, project.ledger, last, _no_proof))
+            for look in looks:
+                with suppress(LedgerBroken, Unavailable):
+                    has = look()
+                    notes += [has.note] if has else []
+        with suppress(Unavailable):
+            notes += [one.note for one in self._context.ports.trailers(project.ledger)]
+        for note in notes:
+            head = open_head(note, keys)
+            if head is not None:
+                yield head
 
     def go_on(self, epoch: Epoch) -> None:
         """Have the signer sign the present end as that of an epoch; ForkRefused, Unavailable."""
         with self._context.ports.store.reading(self._context.project) as view:
-            project, asked = view.find(Project), self._growth(view, None)
+            project = view.find(Project)
+            asked = replace(self._growth(view, None), gone=epoch.gone)
         if project is None or asked.epoch != epoch.number:
             raise ForkRefused(f"the ledger tells of epoch {asked.epoch}, and not of {epoch.number}")
         made = self._signer.open_epoch(project.ledger, asked)
@@ -269,9 +387,11 @@ class Signing:
 
     def proposed(self) -> ProposedAct:
         """Return what opening an epoch would decide now, for a person to sign."""
+        left = self.leaving()
         with self._context.reading() as view:
-            number = self._next_epoch(view, self._last(view))
-        return ProposedAct(action="epoch.opened", decision={"epoch": number})
+            number = self._next_epoch(view, left.head)
+        gone = {"gone": list(left.gone)} if left.gone else {}
+        return ProposedAct(action=OPENED, decision={"epoch": number, **gone})
 
     def _next_epoch(self, view: Reading, last: SignedHead | None) -> int:
         return max(last_epoch(view), last.epoch if last else FIRST_EPOCH) + 1
@@ -308,12 +428,18 @@ class Signing:
 
     def faults(self, view: Reading) -> Iterator[CounterpointError]:
         """Say what is wrong between the ledger and its signer; Unavailable is what cannot be compared."""
+        if moved := view.moved():
+            # What was signed since is of the ledger where it is now.
+            yield moved_fault(self._context.project, moved)
+            return
         project = view.find(Project)
         try:
-            seen = self._signer.seen(self._origin)
+            placed = self._signer.placed()
         except Unavailable as fault:
             yield fault
             return
+        yield from (gone_fault(*one) for one in sorted(self._gone(placed).items()))
+        seen = placed.get(self._origin)
         if fault := place_fault(seen, project.ledger if project else None):
             # The signer knows nothing else of this one.
             yield fault
@@ -332,9 +458,9 @@ class Signing:
                 hint="Nothing here remembers what was signed. On another machine that is so until its"
                 " first signature; else restore the signer's state.",
             )
-        if known is not None and names and known.hex() not in names:
+        if known is not None and names and known.hex() != names[0]:
             yield ProofMismatch(
-                "the key of the signer is another than those that the ledger names",
+                "the key of the signer is another than the one that the ledger names",
                 hint="The signer's state was lost, or is of another account or machine. If that is"
                 " so, `counterpoint audit epoch --reason TEXT` names the present key.",
                 key=known.hex(),
@@ -346,75 +472,25 @@ class Signing:
                 yield fault
 
 
-def named(view: Reading) -> list[str]:
-    """Return the public keys that a ledger names as its own, in hex, the latest first."""
-    project = view.find(Project)
-    keys = [one.public_key for one in view.select(Epoch, order="number desc")]
-    keys += [project.public_key] if project else []
-    return [one for one in keys if _KEY.fullmatch(one)]
+def _higher(one: SignedHead | None, other: SignedHead | None) -> SignedHead | None:
+    return _highest([head for head in (one, other) if head is not None])
 
 
-def _refuse_recovered(view: Reading, left: SignedHead | None) -> None:
-    """Raise ForkRefused if a ledger tells of a recovered key in an epoch that the signer never opened."""
-    for key in view.select(Key):
-        if left is not None and key.recovered_in > left.epoch:
-            raise ForkRefused(
-                f"the ledger tells that the key {key.id} was recovered in epoch {key.recovered_in}, but"
-                f" epoch {left.epoch} was signed",
-                hint="Nobody had the signer do that: restore a backup.",
-            )
+def _highest(heads: Iterable[SignedHead]) -> SignedHead | None:
+    return max(heads, key=lambda head: (head.epoch, head.size), default=None)
 
 
-def last_epoch(view: Reading) -> int:
-    """Return the number of the last epoch that a ledger tells of."""
-    found = view.select(Epoch, order="number desc", limit=1)
-    return found[0].number if found else FIRST_EPOCH
+def _extends(view: Reading, signed: SignedHead) -> bool:
+    try:
+        refuse_fork(view, signed)
+    except ForkRefused:
+        return False
+    return True
 
 
-def open_head(note: str, keys: list[VerifierKey]) -> SignedHead | None:
-    """Return the head that a note says, if one of the keys has signed it."""
-    for key in keys:
-        try:
-            found = checkpoints.verify(note, key)
-        except (LedgerBroken, MalformedDocument):
-            continue
-        epoch = epoch_of(found.extensions)
-        return SignedHead(size=found.size, root=found.root, epoch=epoch, time="", note=note)
-    return None
-
-
-def open_checkpoint(
-    note: str, keys: tuple[VerifierKey, ...], faults: list[CounterpointError]
-) -> Checkpoint | None:
-    """Return the checkpoint that one of the keys has signed; else a fault, of the first key."""
-    found: list[CounterpointError] = []
-    for key in keys:
-        try:
-            return checkpoints.verify(note, key)
-        except CounterpointError as fault:
-            found.append(fault)
-    faults += found[:1]
-    return None
-
-
-def refuse_fork(view: Reading, signed: SignedHead) -> None:
-    """Pass if a ledger extends a head that was signed; ForkRefused."""
-    head = view.head()
-    if last_epoch(view) != signed.epoch:
-        raise ForkRefused(
-            f"the ledger tells of epoch {last_epoch(view)}, but epoch {signed.epoch} was signed"
-        )
-    if head.size < signed.size:
-        raise ForkRefused(
-            f"the ledger has {head.size} entries, but {signed.size} were signed: it was cut off, or"
-            " an older copy is in its place",
-            signed=signed.size,
-        )
-    if frontier_at(signed.size, view.node).root() != signed.root:
-        raise ForkRefused(
-            f"the first {signed.size} entries are not those that were signed",
-            signed=signed.size,
-        )
+def _no_proof(first: int, second: int) -> tuple[bytes, ...]:
+    """Refuse a proof: a witness is only asked what it has, and cosigns nothing."""
+    raise Unavailable(f"no proof is made from {first} to {second}")
 
 
 def _root(head: Head) -> bytes:

@@ -3,9 +3,13 @@
 1. A head is given to a witness if the ledger extends it, a key that the ledger names has signed it, and the
    witness has an older one that does not contradict the ledger: what it has is evidence, and stays.
 2. A head that a witness has and the ledger does not begin with is a fault. So is one of another key.
-3. A witness that cannot be read or reached, that has nothing though something was signed, or has a head of an
-   epoch that was left is told in a remark. Whether an epoch was right is told by its entry, not by a witness.
-4. Comparing changes nothing. Whoever waits for an answer asks no witness elsewhere.
+3. A head of an epoch that was left is one that the ledger begins with, or one that an epoch after it tells to have been left, or
+   smaller than that, or older; else it is a fault. Whether an epoch was right is told by its entry, not by a witness.
+4. A witness that tells only a size above what was signed here, by the signer whose key the ledger names, is a fault: one of them was put
+   back. One that cannot be read or reached, has nothing though something was signed, or has a head of an epoch that was left is told in a remark.
+5. Comparing changes nothing. Whoever waits for an answer asks no witness elsewhere.
+6. Heads in commits are all compared, each as that of a witness. Anybody can write a commit: one that no key of the ledger has signed
+   accuses nobody, and none at all is nothing.
 """
 
 from __future__ import annotations
@@ -14,18 +18,20 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from counterpoint.core.ledger.growth import origin_of
 from counterpoint.core.ledger.merkle import consistency_proof
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import SignedHead, Witnessed, WitnessedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.signing import (
-    Signing,
+from counterpoint.core.operations.trust.heads import (
     last_epoch,
     named,
     open_head,
     refuse_fork,
+    untold,
 )
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.ports.witnesses import Witness
 from counterpoint.kernel.errors import (
@@ -98,7 +104,7 @@ class Witnessing:
         return project.ledger, last
 
     def _keys(self, view: Reading) -> list[VerifierKey]:
-        name = f"counterpoint/{self._context.project}"
+        name = origin_of(self._context.project)
         return [VerifierKey(name=name, public_key=bytes.fromhex(one)) for one in named(view)]
 
     def _prove(self, first: int, second: int) -> tuple[bytes, ...]:
@@ -127,8 +133,9 @@ class Witnessing:
         found = Compared()
         last = Signing(self._context).last()
         with self._context.reading() as view:
-            project = view.find(Project)
-        if project is None:
+            project, moved = view.find(Project), view.moved()
+        if project is None or moved is not None:
+            # They go on with the ledger where it is now, and have more than the copy that was left.
             return found
         for witness in self._context.ports.witnesses():
             before = len(found.remarks)
@@ -149,7 +156,33 @@ class Witnessing:
                 with self._context.reading() as view:
                     for fault in self._faults(view, has):
                         found.add(witness.name, fault)
+        self._compare_commits(project.ledger, found)
         return found
+
+    def _compare_commits(self, ledger: str, found: Compared) -> None:
+        """Compare the ledger with the heads that commits have; the first that contradicts it is told."""
+        try:
+            heads = self._context.ports.trailers(ledger)
+        except Unavailable as fault:
+            found.add(COMMITS, fault)
+            return
+        with self._context.reading() as view:
+            keys = self._keys(view)
+            signed = [one for one in heads if open_head(one.note, keys) is not None]
+            told = [next(self._faults(view, one), None) for one in signed]
+        if strange := len(heads) - len(signed):
+            found.add(
+                COMMITS, Unavailable(f"{strange:,} heads are signed by no key of this ledger")
+            )
+        if not signed:
+            return
+        most = max(signed, key=lambda one: one.size)
+        found.witnesses.append(Witnessed(witness=COMMITS, size=most.size, time=most.time))
+        broken = next((one for one in told if isinstance(one, LedgerBroken)), told[0])
+        if isinstance(broken, Unavailable):
+            broken = Unavailable(broken.message, hint=_BY_A_COMMIT, **broken.facts)
+        if broken is not None:
+            found.add(COMMITS, broken)
 
     def _has(
         self, witness: Witness, ledger: str, last: SignedHead | None, found: Compared
@@ -164,6 +197,19 @@ class Witnessing:
             found.add(witness.name, fault)
             return has
 
+    def _signed_here(self, view: Reading) -> int | None:
+        """Return how many entries the signer here has signed; None if it is away, or not the one of the ledger."""
+        project, names = view.find(Project), named(view)
+        signer = self._context.ports.signer
+        try:
+            key = signer.known_key(project.ledger) if project else None
+            last = signer.last(project.ledger) if project else None
+        except Unavailable:
+            return None
+        if key is None or names[:1] != [key.hex()]:
+            return None
+        return last.size if last else 0
+
     def _faults(
         self, view: Reading, has: WitnessedHead | None
     ) -> Iterator[LedgerBroken | Unavailable]:
@@ -173,9 +219,17 @@ class Witnessing:
             yield Unavailable("it has no head of this ledger yet", hint=_LATER)
             return
         if not has.note:
+            signed = self._signed_here(view)
             if has.size > size:
                 yield ForkRefused(
                     f"it has the head of {has.size:,} entries, and the ledger has {size:,}",
+                    hint=_PUT_BACK,
+                    witnessed=has.size,
+                )
+            elif signed is not None and has.size > signed:
+                yield ForkRefused(
+                    f"it has the head of {has.size:,} entries, and only {signed:,} were signed here",
+                    hint=_PUT_BACK,
                     witnessed=has.size,
                 )
             else:
@@ -188,10 +242,7 @@ class Witnessing:
                 hint="The ledger is another one, or somebody wrote to the witness. Keep both.",
             )
         elif head.epoch < last_epoch(view):
-            yield Unavailable(
-                f"its head of {head.size:,} entries is of epoch {head.epoch}, which was left",
-                hint=_LATER,
-            )
+            yield _left(view, head)
         else:
             try:
                 refuse_fork(view, head)
@@ -199,7 +250,28 @@ class Witnessing:
                 yield fault
 
 
+COMMITS = "commit trailers"
+
+
+def _left(view: Reading, head: SignedHead) -> ForkRefused | Unavailable:
+    """Return what is to be said of a head of an epoch that was left."""
+    told = f"its head of {head.size:,} entries is of epoch {head.epoch}, which was left"
+    instead = untold(view, head)
+    if not instead:
+        return Unavailable(told, hint=_LATER, left=head.epoch)
+    return ForkRefused(f"{told}, but {instead}", hint=_UNTOLD, witnessed=head.size)
+
+
 _LATER = "A server that runs gives it the next head within a minute."
+_BY_A_COMMIT = "The next commit with a trailer has the present head: `counterpoint audit trailer`."
+_PUT_BACK = (
+    "This ledger was cut off or put back, and its signer with it: restore what came later. If a person has put it"
+    " there on purpose, `counterpoint audit epoch --reason TEXT` says so for ever; a witness elsewhere then begins anew by its operator."
+)
+_UNTOLD = (
+    "Whoever opened the epoch told less than there was, or did not know of it: look for a copy of the ledger with these entries. Once a"
+    " person has looked, `counterpoint audit epoch --reason TEXT` tells of them for ever."
+)
 
 
 def _text(note: str) -> str:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
+from typing import Final
 
-from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.ledger.entry import Entry, load_fields
+from counterpoint.core.ledger.growth import origin_of
 from counterpoint.core.ledger.merkle import inclusion_proof, nodes_of, root_of
 from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.ledger.writers.signature import (
-    Range,
-    last_of,
-    open_delegation,
-    open_range,
-    seal_delegation,
-    seal_range,
-    writer_key,
-)
-from counterpoint.core.model.trust.writers import WriterProof, WriterSignature
+from counterpoint.core.ledger.writers.keys import NamedKeys
+from counterpoint.core.ledger.writers.signature import last_of, open_delegation, open_range
+from counterpoint.core.model.trust.heads import NAMED, OPENED, RECOVERED
+from counterpoint.core.model.trust.writers import WriterProof
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.authored import OpenRange
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.trust.heads import named, no_key, refuse_unnamed
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
+
+_EPOCHS: Final = 10_000
+_MOST: Final = 1_000
+"""Ranges that the signer is asked for at once."""
+PAGE: Final = 10_000
+"""Entries that are read at once, however many there are."""
 
 
 class Writers:
@@ -37,59 +40,78 @@ class Writers:
         """Sign what waits, and answer how many ranges were; Unavailable. Nothing is asked where nothing waits."""
         if not self.waits:
             return 0
+        Signing(self._context).name_key()
         with self._context.ports.store.reading(self._context.project) as view:
-            project = view.find(Project)
+            project, names = view.find(Project), named(view)
             self._look(view)
-        waiting = self._authored.waiting()
-        if project is None or not waiting:
+        if project is None:
             return 0
-        sizes = [one.edge.size for one in waiting]
-        made = [self._signed(project, one) for one in waiting]
-        with self._context.ports.store.writing(self._context.project) as writing:
-            for one in made:
-                writing.vouch(one)
-        for one, size in zip(waiting, sizes, strict=True):
-            one.signed = size
-        return len(made)
+        # Once more for what the signer does not go on with: after its state was lost it begins anew.
+        for _ in range(2):
+            self._ask(project, names, self._authored.waiting()[:_MOST])
+        made = self._authored.made
+        if made:
+            with self._context.ports.store.writing(self._context.project) as writing:
+                for one in made:
+                    writing.vouch(one)
+        count = len(made)
+        made.clear()
+        return count
+
+    def _ask(self, project: Project, names: list[str], waiting: list[OpenRange]) -> None:
+        """Have ranges signed, if there are any; SignerAway for a key that the ledger does not name."""
+        if not waiting:
+            return
+        origin = origin_of(project.project)
+        public_key = self._signer.public_key(project.ledger)
+        refuse_unnamed(VerifierKey(name=origin, public_key=public_key), names)
+        asked = [one.asked() for one in waiting]
+        growths = [growth for growth, _ in asked]
+        made = self._signer.sign_ranges(project.ledger, origin, growths)
+        for one, (_, edge), found in zip(waiting, asked, made, strict=True):
+            self._authored.settle(one, edge, found)
 
     def _look(self, view: Reading) -> None:
         """Take in what has landed since the last look."""
         start, size = self._authored.next, view.head().size
-        if size < start:
+        if not 0 <= start <= size:
+            # The ledger is shorter than it was.
             self._authored.forget()
-        if not 0 <= start < size:
             return
-        for place in self._authored.take(view.nodes(0, start, size)):
-            if writer := _writer_at(view, place):
-                self._authored.end(writer)
+        for begin in range(start, size, PAGE):
+            leaves = view.nodes(0, begin, min(begin + PAGE, size))
+            for place in self._authored.take(leaves):
+                if writer := _writer_at(view, place):
+                    self._authored.end(writer)
 
     @property
     def waits(self) -> bool:
         """Whether something was appended that is not signed; asks nobody."""
-        return bool(self._authored.log or self._authored.waiting())
+        return bool(self._authored.log or self._authored.made or self._authored.waiting())
 
     def prove(self, sequence: int) -> WriterProof | None:
-        """Return whether its writer has signed an entry, and how that is shown; None for an entry of no writer.
+        """Return whether its writer has signed an entry, and how that is shown; None for an entry of a person.
 
         ProofMismatch for a signature that does not hold.
         """
-        keys = Signing(self._context).keys()
+        given = Signing(self._context).keys()
         with self._context.reading() as view:
             writer = _writer_at(view, sequence)
             if not writer:
                 return None
+            keys = _named_keys(view, given[0] if given else no_key(self._context.project))
             mine = [one for one in view.signatures() if one.writer == writer]
             last = next((one for one in reversed(mine) if one.first <= sequence), None)
             if last is None or last_of(last.note) < sequence:
                 return WriterProof(writer=writer)
-            covered = range(last.first, last_of(last.note) + 1)
-            places = [place for place in covered if _writer_at(view, place) == writer]
-            leaves = [view.node(0, place) for place in places]
-        key = open_delegation(last.delegation, keys, writer)
-        told = open_range(last.note, key, keys[0].name, writer)
+            end = last_of(last.note)
+            covered = dict(_entries_of(view, writer, last.first, end + 1))
+        leaves = [*covered.values()]
+        key = open_delegation(last.delegation, keys.since(end), writer)
+        told = open_range(last.note, key, keys.present.name, writer)
         if (told.count, told.root) != (len(leaves), root_of(leaves)):
             raise ProofMismatch("the entries of this writer are not those that it signed")
-        place = places.index(sequence)
+        place = [*covered].index(sequence)
         path = inclusion_proof(place, len(leaves), nodes_of(leaves))
         return WriterProof(
             writer=writer,
@@ -98,26 +120,38 @@ class Writers:
             path=tuple(part.hex() for part in path),
         )
 
-    def _signed(self, project: Project, one: OpenRange) -> WriterSignature:
-        ledger, origin = project.ledger, f"counterpoint/{project.project}"
-        named_by = VerifierKey(name=origin, public_key=self._signer.public_key(ledger))
-        if one.key is None or one.named_by != named_by:
-            public = self._signer.writer_key(ledger, one.writer)
-            sign = partial(self._signer.sign, ledger)
-            one.delegation = seal_delegation(named_by, one.writer, public, sign)
-            one.key, one.named_by = writer_key(origin, one.writer, public), named_by
-        found = Range(first=one.first, last=one.last, count=one.edge.size, root=one.edge.root())
-        sign = partial(self._signer.sign_for, ledger, one.writer)
-        note = seal_range(one.key, origin, one.writer, found, sign)
-        return WriterSignature(
-            writer=one.writer, first=one.first, delegation=one.delegation, note=note
-        )
-
 
 def _writer_at(view: Reading, place: int) -> str:
-    """Return for whom an entry was appended; empty for nobody who is attested, and where it cannot be read."""
+    """Return for whom an entry was appended; empty for a person, and where it cannot be read."""
+    return _writer_of(next(view.entries(place, place + 1)))
+
+
+def _entries_of(view: Reading, writer: str, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+    """Return places and leaf hashes of the entries that were appended for a writer, read a page at a time."""
+    for begin in range(start, min(stop, view.head().size), PAGE):
+        end = min(begin + PAGE, stop)
+        page = zip(view.entries(begin, end), view.nodes(0, begin, end), strict=False)
+        for place, (data, leaf) in enumerate(page, begin):
+            if _writer_of(data) == writer:
+                yield place, leaf
+
+
+def _writer_of(data: bytes) -> str:
     try:
-        principal = Entry.from_bytes(next(view.entries(place, place + 1))).actor.principal
+        return Entry.from_bytes(data).actor.writer
     except MalformedDocument:
         return ""
-    return "" if principal is None or principal.strength == "person" else principal.id
+
+
+def _named_keys(view: Reading, given: VerifierKey) -> NamedKeys:
+    """Return the keys that a ledger names, each from its place on; given: the one where it names none."""
+    found = NamedKeys(given)
+    places = [
+        place
+        for action in (NAMED, OPENED, RECOVERED)
+        for place in view.sequences(action=action, after=0, limit=_EPOCHS)
+    ]
+    for place in (0, *sorted(places)):
+        fields = load_fields(next(view.entries(place, place + 1)))
+        found.read(fields, fields.get("r", ()))
+    return found

@@ -10,6 +10,7 @@ from typing import cast
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.templates import Filled, Template, TemplatePart, TemplateSource
 from counterpoint.core.rules import outline
+from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.core.rules.templating import listing, markdown, placeholders, reading
 from counterpoint.core.rules.templating.variables import settled, text_of
 from counterpoint.kernel import canonical
@@ -203,7 +204,7 @@ class _Filler:
             )
         if not filled[0].strip():
             return ()
-        argv, problem = outline.command_of(filled[0])
+        argv, problem = command_of(filled[0])
         if problem:
             raise InvalidInput(f"the value of {placeholders.names(words[0])[0]!r}: {problem}")
         return argv

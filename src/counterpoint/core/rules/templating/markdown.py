@@ -45,9 +45,13 @@ def fill(text: str, values: Mapping[str, str]) -> str:
             "; ".join(faults), hint=f"The template has: {', '.join(known) or 'no variables'}."
         )
 
-    def value_of(slot: re.Match[str]) -> str:
+    parts: list[str] = []
+    done = 0
+    for slot in _SLOT.finditer(text):
         value = values.get(slot[1], known[slot[1]] or "")
-        begins = not text[text.rfind("\n", 0, slot.start()) + 1 : slot.start()].strip()
-        return outline.plain(value) if begins else value
-
-    return _SLOT.sub(value_of, text)
+        before = text[done : slot.start()]
+        above, is_new, beside = before.rpartition("\n")
+        begins = not beside.strip() and bool(is_new or not done)
+        parts += (above, is_new, beside, outline.plain(value) if begins else value)
+        done = slot.end()
+    return "".join((*parts, text[done:]))

@@ -7,7 +7,8 @@ from typing import cast
 
 from counterpoint.core.model.work import DEFAULT_PRIORITY, PRIORITIES
 from counterpoint.core.rules.templating import placeholders
-from counterpoint.core.rules.templating.variables import control_fault, nearest
+from counterpoint.core.rules.templating.variables import nearest
+from counterpoint.core.rules.wording import control_fault
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.yamltext import Way, YamlText, parse_bool, parse_int

@@ -47,7 +47,7 @@ from counterpoint.core.model.templates import (
     TemplateSource,
     Variable,
 )
-from counterpoint.core.rules import outline
+from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.core.rules.templating import patterns, placeholders
 from counterpoint.core.rules.templating.parts import LIST_LIMIT, Parts
 from counterpoint.core.rules.templating.variables import CHARSETS, nearest, value_faults
@@ -208,7 +208,7 @@ class _Reader(Parts):
         """Return commands as lists of words: a value never becomes several words of one."""
         found: list[tuple[str, ...]] = []
         for place, text in enumerate(self.texts(way, at, "verify")):
-            argv, problem = outline.command_of(placeholders.tightened(text))
+            argv, problem = command_of(placeholders.tightened(text))
             if problem:
                 self.fault((*way, "verify", place), problem)
             found.append(argv)

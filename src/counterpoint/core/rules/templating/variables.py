@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from counterpoint.core.model.templates import Variable
 from counterpoint.core.rules.templating import patterns
+from counterpoint.core.rules.wording import control_fault
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 
@@ -16,8 +16,6 @@ VALUE_LIMIT = 2000
 """Characters that a value may have."""
 _WHOLE_LIMIT = 2**53
 _SHOWN = 12
-_ALLOWED_CONTROLS = frozenset("\t\n\r")
-_UNFIT = frozenset({"Cc", "Cs"})
 """Control characters and halves of characters."""
 
 _SETS = {
@@ -41,14 +39,6 @@ def text_of(value: Json) -> str | None:
     # Beyond it a number is not the one that was meant; infinity and no number fail here too.
     is_number = isinstance(value, int | float) and abs(value) < _WHOLE_LIMIT
     return str(value) if is_number else None
-
-
-def control_fault(text: str) -> str:
-    """Return what is wrong with the characters of a text, or nothing."""
-    for letter in text:
-        if unicodedata.category(letter) in _UNFIT and letter not in _ALLOWED_CONTROLS:
-            return f"the character U+{ord(letter):04X} has no place in a text"
-    return ""
 
 
 def value_faults(variable: Variable, text: str) -> list[str]:

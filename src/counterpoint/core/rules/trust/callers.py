@@ -1,16 +1,18 @@
 """Decide in which role somebody acts: a person, a maintainer, an agent, or nobody.
 
-    signed      a person whose key signs this act
     program     what the product does of its own accord
-    nobody      what a server of the ledger has started, whatever it brings
+    nobody      what a server of the ledger has started, whatever it brings, and whoever signs
+    signed      a person whose key signs this act
     maintainer  a credential with the scope `maintain`
     agent       whoever connects; at the command line who is known as an agent, or may be one
     person      whoever else sits at the command line
 
 Rule 1: the first line that holds. Rule 2: what a server starts is done for one of its callers, and the kernel does
-not say for which; so it decides nothing. Rule 3: whom nothing attests may be any agent of the same boot, and so may a
+not say for which; so it decides nothing, not with the key of a person who has unlocked it for something else. Rule 3: whom nothing attests may be any agent of the same boot, and so may a
 process that one of them may have left behind (`rules.identity.may_be_left`). Taking a person for an agent costs one
 signature; taking an agent for a person would let it decide. Rule 4: where no agent is known in this boot, nobody can be one of them.
+Known is who has written, and who has connected: what an agent has started is that agent before it writes anything too.
+Rule 5: who has written over HTTP, from this machine, is known as one whose process nobody saw, and so may be anybody of this boot.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Final
 
 from counterpoint.core.model.access import MAINTAIN, Actor
 from counterpoint.core.model.identity import Authority, Connection, Origin
-from counterpoint.core.rules.identity import may_be_left
+from counterpoint.core.rules.identity import is_below, may_be_left
 
 PEOPLE: Final[AbstractSet[Authority]] = frozenset[Authority](("signed", "program", "person"))
 """Who decides what no agent may."""
@@ -33,29 +35,41 @@ def authority(
     actor: Actor,
     scopes: Collection[str],
     origin: Origin,
-    is_agent: Callable[[], bool],
+    is_known: Callable[[], bool],
 ) -> Authority:
     """Return the role in which an actor acts.
 
-    is_agent: whether he is known as an agent or may be one; asked of the command line only.
+    is_known: whether he is known as an agent or may be one; asked of the command line only.
     """
-    if actor.is_signed:
-        return "signed"
     if actor.kind == "system":
         return "program"
     if origin.doubt == "served":
         return "nobody"
+    if actor.is_signed:
+        return "signed"
     if MAINTAIN in scopes:
         return "maintainer"
-    return "agent" if actor.kind == "agent" or is_agent() else "person"
+    return "agent" if actor.kind == "agent" or is_known() else "person"
 
 
-def may_be_agent(origin: Origin, known: Iterable[Connection]) -> bool:
+def may_loosen_all(role: Authority, *, has_worked: bool) -> bool:
+    """Return whether somebody may take away what a project asks of all work, once any of it has begun."""
+    return role in PEOPLE or (role in ENTITLED and not has_worked)
+
+
+def is_agent(origin: Origin, known: Iterable[Connection]) -> bool:
+    """Return whether a caller is one of the agents that are known, or what one of them has started."""
+    own = origin.process
+    return own is not None and any(one.id == own.id or is_below(own, one) for one in known)
+
+
+def may_be_agent(origin: Origin, known: Collection[Connection]) -> bool:
     """Return whether a caller may be one of the agents that are known, or what one of them has left.
 
-    known: the processes of agents that were seen in the same boot.
+    known: the processes of agents that were seen; those of another boot have left nobody.
     """
+    here = [one for one in known if one.boot == origin.boot]
     own = origin.process
     if own is None:
-        return any(True for _ in known)
-    return any(one.id == own.id or may_be_left(own, one) for one in known)
+        return bool(here)
+    return is_agent(origin, here) or any(may_be_left(own, one) for one in here)

@@ -30,6 +30,8 @@ from counterpoint.kernel.clock import Timestamp
 
 Reason = Literal["person", "maintainer", "capability", "principal", "handed_over", "gone", "lapsed"]
 """Why somebody has what was another's."""
+OWN: Final[tuple[Reason, ...]] = ("person", "maintainer", "capability", "principal")
+"""Why it is his to decide about; for any other reason he may take it up, and not throw it away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

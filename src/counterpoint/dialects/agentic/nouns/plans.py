@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from counterpoint.core.model.answers import Standing
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.clock import Timestamp
 
-Standing = Literal["open", "active", "done", "blocked", "skipped"]
-"""How a phase or a task stands; blocked is one that has an open blocker and is not closed."""
 PlanStanding = Literal["backlog", "active", "paused", "done", "archived"]
 """How a plan stands; backlog is one that was not offered yet."""
 

@@ -6,33 +6,15 @@ What failed is no end: somebody has to decide, so it stands as blocked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.model.answers import ItemView, Progress, Standing
+from counterpoint.core.rules.readiness import standing
 from counterpoint.dialects.agentic.nouns.plans import (
     ARCHIVED,
     PAUSED,
     REASON,
     SLUG,
     PlanStanding,
-    Standing,
 )
-
-_STANDINGS: Mapping[str, Standing] = {
-    "skipped": "skipped",
-    "cancelled": "skipped",
-}
-
-
-def standing(status: str, category: str, blocked: bool = False) -> Standing:
-    """Return how a phase or a task in a state stands; blocked: whether it has an open blocker."""
-    if status in _STANDINGS:
-        return _STANDINGS[status]
-    if category == "done":
-        return "done"
-    if blocked or category == "dropped":
-        return "blocked"
-    return "open" if category == "open" else "active"
 
 
 def standing_of(part: ItemView) -> Standing:

@@ -29,7 +29,7 @@ from counterpoint.dialects.agentic.words import (
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import clip, pages_of, sparse
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import NotFound, Unavailable
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.protocol.tools import tool
 
 ContentType = Literal["help_article", "blog_post", "landing_page", "social_post"]
@@ -170,6 +170,8 @@ def content_generate(
     sync: Annotated[bool, Field(description="Wait")] = False,
 ) -> Json:
     """Write a text with a model; needs one that is connected."""
+    if prompt is None and brief_id is None:
+        raise InvalidInput("prompt is required", hint="Say what to write.")
     _no_model(call, prompt, provider, config, brief_id, mode, sync)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.rows import load_object
 from counterpoint.dialects.agentic.envelope import present
 from counterpoint.dialects.agentic.nouns.briefs import Brief
+from counterpoint.dialects.agentic.rules.markdown import plan_text
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.steps import Steps
@@ -76,13 +77,14 @@ def plan_create(
     )
 
 
-@tool(reads=True, aliases={"plan_slug": "slug"})
+@tool(reads=True, aliases={"plan_slug": "slug"}, hidden=("format",))
 def plan_get(
     call: Call,
     slug: Annotated[
         Slug, Field(description="Plan slug; `slug/`, `slug/1`, `slug/1/0` or an id: all its texts")
     ],
     cursor: Cursor = "",
+    format: Annotated[Literal["json", "markdown"], Field(description="Form")] = "json",  # noqa: A002 -- the name there
 ) -> Json:
     """Show a plan with progress, phases and tasks."""
     whole = _written(call, slug)
@@ -90,10 +92,13 @@ def plan_get(
         return present(**present_written(call, slug, whole, cursor, "plan_get"))
     head = call.core.use(Planning).get(slug)
     begun = None if cursor else call.core.use(Planning).current(head.item.id)
-    pages = pages_of(call, cursor, "plan_get", slug, first=[-1, -1])
+    pages = pages_of(call, cursor, "plan_get", slug, format, first=[-1, -1])
     plan = present_plan(head) if cursor else _head(head, begun)
     phases, rest = _phases(call, head, pages.at, PAGE - RESERVE - size_of(plan))
     more = sparse(next_cursor=pages.cursor(rest))
+    if format == "markdown":
+        text = plan_text({} if cursor else plan, phases)
+        return present(slug=slug, markdown=text, **more, note=DATA)
     return present(plan={**plan, "phases": phases}, **more, note=DATA)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from counterpoint.core.model.answers import HandedOver
+from counterpoint.core.model.answers import Continuation, HandedOver
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.core.model.sessions import SessionFilter, SessionHistory
+from counterpoint.core.rules.wording import as_given
 from counterpoint.dialects.agentic.envelope import present
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
@@ -20,6 +22,7 @@ from counterpoint.dialects.agentic.words import (
     Count,
     Cursor,
     EndStatus,
+    FilePath,
     Limit,
     Lines,
     LogType,
@@ -29,7 +32,6 @@ from counterpoint.dialects.agentic.words import (
     SessionStatus,
     Slug,
     Text,
-    Word,
     clipped,
     present_activity,
     present_duration,
@@ -37,6 +39,7 @@ from counterpoint.dialects.agentic.words import (
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.continuing import next_call, offered, present_left
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -53,6 +56,8 @@ from counterpoint.protocol.tools import tool
 
 _RECENT: Final = 20
 _SHOWN: Final = 3_000
+_NAMED: Final = 100
+_HELD: Final = 5
 _KINDS: Final[dict[LogType, RecordKind]] = {"decision": "decision", "checkpoint": "checkpoint"}
 """The kinds of records that lines of a log become; all others are `log`."""
 
@@ -67,8 +72,9 @@ def session_start(
     """Start a session; answers its id."""
     plan = call.core.use(Planning).get(plan_slug).item.id if plan_slug else ""
     call.core.use(PlanSessions).sweep()
+    before = _begun(call)
     opened = call.core.use(PlanSessions).open(agent_type, plan, sized("context", context))
-    return present(session=present_session(call, call.core.sessions.get(opened.id)))
+    return present(**before, session=present_session(call, call.core.sessions.get(opened.id)))
 
 
 @tool(reads=False)
@@ -85,7 +91,8 @@ def session_end(
         sessions.pause(name, Handover(action="pause", summary=summary))
     else:
         sessions.end(name, status, summary)
-    return present(session=present_session(call, sessions.get(name)))
+    shown = sparse(summary=clip(summary, _SHOWN))
+    return present(session=present_session(call, sessions.get(name)), **shown)
 
 
 @tool(reads=False, idempotent=False)
@@ -109,7 +116,7 @@ def session_log(
 @tool(reads=False, idempotent=False, hidden=("description",))
 def session_artifact(
     call: Call,
-    path: Annotated[Word, Field(min_length=1, description="File below the project")],
+    path: Annotated[FilePath, Field(min_length=1, description="File below the project")],
     action: Annotated[ArtifactAction, Field(description="What was done")],
     session_id: Annotated[SessionId, Field(description="Session")] = "",
     metadata: Annotated[Object | None, Field(description="More")] = None,
@@ -146,7 +153,7 @@ def session_handoff(
         summary=summary,
         next_steps=tuple(next_steps or ()),
         blockers=tuple(blockers or ()),
-        context=dump_any(given) if given else "",
+        context="" if context_for_next is None else dump_any(given),
     )
     done = call.core.sessions.pause(call.core.sessions.named(session_id), asked)
     return _taken(call, done)
@@ -170,8 +177,8 @@ def session_continue(
     agent_type: Annotated[AgentType | None, Field(description="As before without one")] = None,
 ) -> Json:
     """Start a session that goes on from another one, with its context."""
-    call.core.use(PlanSessions).sweep()
     done = call.core.use(PlanSessions).follow(session_id, agent_type or "")
+    call.core.use(PlanSessions).sweep()
     context = context_of(done.session)
     return _taken(
         call,
@@ -184,11 +191,21 @@ def session_continue(
 
 def _taken(call: Call, done: HandedOver, **more: Json) -> Json:
     """Return a session with what the one before left for it."""
-    session = present_session(call, call.core.sessions.get(done.session.id))
+    answer = {"session": present_session(call, call.core.sessions.get(done.session.id)), **more}
     left = present_handoff(done.handoff) if done.handoff else None
-    if left is not None and size_of(left) > PAGE // 2:
-        left = {name: clipped(part, _SHOWN // 3) for name, part in left.items()}
-    return present(session=session, handoff_context=left, **more, note=DATA)
+    room = PAGE - RESERVE - size_of(answer) - size_of(DATA)
+    if done.handoff is not None and left is not None and size_of(left) > room:
+        left = _shortened(left, done.handoff.id, room)
+    return present(**answer, handoff_context=left, note=DATA)
+
+
+def _shortened(left: dict[str, Json], name: str, room: int) -> dict[str, Json]:
+    """Return what was left, each part cut, with the id under which `plan_get` reads it whole."""
+    cut = {
+        part: clip(one, room // 5) if isinstance(one, str) else clipped(one, room // 5)
+        for part, one in left.items()
+    }
+    return {**cut, "whole": name}
 
 
 @tool(reads=True, hidden=("context_only",))
@@ -209,7 +226,12 @@ def session_replay(
     starts = cast("dict[str, int]", pages.at)
     parts = {name: part_of_list(lists[name], place) for name, place in starts.items()}
     header = _replayed(call, found) if not cursor else {"session_id": session_id}
-    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - 400)
+    room = PAGE - RESERVE - size_of(header) - 400
+    shown, rest = shared(parts, room)
+    twice = size_of(_by_action(cast("list[Any]", shown.get("artifacts", []))))
+    if twice > RESERVE:
+        # The paths are told again by what was done with them.
+        shown, rest = shared(parts, room - min(twice, room // 2))
     context: dict[str, Json] = {**header, **{name: [] for name in starts}, **shown}
     if "artifacts" in starts:
         context["artifacts_by_action"] = _by_action(cast("list[Any]", context["artifacts"]))
@@ -253,11 +275,7 @@ def _replayed(call: Call, found: SessionHistory) -> dict[str, Json]:
         found.activities[-1].at if found.activities else started
     )
     said = f"{len(log)} logged, {len(checkpoints)} checkpoints, {len(errors)} errors"
-    handoff = {
-        name: clipped(found.handoff.get(name), _SHOWN // 3)
-        for name in ("summary", "next_steps", "blockers", "context")
-        if found.handoff.get(name)
-    }
+    handoff = _left(found)
     return {
         "session_id": found.session_id,
         "agent_type": str(found.details.get("agent_type", "")),
@@ -277,9 +295,23 @@ def _replayed(call: Call, found: SessionHistory) -> dict[str, Json]:
         },
         "last_checkpoint": present_activity(checkpoints[-1]) if checkpoints else None,
         "total_actions": len(found.activities),
-        "handoff_notes": handoff or None,
+        "handoff_notes": handoff,
         "final_summary": clip(found.final, _SHOWN // 3) or None,
     }
+
+
+def _left(found: SessionHistory) -> dict[str, Json] | None:
+    """Return what a session left last, cut if it is long; None if it left nothing."""
+    if not found.handoff:
+        return None
+    left: dict[str, Json] = {
+        "summary": found.handoff.get("summary", ""),
+        "next_steps": found.handoff.get("next_steps") or [],
+        "blockers": found.handoff.get("blockers") or [],
+        "context_for_next": as_given(str(found.handoff.get("context", ""))),
+    }
+    is_long = size_of(left) > _SHOWN
+    return _shortened(left, str(found.handoff["id"]), _SHOWN) if is_long else left
 
 
 @tool(reads=True)
@@ -304,4 +336,33 @@ def session_list(
         lambda line: present_session(call, line),
         lambda line: [line.session.started_at, line.session.id],
     )
-    return present(sessions=sessions, count=len(sessions), **sparse(next_cursor=rest))
+    first = {} if cursor else _begun(call)
+    return present(**first, sessions=sessions, count=len(sessions), **sparse(next_cursor=rest))
+
+
+def _begun(call: Call) -> dict[str, Json]:
+    """Return the sessions that the caller is in, or left, with their tasks, to stand first."""
+    here = call.core.caller.actor.session
+
+    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
+        session = one.session
+        if session.purpose == "audit":
+            return
+        way = next_call("session_continue", session_id=session.id)
+        if session.status == "paused":
+            way = next_call("session_resume", session_id=session.id)
+        elif session.id == here:
+            way = next_call("session_log", message="…")
+        yield {
+            **present_session(call, call.core.sessions.get(session.id)),
+            **sparse(
+                tasks=[
+                    {"title": clip(live.item.title, _NAMED), "since": live.claim.claimed_at}
+                    for live in one.held[:_HELD]
+                ],
+                left=present_left(one.left),
+            ),
+            "next_call": way,
+        }
+
+    return offered(call, "sessions", shown)

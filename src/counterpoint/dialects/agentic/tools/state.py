@@ -102,7 +102,8 @@ def state_list(
     pages = pages_of(call, cursor, "state_list", plan, category, first="")
     found = call.core.memory.list(plan, pages.at, limit + 1, category)
     states, rest = pages.rows(found, limit, _listed, lambda entry: entry.name)
-    return present(states=states, total=len(states), **sparse(next_cursor=rest), note=DATA)
+    total = call.core.memory.count(plan, category)
+    return present(states=states, total=total, **sparse(next_cursor=rest), note=DATA)
 
 
 def _header(entry: StateEntry) -> dict[str, Json]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count, islice
 from typing import Final, Literal
@@ -10,7 +12,9 @@ from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.work import Alias, Item
+from counterpoint.core.operations.closing.standing import skip_below
 from counterpoint.core.operations.overview import ItemReader
+from counterpoint.core.operations.planning.staging import is_large
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
@@ -35,7 +39,6 @@ from counterpoint.dialects.agentic.verbs.queries import (
     plan_named,
     plan_view,
 )
-from counterpoint.dialects.agentic.verbs.steps import skip_below
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict
 
@@ -65,8 +68,8 @@ class Planning:
         Raises Conflict if the wanted slug is taken, and the refusals of `plans.create`.
         """
         with joined(self._context):
-            with recording(self._context, "plan.named") as change:
-                name = self._free(change.writing, slug, draft.title, numbered=numbered)
+            with self._naming(draft) as view:
+                name = self._free(view, slug, draft.title, numbered=numbered)
             phases = tuple(_declared(child) for child in draft.children)
             named = replace(
                 draft,
@@ -77,6 +80,16 @@ class Planning:
             made = Plans(self._context).create(named).root
             with self._context.reading() as view:
                 return plan_view(view, made)
+
+    @contextmanager
+    def _naming(self, draft: Draft) -> Generator[Reading]:
+        """Give what a slug is looked for in: where nobody takes it first, but for a plan that is made in slices."""
+        if is_large(draft):
+            with self._context.reading() as view:
+                yield view
+            return
+        with recording(self._context, "plan.named") as change:
+            yield change.writing
 
     def slug(self, draft: Draft, slug: str = "") -> str:
         """Return the slug that `open` would give, if it is numbered; Conflict if it is taken."""

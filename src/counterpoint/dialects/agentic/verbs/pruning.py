@@ -4,13 +4,15 @@ Rule 1: only a plan that was archived before a day is pruned, and only by a pers
 that any entry gave to the plan, its phases, tasks, records and values is taken away, unless something
 else refers to it too. Rule 3: rows and commitments stay, so every proof holds; the
 entry of a redaction tells what went. Rule 4: the plan's slug is free again, its values are dropped, and
-what was open in it is cancelled.
+what was open in it is cancelled. Rule 5: that is decided where the texts go: a plan in which anybody wrote since it was looked at
+is left as it is, and the next run looks again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import load_fields
@@ -31,7 +33,9 @@ from counterpoint.dialects.agentic.nouns.plans import (
     SLUG,
     Pruned,
 )
+from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp, later
+from counterpoint.kernel.errors import StaleVersion
 
 _DAY: Final = 86_400
 
@@ -54,16 +58,33 @@ class Pruning:
         pruned: list[Pruned] = []
         with self._context.reading() as view:
             doomed = _doomed(view, later(self._now(), -days * _DAY))
+            size = view.head().size
+            parts = {one.item.id: view.select(Item, root=one.item.id) for one, _ in doomed}
         for plan, digests in doomed:
-            place = f"items/{plan.item.id}"
-            erased = Erasing(self._context).of_texts(digests, place, "its plan was pruned")
+            check = partial(
+                _refuse_written, since=size, items=[part.id for part in parts[plan.item.id]]
+            )
+            place, reason = f"items/{plan.item.id}", "its plan was pruned"
+            try:
+                erased = Erasing(self._context).of_texts(digests, place, reason, check)
+            except StaleVersion:
+                continue
             pruned.append(replace(plan, receipt=erased.receipt))
             with recording(self._context, "plan.pruned", plan.item.id) as change:
-                _drop(change, plan)
+                # Who took it up again in between has it, without its texts.
+                if change.find(Label, plan.item.id, ARCHIVED) is not None:
+                    _drop(change, plan)
         return pruned
 
     def _now(self) -> Timestamp:
         return self._context.ports.clock.now()
+
+
+def _refuse_written(view: Reading, *, since: int, items: Collection[str]) -> None:
+    """Pass if no entry from a place on says anything of a plan, its phases or tasks; StaleVersion."""
+    names = [canonical.dump(item) for item in items]
+    if any(name in data for data in view.entries(since) for name in names):
+        raise StaleVersion("somebody wrote in the plan meanwhile")
 
 
 def _drop(change: Change, plan: Pruned) -> None:

@@ -14,7 +14,7 @@ from counterpoint.core.operations.recording.handover import last_handoff
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.sessions import Sessions, end_with, view_of
 from counterpoint.core.ports.store import Reading
-from counterpoint.kernel import canonical
+from counterpoint.core.rules.wording import as_given
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.clock import Timestamp
 
@@ -74,7 +74,7 @@ class PlanSessions:
         ended: list[Session] = []
         with joined(self._context):
             with recording(self._context, "sessions.counted") as change:
-                found = _stale(change.writing, change.now)
+                found = _stale(change.writing, change.clock)
             for one in found:
                 with recording(self._context.in_session(one.id), "session.expired") as change:
                     ended.append(end_with(change, change.get(Session, one.id), "failed", STALE))
@@ -98,14 +98,11 @@ def is_stale(found: SessionView) -> bool:
 
 def present_handoff(handoff: Handoff) -> dict[str, Json]:
     """Return what a handoff says, as it is kept for the next."""
-    context = handoff.context
     return {
         "summary": handoff.summary,
         "next_steps": list(handoff.next_steps),
         "blockers": list(handoff.blockers),
-        "context_for_next": object_of(canonical.load(context))
-        if context.startswith("{")
-        else (context or None),
+        "context_for_next": as_given(handoff.context),
     }
 
 

@@ -4,38 +4,35 @@ Rule 1: a phase starts when all that it needs is done; a task starts its phase, 
 Rule 2: what is blocked has an open blocker that says why; any other word for it resolves that.
 Rule 3: whoever completes or skips a whole says that nothing more is needed in it: what is open below
 is skipped, and named in the answer. Rule 4: the last phase that is completed completes the plan.
-Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun. Nobody
-claims here, so what refuses a word for a start is what `holds_against_word` of the core's readiness says.
-Rule 6: criteria are marked by word and hold nothing back; whoever completes hears which are not met.
+Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun. What
+refuses a word for a start is what `holds_against_word` of the core's readiness says. Rule 6: whoever says that a
+task is in progress has claimed it; said again, it renews the lease; any other word ends the claim, but for
+`blocked`. What somebody holds in another session of his own is his there too. Rule 7: criteria are marked by word and hold nothing back; whoever completes hears which are not met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from counterpoint.core.model.answers import ItemView, Obstacle
+from counterpoint.core.model.answers import ItemView, Standing
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Gate, Item
-from counterpoint.core.operations.claims import refuse_held
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.claims import Claims
+from counterpoint.core.operations.closing.standing import bring, held_in, now_standing
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
-from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import set_attributes
-from counterpoint.core.operations.recording.links import shift
-from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.readiness import holds_against_word
-from counterpoint.dialects.agentic.nouns.plans import NOTES, REASON, MovedStep, Standing
-from counterpoint.dialects.agentic.rules.progress import plan_standing, standing
+from counterpoint.core.rules.readiness import standing
+from counterpoint.dialects.agentic.nouns.plans import NOTES, REASON, MovedStep
+from counterpoint.dialects.agentic.rules.progress import plan_standing
 from counterpoint.dialects.agentic.verbs.queries import (
     PHASE,
     PLAN,
@@ -48,14 +45,8 @@ from counterpoint.dialects.agentic.verbs.queries import (
     task_at,
 )
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Conflict, NotReady
+from counterpoint.kernel.errors import Conflict
 
-_STATES: Final[dict[Standing, str]] = {
-    "open": "open",
-    "active": "active",
-    "done": "done",
-    "skipped": "skipped",
-}
 _TOGGLED: Final = "toggled"
 
 
@@ -126,7 +117,7 @@ class Steps:
             found = change.get(Item, phase_at(change.writing, above, phase).id)
             _refuse_put_away(change, above)
             _mark_met(change, found, met)
-            return bring(change, found, to, reason)
+            return _bring(change, found, to, reason)
 
     def move_task(
         self,
@@ -155,6 +146,10 @@ class Steps:
                 named = phase_at(view, plan_named(view, plan), phase)
                 known = task_at(view, named, task).id
             refuse_stale_word(self._context, known, "done")
+        # Before the transaction: nobody waits to write while git is asked.
+        is_claimed = to == "active" and bool(self._context.caller.actor.session)
+        evidence, root = self._context.ports.evidence, self._context.caller.root
+        snapshot = evidence.snapshot(root) if is_claimed else None
         with recording(self._context, "task.moved") as change:
             change.open_session()
             above = plan_named(change.writing, plan)
@@ -167,8 +162,14 @@ class Steps:
                 change.add_facts(notes=True)
             if to == _TOGGLED:
                 to = "open" if standing(*found.state_key) == "done" else "done"
-            wanted = to if to is not None else _now(change, found)
-            return bring(change, found, wanted, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
+            wanted = to if to is not None else now_standing(change, found)
+            moved = _bring(change, found, wanted, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
+            if snapshot is None:
+                return moved
+            held = Claims(held_in(self._context, change, found.id)).take(
+                change, moved.item, snapshot
+            )
+            return replace(moved, item=held.item)
 
 
 def _mark_met(change: Change, phase: Item, met: Sequence[Place]) -> None:
@@ -186,125 +187,15 @@ def _known(view: Reading, name: str) -> Item:
     return found
 
 
-def _now(change: Change, item: Item) -> Standing:
-    return standing(*item.state_key, bool(_open_blockers(change, item)))
-
-
-def _open_blockers(change: Change, item: Item) -> list[Record]:
-    return change.select(Record, item=item.id, kind="blocker", status="open")
-
-
 def _refuse_put_away(change: Change, plan: Item) -> None:
     how = plan_standing(ItemReader(change.writing).one(plan, "labels"))
     if how in {"archived", "paused"}:
         raise Conflict(f"the plan {plan.title!r} is {how}", hint="Make it active first.", state=how)
 
 
-def bring(change: Change, item: Item, to: Standing, reason: str = "") -> MovedStep:
+def _bring(change: Change, item: Item, to: Standing, reason: str = "") -> MovedStep:
     """Bring a phase or a task to stand so, within a change."""
-    change.subject = item.id
-    skipped: list[str] = []
-    stuck = _open_blockers(change, item)
-    before = standing(*item.state_key, bool(stuck))
-    if before != to:
-        refuse_held(change, item)
-        change.add_facts(moved=[before, to])
-        change.add_texts(reason=reason)
-        if to == "blocked":
-            item = _block(change, item, reason)
-        else:
-            item = _unblock(change, item, stuck, reason)
-            skipped = _settle(change, item, to, reason)
-    after = change.get(Item, item.id)
+    moved = bring(change, item, to, reason, keeps=REASON)
+    after = moved.item
     phase = after if after.kind == "phase" else change.get(Item, after.parent)
-    return MovedStep(item=after, standing=to, phase=phase, skipped=tuple(skipped))
-
-
-def _block(change: Change, item: Item, reason: str) -> Item:
-    item = _walk(change, item, "open") if item.is_closed else item
-    note = Note(kind="blocker", body=reason or f"{item.title} is blocked", item=item.id)
-    record = Journal(change.context).draft(change, note, change.context.caller.actor.session, ())
-    change.put(record)
-    change.add_facts(record=record.id)
-    return shift(change, change.get(Item, item.id), 1)
-
-
-def _unblock(change: Change, item: Item, blockers: Iterable[Record], reason: str) -> Item:
-    for record in blockers:
-        change.put(
-            replace(
-                record,
-                status="resolved",
-                resolution=Prose(reason),
-                resolved_by=change.context.caller.actor.name,
-                resolved_at=change.now,
-            )
-        )
-        shift(change, change.get(Item, item.id), -1)
-    return change.get(Item, item.id)
-
-
-def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
-    """Bring an item that nothing blocks to stand so; answer the titles of what is skipped with it."""
-    skipped: list[str] = []
-    if to == "active" or (to == "done" and item.is_workable):
-        _refuse_waiting(change, item)
-    if to == "done":
-        skipped = skip_below(change, item)
-    elif to == "skipped":
-        skipped = [title for child in _open_below(change, item) for title in _let_go(change, child)]
-    item = change.get(Item, item.id)
-    set_attributes(change, item, {REASON: (reason or None) if to == "skipped" else None})
-    if to == "skipped":
-        _skip(change, item.id)
-    else:
-        _walk(change, item, _STATES[to])
-    return skipped
-
-
-def _walk(change: Change, item: Item, goal: str) -> Item:
-    for state in item.states.way(item.status, item.states.named(goal)):
-        item = move(change, change.get(Item, item.id), state)
-    return item
-
-
-def skip_below(change: Change, item: Item) -> list[str]:
-    """Skip what is open below an item; answer the titles, in order. AlreadyClaimed, Forbidden."""
-    titles: list[str] = []
-    for child in _open_below(change, item):
-        titles += _let_go(change, child)
-        _skip(change, child.id)
-    return titles
-
-
-def _skip(change: Change, name: str) -> None:
-    """Skip an item and all below it, from the top: what stays at work below its end is skipped too."""
-    _walk(change, change.get(Item, name), "skipped")
-    for child in _open_below(change, change.get(Item, name)):
-        _skip(change, child.id)
-
-
-def _let_go(change: Change, item: Item) -> list[str]:
-    """Resolve what blocks an item and all below it that is open; answer the titles of all of these."""
-    refuse_held(change, item)
-    _unblock(change, item, _open_blockers(change, item), "what it was a part of has ended")
-    below = [title for child in _open_below(change, item) for title in _let_go(change, child)]
-    return [item.title, *below]
-
-
-def _open_below(change: Change, item: Item) -> list[Item]:
-    return change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
-
-
-def _refuse_waiting(change: Change, item: Item) -> None:
-    """Raise NotReady if something that no word lifts is in the way of a phase or a task."""
-    found = holds_against_word(item, obstacles(change.writing, item))
-    reasons = [_waits_text(one) for one in found]
-    if reasons:
-        raise NotReady("; ".join(reasons), hint="Complete or skip these first.", reasons=reasons)
-
-
-def _waits_text(obstacle: Obstacle) -> str:
-    if isinstance(obstacle.thing, Gate):
-        return f"{obstacle.item.title!r} waits for its {obstacle.thing.name}"
-    return f"{obstacle.item.title!r} comes after {obstacle.thing.title!r}, which is not completed"
+    return MovedStep(item=after, standing=to, phase=phase, skipped=moved.skipped)

@@ -82,7 +82,7 @@ DESCRIPTION_LENGTH = 1024
 LINE_LENGTH = 500
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+_TOOL = re.compile(r"[^\s,(]+(?:\([^)]*+\)?)?")
 
 
 def load_skill(

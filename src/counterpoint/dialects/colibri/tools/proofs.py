@@ -14,10 +14,13 @@ from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.seals import AuditSessions, Seals
 from counterpoint.dialects.colibri.words import (
     LIMIT,
+    AnyId,
     Cursor,
     Id,
     Limit,
+    OwnId,
     Reason,
+    begun,
     present_action,
     present_seal,
     present_session,
@@ -36,14 +39,13 @@ def audit_session_start(
     call: Call,
     intent: Annotated[str, Field(min_length=1, max_length=2_000, description="What it is for")],
     *,
-    task_id: Annotated[str, Field(max_length=200, description="What it is about")] = "",
-    session_id: Annotated[
-        str, Field(max_length=200, description="Its id, if it must be yours")
-    ] = "",
+    task_id: Annotated[AnyId, Field(description="What it is about")] = "",
+    session_id: Annotated[OwnId, Field(description="Its id, if it must be yours")] = "",
 ) -> Json:
     """Start an audit session whose thoughts will be sealed together."""
+    before = begun(call)
     opened = call.core.use(AuditSessions).open(intent, task=task_id, session=session_id)
-    return present_session(opened)
+    return {**before, **present_session(opened)}
 
 
 @tool(reads=False, idempotent=False)

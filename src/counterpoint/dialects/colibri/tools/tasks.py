@@ -12,6 +12,7 @@ from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
 from counterpoint.dialects.colibri.words import (
+    ABSENT,
     LIMIT,
     UUID,
     WHOLE,
@@ -24,6 +25,7 @@ from counterpoint.dialects.colibri.words import (
     Status,
     Title,
     Word,
+    begun,
     kept_of,
     parse_status,
     present_listed,
@@ -45,6 +47,7 @@ from counterpoint.protocol.tools import tool
 
 _HISTORY: Final = 20
 _KEPT: Final = ("project_id", "priority")
+_NULLABLE: Final = (*_KEPT, "description", "assignee")
 
 
 @tool(reads=False, idempotent=False, hidden=("status",))
@@ -114,10 +117,10 @@ def task_update(
     patch: Annotated[Patch, Field(description="What is to be different")] | None = None,
     title: Annotated[Title | None, Field(description="As in patch")] = None,
     status: Annotated[Status | None, Field(description="As in patch")] = None,
-    project_id: Annotated[Word, Field(description="As in patch")] = None,
-    description: Annotated[Body, Field(description="As in patch")] = None,
-    priority: Annotated[Word, Field(description="As in patch")] = None,
-    assignee: Annotated[Word, Field(description="As in patch")] = None,
+    project_id: Annotated[Word, Field(description="As in patch")] = ABSENT,
+    description: Annotated[Body, Field(description="As in patch")] = ABSENT,
+    priority: Annotated[Word, Field(description="As in patch")] = ABSENT,
+    assignee: Annotated[Word, Field(description="As in patch")] = ABSENT,
     reason: Annotated[Reason, Field(description="As in patch")] = "",
     expected_status: Annotated[Status | None, Field(description="Refuse if it differs")] = None,
     expected_version: Annotated[int | None, Field(ge=1, description="Refuse if it differs")] = None,
@@ -132,7 +135,12 @@ def task_update(
         "assignee": assignee,
         "reason": reason or None,
     }
-    wanted: dict[str, Any] = {name: value for name, value in flat.items() if value is not None}
+    # Null empties what may be empty; what may not is left as it is, as if it had not been given.
+    wanted: dict[str, Any] = {
+        name: value
+        for name, value in flat.items()
+        if value is not ABSENT and (value is not None or name in _NULLABLE)
+    }
     for name, value in cast("dict[str, Any]", patch or {}).items():
         if name in wanted and wanted[name] != value:
             raise InvalidInput(f"{name} is given twice, in `patch` and beside it", hint="Once.")
@@ -211,7 +219,7 @@ def task_next_actions(
     kept = {"project_id": project_id} if project_id else {}
     found = call.core.use(StrictTasks).next_moves(pages.at, limit + 1, kept)
     entries, more = pages.rows(found, limit, present_next, lambda one: one.task.item.number)
-    return {"tasks": entries, "next_cursor": more or None}
+    return {**({} if cursor else begun(call)), "tasks": entries, "next_cursor": more or None}
 
 
 def known_task(call: Call, name: str) -> str:

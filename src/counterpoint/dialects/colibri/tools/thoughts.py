@@ -17,6 +17,7 @@ from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.dialects.colibri.words import (
     LIMIT,
     UUID,
+    AnyId,
     Content,
     Cursor,
     Id,
@@ -42,7 +43,7 @@ def thought_record(
     agent_id: Annotated[Id, Field(description="Who thought it")],
     content: Annotated[Content, Field(description="The thought")],
     *,
-    session_id: Annotated[str, Field(max_length=200, description="An open audit session")] = "",
+    session_id: Annotated[AnyId, Field(description="An open audit session")] = "",
 ) -> Json:
     """Append a thought to the hash chain of a task."""
     task = known_task(call, task_id)

@@ -8,6 +8,7 @@ anybody would write in its name afterwards is refused, as in any session that ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
@@ -27,7 +28,7 @@ from counterpoint.core.model.proofs import Examined, Seal, Thought
 from counterpoint.core.model.sessions import Session, SessionOpening
 from counterpoint.core.operations.audit import Auditing
 from counterpoint.core.operations.journal import redactions
-from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.operations.recording.handover import close
@@ -35,6 +36,7 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.sessions import Sessions
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading, Salted
+from counterpoint.core.rules.sessions import may_write
 from counterpoint.dialects.colibri.verbs.thoughts import broken_of, examine
 from counterpoint.kernel.errors import (
     AlreadySealed,
@@ -52,6 +54,12 @@ from counterpoint.kernel.errors import (
 ACTION = "session.sealed"
 """What the ledger calls the sealing of a session."""
 
+_ATTEMPTS = 3
+
+
+class _Grown(Exception):
+    """Ends a transaction whose session has other thoughts than were signed."""
+
 
 class Seals:
     """Verbs for sealing sessions."""
@@ -65,35 +73,58 @@ class Seals:
         Raises NotFound, AlreadySealed, SessionEnded if it ended without a seal, NothingToSeal, Forbidden for
         a session of somebody else, ChainBroken if a thought is not what was hashed.
         """
+        for _ in range(_ATTEMPTS):
+            # Asked before the transaction: nobody waits to write while a signer takes its time.
+            asked, note = self._signed(session)
+            with suppress(_Grown):
+                return self._keep(session, asked, note)
+        raise SignerAway(f"session {session} gets thoughts faster than the signer signs")
+
+    def _signed(self, session: str) -> tuple[Checkpoint | None, str]:
+        """Return what a seal would say now, and that signed; nothing where there is nothing to seal."""
+        with self._context.reading() as view:
+            found = view.find(Session, session)
+            is_open = found is not None and not found.has_ended
+            leaves = [_sound_leaf(one) for one in _thoughts_of(view, session)] if is_open else []
+        caller = self._context.caller
+        if found is None or not leaves or not may_write(found, caller.actor, caller.capability):
+            # Refused in the transaction, in these words or others: nobody is asked for it.
+            return None, ""
+        signing = Signing(self._context)
+        # The ledger names the key before anything is sealed with it.
+        signing.name_key()
+        key = signing.named_key()
+        asked = Checkpoint(origin=origin_of(key, session), size=len(leaves), root=root_of(leaves))
+        return asked, checkpoints.seal(asked, signing.statement, key)
+
+    def _keep(self, session: str, asked: Checkpoint | None, note: str) -> Seal:
+        """Keep a seal that was signed, and end its session; _Grown if there are other thoughts by now."""
         with recording(self._context, ACTION, session) as change:
             if change.find(Seal, session) is not None:
                 raise AlreadySealed(f"session {session} is sealed already", session=session)
+            leaves = [_sound_leaf(one) for one in _thoughts_of(change.writing, session)]
+            # Looked at before anything is written, so that the call can go on.
+            if asked is not None and (asked.size, asked.root) != (len(leaves), root_of(leaves)):
+                raise _Grown
             change.open_session()
             found = change.get(Session, session)
             found.refuse_ended("A session is sealed before it ends; begin another one.")
             found = change.enter(found)
-            made = self._make(change, session)
+            if asked is None:
+                raise NothingToSeal(f"session {session} has no thought to seal", session=session)
+            made = Seal(
+                project=self._context.project,
+                session=session,
+                number=change.next_number(Seal),
+                root=asked.root.hex(),
+                size=asked.size,
+                checkpoint=note,
+                sealed_at=change.now,
+            )
             close(change, found, "completed")
             change.put(made)
             change.add_facts(root=made.root, size=made.size)
             return made
-
-    def _make(self, change: Change, session: str) -> Seal:
-        leaves = [_sound_leaf(one) for one in _thoughts_of(change.writing, session)]
-        if not leaves:
-            raise NothingToSeal(f"session {session} has no thought to seal", session=session)
-        key = Signing(self._context).named_key()
-        root = root_of(leaves)
-        signed = Checkpoint(origin=origin_of(key, session), size=len(leaves), root=root)
-        return Seal(
-            project=self._context.project,
-            session=session,
-            number=change.next_number(Seal),
-            root=root.hex(),
-            size=len(leaves),
-            checkpoint=checkpoints.seal(signed, Signing(self._context).statement, key),
-            sealed_at=change.now,
-        )
 
     def root(self, session: str) -> Seal:
         """Return the seal of a session; NotFound for the session, NotSealed."""

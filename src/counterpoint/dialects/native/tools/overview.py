@@ -8,27 +8,35 @@ claim it holds and the next call are never cut.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from pydantic import Field
 
-from counterpoint.core.model.answers import Facets, ReadyItem, State
-from counterpoint.core.model.sessions import Handoff, Session
-from counterpoint.core.rules.sessions import may_write
+from counterpoint.core.model.answers import (
+    Awaiting,
+    Continuation,
+    Facets,
+    ReadyItem,
+    Release,
+    State,
+)
+from counterpoint.core.model.sessions import Handoff
 from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.continuing import CONTINUE, next_call, present_left
 from counterpoint.dialects.native.words import (
     Id,
+    present_back,
     present_claim,
     present_contract,
     present_handoff,
     present_line,
     present_record,
     wanted,
+    way_on,
 )
 from counterpoint.dialects.paging import PAGE, clip, size_of, sparse
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
 
 BYTES_A_TOKEN = 4
@@ -49,7 +57,7 @@ def brief(
 def briefing(call: Call, item: str, room: int) -> dict[str, Json]:
     """Return the brief of an item, or of what the caller holds, in so many bytes; NotFound."""
     seen = _look(call, item)
-    fixed = {**_caller(call, seen), "next_call": next_call(call, seen)}
+    fixed = {**_caller(call, seen), "next_call": _next_call(call, seen)}
     sections = _sections(call, seen)
     return _cut(fixed, sections, room)
 
@@ -62,22 +70,25 @@ class BriefParts:
     facets: Facets | None
     claims: tuple[dict[str, Json], ...]
     handoff: Handoff | None
-    handed_by: Session | None
     offers: Sequence[ReadyItem]
+    awaiting: Sequence[Awaiting]
+    begun: Sequence[Continuation]
+    released: Sequence[Release]
 
 
 def _look(call: Call, item: str) -> BriefParts:
     overview = call.core.overview
     held = overview.held()
     chosen = item or (held[0].item.id if held else call.core.caller.item)
-    handoff = overview.last_handoff()
     return BriefParts(
         state=overview.state(),
         facets=overview.facets(chosen) if chosen else None,
         claims=tuple(present_claim(live.claim) for live in held),
-        handoff=handoff,
-        handed_by=overview.find(Session, handoff.session) if handoff else None,
+        handoff=overview.last_handoff(),
         offers=call.core.ready.offers(wanted(call), _SHOWN),
+        awaiting=call.core.awaiting.list(),
+        begun=overview.to_continue(),
+        released=call.core.claims.freed(),
     )
 
 
@@ -90,46 +101,49 @@ def _caller(call: Call, seen: BriefParts) -> dict[str, Json]:
         ),
         claims=list(seen.claims[:3]),
         now=seen.state.now,
+        ledger_ahead=asdict(seen.state.ahead) if seen.state.ahead else None,
     )
 
 
-def next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
+def _next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
     """Return the call that goes on best from here; `…` stands for the caller's own words."""
-    facets, mine = seen.facets, call.core.caller.actor.session
+    facets = seen.facets
     tokens = {claim["item"]: claim["token"] for claim in seen.claims}
     if facets is not None and facets.item.id in tokens:
         return _while_working(facets, tokens[facets.item.id])
-    other = seen.handed_by
-    caller = call.core.caller
-    # By its name it could be that of another window: only who may write in it left it.
-    is_mine = other is not None and may_write(other, caller.actor, caller.capability)
-    if other is not None and is_mine and other.status == "paused" and other.id != mine:
-        return _call("handoff", action="continue", session=other.id)
+    if session := _before(call, seen):
+        return next_call("handoff", action="continue", session=session)
+    mine = next((one for one in seen.awaiting if one.is_mine and one.step != "review"), None)
+    if mine is not None and (way := way_on(mine)):
+        return way
     if facets is not None and facets.readiness.is_ready:
-        return _call("start", id=facets.item.id)
+        return next_call("start", id=facets.item.id)
     return _for_free_hands(seen)
+
+
+def _before(call: Call, seen: BriefParts) -> str:
+    """Return the session that the caller had before and has to take up; empty if there is none."""
+    begun = [one.session for one in seen.begun if one.held or one.session.status == "paused"]
+    return begun[0].id if begun and begun[0].id != call.core.caller.actor.session else ""
 
 
 def _for_free_hands(seen: BriefParts) -> dict[str, Json]:
     """Return what a caller can do who holds nothing and was given nothing."""
     if seen.offers:
-        return _call("next", claim=True)
-    if seen.state.in_review:
-        return _call("show", id=seen.state.in_review[0].id, include=["submissions", "outcomes"])
+        return next_call("next", claim=True)
+    to_judge = [one for one in seen.awaiting if one.step == "review" and not one.is_mine]
+    if to_judge:
+        return next_call("show", id=to_judge[0].item.id, include=["submissions", "outcomes"])
     if not seen.state.roots:
-        return _call("plan", markdown="# …\n- [ ] …", dry_run=True)
-    return _call("next")
+        return next_call("plan", markdown="# …\n- [ ] …", dry_run=True)
+    return next_call("next")
 
 
 def _while_working(facets: Facets, token: Json) -> dict[str, Json]:
     checks = [gate for gate in facets.gates if gate.kind == "check" and gate.status == "closed"]
     if checks:
-        return _call("verify", id=facets.item.id, token=token)
-    return _call("finish", id=facets.item.id, token=token, outcome="done", summary="…")
-
-
-def _call(name: str, **arguments: Json) -> dict[str, Json]:
-    return {"tool": name, "arguments": arguments}
+        return next_call("verify", id=facets.item.id, token=token)
+    return next_call("finish", id=facets.item.id, token=token, outcome="done", summary="…")
 
 
 Section = tuple[str, tuple[Json, ...]]
@@ -138,7 +152,10 @@ Section = tuple[str, tuple[Json, ...]]
 
 def _sections(call: Call, seen: BriefParts) -> list[Section]:
     """Return the sections of a brief, the most important first."""
-    sections = [*_of_item(call, seen.facets), *_of_profile(call), *_of_memory(call)]
+    freed = [asdict(one) for one in seen.released]
+    sections: list[Section] = [("released", _forms(list[Json](freed), _SHOWN, 1))]
+    sections += [*_awaiting(seen), *_of_item(call, seen.facets), *_of_profile(call)]
+    sections += _of_memory(call)
     if seen.handoff is not None:
         forms = tuple(present_handoff(seen.handoff, room) for room in (2_400, 1_000, 300))
         sections.append(("handoff", forms))
@@ -152,15 +169,46 @@ def _sections(call: Call, seen: BriefParts) -> list[Section]:
     ]
     sections.append(("decisions", _forms(decisions, 5, 2)))
     sections.append(("learnings", _forms(_learnings(call, seen.facets), 5, 2)))
-    review = [present_line(item, _NAME) for item in seen.state.in_review]
+    review = [present_line(one.item, _NAME) for one in seen.awaiting if one.step == "review"]
     sections.append(("in_review", _forms(review, 5, 1)))
     sections.append(("counts", (seen.state.counts,)))
+    begun = tuple(_begun(seen.begun, *room) for room in ((_SHOWN, 800), (2, 200), (1, 0)))
+    sections.insert(0, (CONTINUE, begun if begun[0] else ()))
     return [(name, forms) for name, forms in sections if forms and forms[0]]
+
+
+def _awaiting(seen: BriefParts) -> list[Section]:
+    """Return what was sent back, the caller's own first, and what is to be handed in."""
+    mine = sorted(seen.awaiting, key=lambda one: not one.is_mine)
+    back = tuple(
+        form
+        for room, most in ((600, 5), (250, 2), (80, 1))
+        if (form := present_back(mine, room, most))
+    )
+    done = [present_line(one.item, _NAME) for one in mine if one.step == "submit"]
+    return [("sent_back", back), ("to_submit", _forms(done, 5, 1))]
+
+
+def _begun(begun: Sequence[Continuation], most: int, room: int) -> list[Json]:
+    """Return what the caller can go on with: what it holds, by which number, since when, and what was left for it."""
+    return [
+        sparse(
+            id=live.item.id,
+            title=clip(live.item.title, _NAME),
+            token=live.claim.token,
+            since=live.claim.claimed_at,
+            session=one.session.id,
+            left=present_left(one.left, room) if room else None,
+        )
+        for one in begun
+        for live in one.held
+    ][:most]
 
 
 def _others(call: Call, state: State) -> list[Json]:
     """Return what other sessions hold."""
-    mine = call.core.caller.actor.session
+    caller = call.core.caller
+    mine = "" if caller.is_shared else caller.actor.session
     return [
         sparse(
             id=live.item.id,
@@ -209,15 +257,12 @@ def _of_memory(call: Call) -> list[Section]:
 
 def _learnings(call: Call, facets: Facets | None) -> list[Json]:
     """Return learnings that share words with the item's title, else the latest."""
-    latest = call.core.overview.recent("learning", limit=5)
-    if facets is None or not latest:
-        return [present_record(record) for record in latest]
-    try:
-        found = call.core.overview.search(facets.item.title, kinds=("learning",), limit=5)
-    except InvalidInput:
-        return []
-    rows = [one.row for one in found]
-    return [present_record(row) for row in rows if isinstance(row, type(latest[0]))]
+    overview = call.core.overview
+    if facets is None:
+        found = overview.recent("learning", limit=_SHOWN)
+    else:
+        found = overview.alike("learning", facets.item.title, limit=_SHOWN)
+    return [present_record(record) for record in found]
 
 
 def _forms(entries: list[Json], *counts: int) -> tuple[Json, ...]:
@@ -247,7 +292,8 @@ def _cut(fixed: Mapping[str, Json], sections: Sequence[Section], room: int) -> d
     recorded = {name: shown.pop(name) for name in _RECORDED if name in shown}
     if recorded:
         shown["recorded"] = {"note": DATA, **recorded}
-    return {**fixed, **shown, **sparse(cut=cut)}
+    first = {CONTINUE: shown.pop(CONTINUE)} if CONTINUE in shown else {}
+    return {**first, **fixed, **shown, **sparse(cut=cut)}
 
 
 _OVERHEAD = 260

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
@@ -12,6 +12,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Item, Kind
 from counterpoint.core.rules.drafting import Planned
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.dialects.native.words import (
     TITLE,
     Argvs,
@@ -38,6 +39,8 @@ Values = Annotated[
     WithJsonSchema({"type": "object"}),
 ]
 _ROOM = 6_000
+_MOST_BESIDE = 10_000
+"""How many items may be directly below one."""
 
 
 class Node(BaseModel):
@@ -60,7 +63,7 @@ class Node(BaseModel):
     approval: bool = False
     review: bool = False
     artifact: bool = False
-    items: tuple[Node, ...] = ()
+    items: Annotated[tuple[Node, ...], Field(max_length=_MOST_BESIDE)] = ()
 
     def parse(self, above: str = "") -> Draft:
         """Return the draft; `above` is the kind of what holds it.
@@ -94,10 +97,10 @@ def _tree(call: Call, tree: Node) -> Node:
     return tree
 
 
-_TREE = Parameters(_tree)
+TREE = Parameters(_tree, trees=("tree",))
 
 
-@tool(reads=False, idempotent=False)
+@tool(reads=False, idempotent=False, trees=("tree",))
 def plan(
     call: Call,
     markdown: Annotated[
@@ -120,8 +123,21 @@ def plan(
     """Make a tree of work from markdown, tree or template; counterpoint://help/plan."""
     draft = _draft(call, markdown, tree, template, variables)
     if dry_run:
-        return _previewed(call.core.plans.preview(draft, parent))
-    return _present(call.core.plans.create(draft, parent))
+        return {**_previewed(call.core.plans.preview(draft, parent)), **_remarks(call, draft)}
+    return {**_present(call.core.plans.create(draft, parent)), **_remarks(call, draft)}
+
+
+def _remarks(call: Call, draft: Draft) -> dict[str, Json]:
+    commands = list(_commands(draft))
+    lacks = said_of_lacking(call.core.gates.lacking(commands)) if commands else ""
+    return sparse(warnings=[*draft.remarks, *([lacks] if lacks else [])])
+
+
+def _commands(draft: Draft) -> Iterator[tuple[str, ...]]:
+    """Return the commands that the checks of a tree run."""
+    yield from draft.checks
+    for child in draft.children:
+        yield from _commands(child)
 
 
 def _draft(
@@ -144,7 +160,7 @@ def _draft(
     if variables is not None and not template:
         raise InvalidInput("`variables` belong to a `template`", hint="Leave them out.")
     if tree is not None:
-        node: Node = check(_TREE, {"tree": tree}).values["tree"]
+        node: Node = check(TREE, {"tree": tree}).values["tree"]
         return node.parse()
     if template:
         return call.core.plans.from_template(template, variables or {})
@@ -186,8 +202,10 @@ def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
             n=place,
             kind=part.draft.kind,
             title=clip(part.draft.title, TITLE),
+            line=part.draft.line or None,
             below=part.parent,
             after=[*part.needs[:20], *part.outside[:20]],
+            **_asked(part.draft),
         )
         for place, part in enumerate(planned)
     ]
@@ -197,4 +215,20 @@ def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
         "count": len(planned),
         **shown,
         **sparse(rest=_rest(rest, len(planned), "they follow the same way")),
+    }
+
+
+def _asked(draft: Draft) -> dict[str, Json]:
+    """Return what a draft asks of its work, in the words of a plan."""
+    return {
+        "areas": [clip(one, TITLE) for one in draft.areas[:20]],
+        "accept": [clip(one, TITLE) for one in draft.acceptance[:20]],
+        "verify": [clip(" ".join(argv), TITLE) for argv in draft.checks[:20]],
+        "labels": list(draft.labels[:20]),
+        "profile": draft.profile,
+        "priority": draft.priority if draft.priority != DEFAULT_PRIORITY else None,
+        "approval": draft.approval or None,
+        "review": draft.review or None,
+        "artifact": draft.artifact or None,
+        "done": draft.done or None,
     }

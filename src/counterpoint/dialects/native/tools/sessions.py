@@ -41,11 +41,15 @@ def handoff(
         session=session,
     )
     done = call.core.sessions.hand_over(asked)
+    # Of a session that others write in too he need not be who began what it holds.
+    is_told = action == "continue" or not call.core.caller.is_shared
     handed_over = present_handoff(done.handoff, 5_000) if done.handoff else None
     return {
         "session": sparse(
             id=done.session.id, status=done.session.status, continues=done.session.continues
         ),
-        "claims": [present_claim(claim) for claim in done.claims[:20]],
+        "claims": [
+            present_claim(claim) if is_told else {"item": claim.item} for claim in done.claims[:20]
+        ],
         **sparse(handoff=handed_over, note=DATA if handed_over and action == "continue" else ""),
     }

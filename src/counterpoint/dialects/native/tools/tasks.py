@@ -9,6 +9,7 @@ from pydantic import Field, WithJsonSchema
 from counterpoint.core.model import filters
 from counterpoint.core.model.answers import Finished, Started
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     Counts,
     Id,
@@ -17,13 +18,16 @@ from counterpoint.dialects.native.words import (
     Report,
     Token,
     Word,
+    present_back,
     present_change,
     present_line,
     present_offer,
     present_record,
     present_start,
     wanted,
+    way_on,
 )
+from counterpoint.dialects.next_step import next_step, why_back
 from counterpoint.dialects.paging import clip, part_of_list, shared, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
@@ -59,7 +63,10 @@ def next_(
     offers = call.core.ready.offers(asked_for, limit)
     if not offers:
         return _nothing(call, root)
-    return {"ready": [present_offer(offer) for offer in offers]}
+    back = {one.item.id: why_back(one) for one in call.core.awaiting.list()}
+    return {
+        "ready": [present_offer(offer, back.get(offer.item.id, "")) for offer in offers],
+    }
 
 
 def _nothing(call: Call, root: str) -> dict[str, Json]:
@@ -67,9 +74,10 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
     state = call.core.overview.state()
     open_items = call.core.items.list(filters.ItemFilter(category="open", root=root), 0, 50)
     waiting = [item for item in open_items if item.is_workable][:_SHOWN]
+    awaiting = call.core.awaiting.list()
     hint = (
         "Help with what is in the way, review what waits for it, or try again later."
-        if waiting or state.live or state.in_review
+        if waiting or state.live or awaiting
         else "Everything is done, or nothing is planned: make work with `plan`."
     )
     return {
@@ -80,7 +88,9 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
                 sparse(id=live.item.id, agent=live.claim.agent, until=live.claim.leased_until)
                 for live in state.live[:_SHOWN]
             ],
-            in_review=[present_line(item) for item in state.in_review[:_SHOWN]],
+            sent_back=present_back(awaiting),
+            to_submit=[present_line(one.item) for one in awaiting if one.step == "submit"][:_SHOWN],
+            in_review=[present_line(one.item) for one in awaiting if one.step == "review"][:_SHOWN],
             blockers=[present_record(record) for record in state.blockers[:_SHOWN]],
         ),
         "hint": hint,
@@ -128,11 +138,12 @@ def finish(
         next_steps=next_steps,
         met=met,
     )
-    return _present(call.core.tasks.finish(id, token, report))
+    return _present(call, call.core.tasks.finish(id, token, report))
 
 
-def _present(finished: Finished) -> dict[str, Json]:
+def _present(call: Call, finished: Finished) -> dict[str, Json]:
     above = finished.parent
+    waits = call.core.awaiting.above(finished.item)
     return {
         "item": present_line(finished.item),
         "outcome": finished.outcome.outcome,
@@ -141,6 +152,8 @@ def _present(finished: Finished) -> dict[str, Json]:
             remarks=[clip(remark, 400) for remark in finished.outcome.remarks[:10]],
             released=list(finished.released),
             phase=present_line(above) if above else None,
+            hint=next_step(waits, PHRASES),
+            next_call=way_on(waits) if waits else None,
         ),
     }
 

@@ -14,6 +14,8 @@ Size = Literal["small", "medium", "large"]
 Reported = Literal["review", "open", "blocked"]
 """What somebody who works on an issue may say of it: handed in, given up, in need of a person."""
 
+RUNS = "runs"
+"""The attribute of an issue that names the run of each of its claims that ended, by token."""
 DEPTH: int = 3
 """How many levels of issues there may be below each other."""
 

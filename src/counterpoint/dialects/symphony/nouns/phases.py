@@ -45,12 +45,13 @@ class PhaseReport:
 class Claimed:
     """A phase as it was handed over; `again` if the same was handed over before.
 
-    stray: paths that differ from the last commit and that the phase was not to write.
+    renewed: whether something of the claim of before is new, such as the run. stray: paths that differ from the last commit and that the phase was not to write.
     """
 
     claim: Submission
     needs_verdict: tuple[str, ...]
     again: bool
+    renewed: bool = False
     stray: tuple[str, ...] = ()
 
 

@@ -1,23 +1,25 @@
-"""Commands of a project's gates: one program and its arguments.
+"""Commands of gates: one program and its arguments, or a line for a shell.
 
-A command is read as a POSIX shell would cut it into words, quotes and backslashes included. Nothing
-else of a shell is done: a text with an operator (`&&`, `|`, `;`, `>`, …), a variable or a substitution
-outside of single quotes is refused, since it would mean something else than it says. So is a word of
-nothing but operators, even in quotes.
+Rule 1: a command is read as a POSIX shell would cut it into words, quotes and backslashes included. Rule 2: a
+text with an operator (`&&`, `|`, `;`, `>`, …), a variable that is set before the program, a variable or a substitution outside of single quotes, or with a word
+of nothing but operators, even in quotes, means something else than its words; so it is run by `sh -c`. Rule 3: what
+a project may have run is judged as any command: a person trusts `sh`, `-c` and the text, or lists no such command.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from counterpoint.kernel.errors import InvalidInput
 
 _OPERATORS = frozenset("|&;<>()`\n")
-_HINT = "Write one program with its arguments; put more into a script of the repository."
+_ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_HINT = "Write a program with its arguments, or a line for a shell."
 
 
 def argv_of(command: str) -> tuple[str, ...]:
-    """Return the argument list of a command; InvalidInput if only a shell could run it."""
+    """Return the argument list of a command; InvalidInput if it cannot be read, or is empty."""
     reader = shlex.shlex(command, posix=True, punctuation_chars="|&;<>()`\n")
     reader.whitespace = " \t"
     reader.whitespace_split = True
@@ -26,10 +28,11 @@ def argv_of(command: str) -> tuple[str, ...]:
         words = tuple(reader)
     except ValueError as fault:
         raise InvalidInput(f"{command[:200]!r} cannot be read: {fault}", hint=_HINT) from fault
-    if not words:
+    if not words or not command.strip():
         raise InvalidInput("the command is empty", hint=_HINT)
-    if any(word and set(word) <= _OPERATORS for word in words) or _has_variable(command):
-        raise InvalidInput(f"{command[:200]!r} needs a shell, and none is used", hint=_HINT)
+    is_shells = any(word and set(word) <= _OPERATORS for word in words) or _has_variable(command)
+    if is_shells or _ASSIGNS.match(words[0]):
+        return "sh", "-c", command
     return words
 
 

@@ -32,7 +32,8 @@ _HUNK = re.compile(
     r"@@ -\d{1,12}(?:,(\d{1,12}))? \+\d{1,12}(?:,(\d{1,12}))? @@(?: |\r?$)", re.ASCII
 )
 _BINARY = re.compile(r"Binary files .* differ|GIT binary patch")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+_TWO_QUOTED = re.compile(rf"{_QUOTED.pattern} {_QUOTED.pattern}")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13}
 _PREFIX = re.compile(r"[a-z]/")
@@ -253,9 +254,8 @@ def _old_and_name(header: dict[str, str]) -> tuple[str, str]:
 
 def _names(text: str) -> dict[str, str]:
     """Return the name that a `diff --git` line gives twice; nothing if it gives two names."""
-    quoted = _QUOTED.findall(text)
-    if text.startswith('"') and len(quoted) == 2:  # noqa: PLR2004  the old and the new name
-        one, other = (_unescaped(part) for part in quoted)
+    if quoted := _TWO_QUOTED.fullmatch(text):
+        one, other = (_unescaped(part) for part in quoted.groups())
     else:
         middle = len(text) // 2
         one, other = text[:middle], text[middle + 1 :]

@@ -45,7 +45,7 @@ def update_issue_status(
     reason: Annotated[Text, Field(description="Why")] = "",
 ) -> Json:
     """Hand the current issue in (review), give it up (todo), or ask for a person (blocked)."""
-    after = call.core.use(Issues).report(bound(call), _REPORTS[status], reason)
+    after = call.core.use(Issues).report(bound(call), _REPORTS[status], reason, call.settings.run)
     return {
         "id": after.id,
         "identifier": present_id(after.id),

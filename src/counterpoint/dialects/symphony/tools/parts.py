@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Changeset, Receipt, Record, Submission, Verdict
@@ -43,7 +44,8 @@ def find_part(call: Call, name: str) -> Written | None:
         parts: dict[str, Json] = {f"{role}_instructions": text for role, text in told}
         return Written(header={"gates": len(policy.gates)}, parts=parts)
     if name.startswith(COVERAGE):
-        return _coverage(call, *name.removeprefix(COVERAGE).partition("/")[::2])
+        concept, _, path = name.removeprefix(COVERAGE).partition("/")
+        return _coverage(call, unquote(concept), path)
     found = _FORM.fullmatch(name)
     if found is not None:
         sort, number = found.groups()
@@ -52,6 +54,11 @@ def find_part(call: Call, name: str) -> Written | None:
     plain = kept(name) or name
     record = call.core.overview.find(Record, plain) if noun_of_id(plain) is Record else None
     return written_record(record) if record is not None else None
+
+
+def coverage_id(concept: str, path: str) -> str:
+    """Return the id of what was noted of a file; a concept may be any words."""
+    return f"{COVERAGE}{concept.replace('%', '%25').replace('/', '%2F')}/{path}"
 
 
 def _coverage(call: Call, concept: str, path: str) -> Written | None:

@@ -13,6 +13,7 @@ from counterpoint.dialects.paging import clip, sparse
 from counterpoint.dialects.symphony.nouns.phases import (
     MARKER,
     RESULTS,
+    Claimed,
     Confidence,
     PhaseReport,
     PhaseVerdict,
@@ -71,10 +72,15 @@ def complete_phase(
             awaits_judge=list(made.needs_verdict),
             outside_of_contract=[clip(path, _BRIEF) for path in made.stray[:10]],
         ),
-        "message": "This claim was recorded before; nothing changed."
-        if made.again
-        else "Recorded. The transition follows; end your run.",
+        "message": _said(made),
     }
+
+
+def _said(made: Claimed) -> str:
+    if not made.again:
+        return "Recorded. The transition follows; end your run."
+    kept = "what is new of it was kept" if made.renewed else "nothing changed"
+    return f"This claim was recorded before; {kept}."
 
 
 @tool(reads=False)

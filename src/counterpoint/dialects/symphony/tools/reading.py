@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Final, cast
 
 from pydantic import Field
 
+from counterpoint.core.model.answers import Continuation
 from counterpoint.core.model.filters import ItemFilter
-from counterpoint.core.model.journal import Outcome, Record, RecordKind, Submission
+from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.continuing import offered, present_left
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -25,10 +28,11 @@ from counterpoint.dialects.paging import (
     sparse,
 )
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
+from counterpoint.dialects.symphony.tools.given import GIVEN, given, has_no_issue, memory
 from counterpoint.dialects.symphony.tools.parts import find_part
 from counterpoint.dialects.symphony.tools.phases import brief_claim, brief_verdict
 from counterpoint.dialects.symphony.tools.requests import brief_request
-from counterpoint.dialects.symphony.tools.runs import present_run
+from counterpoint.dialects.symphony.tools.runs import runs_of
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.queries import MOVED_TO
@@ -61,12 +65,6 @@ _ENTRY: Final = 2_000
 _SUMMARY: Final = 300
 _RECENT: Final = 5
 _RUNS: Final = 3
-_ENDS: Final = {
-    "done": "completed",
-    "partial": "given_up",
-    "failed": "failed",
-    "skipped": "skipped",
-}
 
 
 @tool(reads=True)
@@ -84,12 +82,12 @@ def get_issue(
     item = parse_issue(call, issue_id or "")
     pages = pages_of(call, cursor, "get_issue", item.id, first={})
     issue = call.core.use(Issues).details(item.id)
-    answer = _head(issue)
+    answer = {**(_begun(call) if not cursor and _own(call, item) else {}), **_head(issue)}
     if not cursor:
         answer |= {**_around(call, issue), **_handed_over(call, item.id)}
     parts = {
         name: _part(call, issue, name, pages.at.get(name, 0))
-        for name in ("description", *RECORDS, "subtasks", "runs")
+        for name in ("description", *_own(call, item), *RECORDS, "subtasks", "runs")
         if not cursor or name in pages.at
     }
     shown, rest = shared(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
@@ -113,6 +111,7 @@ def get_issue_status(
     issue = call.core.use(Issues).details(item.id)
     recent = call.core.use(Issues).records(item.id, "finding", 0, _RECENT, last=True)
     return {
+        **(_begun(call) if _own(call, item) else {}),
         **_head(issue),
         "recentFindings": [
             {
@@ -121,7 +120,7 @@ def get_issue_status(
             }
             for record in recent
         ],
-        "recentRuns": _recent_runs(call, issue),
+        "recentRuns": runs_of(call, issue)[:_RUNS],
         "note": DATA,
     }
 
@@ -135,7 +134,8 @@ def list_issues(
     cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
     """List the issues of the project, oldest first."""
-    pages = pages_of(call, cursor, "list_issues", status, labels)
+    first = {"issues": 0, **({"memory": 0} if has_no_issue(call) else {})}
+    pages = pages_of(call, cursor, "list_issues", status, labels, first=first)
     blocked = None if status not in {"todo", "blocked", "backlog"} else status == "blocked"
     states = (
         (*STATES["todo"], *STATES["backlog"])
@@ -143,11 +143,40 @@ def list_issues(
         else STATES.get(cast("Status", status), ())
     )
     wanted = ItemFilter(status=states, label=labels)
-    rows = call.core.use(Issues).list(wanted, pages.at, limit + 1, blocked=blocked)
-    shown, rest = pages.rows(
-        rows, limit, present_line, lambda line: line.item.number, room=PAGE - RESERVE
-    )
-    return {"issues": shown, **sparse(next_cursor=rest), "note": DATA}
+    at = cast("dict[str, int]", pages.at)
+    parts: dict[str, Part] = {}
+    if "issues" in at:
+        rows = call.core.use(Issues).list(wanted, at["issues"], limit + 1, blocked=blocked)
+        parts["issues"] = part_of_rows(
+            rows, limit, present_line, lambda line: line.item.number, at["issues"]
+        )
+    if "memory" in at:
+        parts["memory"] = memory(call, at["memory"])
+    first = _begun(call) if "memory" in at and not cursor else {}
+    shown, rest = shared(parts, PAGE - RESERVE - size_of(DATA) - size_of(first))
+    return {
+        **first,
+        "issues": [],
+        **shown,
+        **sparse(next_cursor=pages.cursor(rest or None)),
+        "note": DATA,
+    }
+
+
+def _begun(call: Call) -> dict[str, Json]:
+    """Return the issues that the caller is at, or left, to stand first."""
+
+    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
+        for live in one.held:
+            if is_issue(call, live.item.id):
+                yield {
+                    "identifier": present_id(live.item.id),
+                    "title": clip(live.item.title, _SUMMARY),
+                    "since": live.claim.claimed_at,
+                    **sparse(left=present_left(one.left)),
+                }
+
+    return offered(call, "issues", shown)
 
 
 def present_line(line: IssueView) -> dict[str, Json]:
@@ -251,15 +280,17 @@ def _part(call: Call, issue: IssueDetails, name: str, place: int) -> Part:
     if name == "subtasks":
         return part_of_list([present_line(child) for child in issue.children], place)
     if name == "runs":
-        return part_of_list(_runs(call, issue), place)
+        return part_of_list(runs_of(call, issue), place)
+    if name in GIVEN:
+        return given(call, item, name, place)
     rows = call.core.use(Issues).records(item.id, RECORDS[name], place, _ROWS + 1)
     return part_of_rows(rows, _ROWS, present_record, lambda record: record.number, place)
 
 
-def _recent_runs(call: Call, issue: IssueDetails) -> list[Json]:
-    """Return the last runs: those whose streams were kept, else one for each claim."""
-    kept = call.core.runs.recent(issue.item.id, _RUNS)
-    return [present_run(run) for run in kept] or _runs(call, issue)[:_RUNS]
+def _own(call: Call, item: Item) -> tuple[str, ...]:
+    """Return what is given with an issue: nothing with another than the server was started for."""
+    bound_to = call.core.caller.item
+    return GIVEN if bound_to and parse_issue(call, bound_to).id == item.id else ()
 
 
 def _handed_over(call: Call, item: str) -> dict[str, Json]:
@@ -272,41 +303,3 @@ def _handed_over(call: Call, item: str) -> dict[str, Json]:
         phase_verdicts=[brief_verdict(one) for one in call.core.use(Phases).verdicts(item, 2)],
         artifacts=kept,
     )
-
-
-def _runs(call: Call, issue: IssueDetails) -> list[Json]:
-    """Return the runs of an issue, the last first: one for each claim, or phase that was handed over."""
-    claim = issue.claim
-    live: list[Json] = []
-    if claim is not None and claim.is_held:
-        live = [{"attempt": claim.token, "status": "running", "startedAt": claim.claimed_at}]
-    handed = call.core.use(Phases).claims(issue.item.id)
-    ended = [*map(_run, issue.runs), *map(_handed, handed)]
-    return [*live, *sorted(ended, key=lambda one: str(one["finishedAt"]), reverse=True)]
-
-
-def _handed(claim: Submission) -> dict[str, Json]:
-    """Return a run that ended by handing a phase over."""
-    is_refused = claim.status == "rejected"
-    return {
-        **sparse(id=claim.run),
-        "status": "failed" if is_refused else "completed",
-        "agent": claim.agent,
-        "summary": clip(claim.summary, _SUMMARY),
-        "error": clip("; ".join(claim.reasons), _SUMMARY) if is_refused else None,
-        "cost": None,
-        "finishedAt": claim.created_at,
-    }
-
-
-def _run(outcome: Outcome) -> dict[str, Json]:
-    summary = clip(outcome.summary, _SUMMARY)
-    return {
-        "attempt": outcome.token,
-        "status": _ENDS[outcome.outcome],
-        "agent": outcome.agent,
-        "summary": summary,
-        "error": summary if outcome.outcome == "failed" else None,
-        "cost": None,
-        "finishedAt": outcome.ended_at,
-    }

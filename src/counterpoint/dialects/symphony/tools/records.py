@@ -19,10 +19,11 @@ from counterpoint.dialects.symphony.nouns.learnings import (
     TestRun,
     TestTrend,
 )
-from counterpoint.dialects.symphony.tools.parts import COVERAGE
+from counterpoint.dialects.symphony.tools.parts import coverage_id
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.dialects.symphony.verbs.surveys import Surveys
 from counterpoint.dialects.symphony.words import (
+    Concept,
     Count,
     Covered,
     Cursor,
@@ -129,9 +130,7 @@ def search_learnings(
 def record_coverage(
     call: Call,
     file_path: Annotated[Line, Field(description="Examined file")],
-    concept: Annotated[
-        str, Field(pattern=r"^[A-Za-z0-9_.-]{1,80}$", description="Such as error_handling")
-    ],
+    concept: Annotated[Concept, Field(description="Such as error_handling")],
     status: Annotated[Covered, Field(description="has_issues: a ticket was created")],
     ticket_id: Annotated[Id | None, Field(description="Needed with has_issues")] = None,
     notes: Annotated[Text, Field(description="Observation")] = "",
@@ -148,7 +147,7 @@ def record_coverage(
         )
     )
     return {
-        "id": f"{COVERAGE}{concept}/{done.coverage.path}",
+        "id": coverage_id(concept, done.coverage.path),
         "file_path": done.coverage.path,
         "concept": concept,
         "status": status,

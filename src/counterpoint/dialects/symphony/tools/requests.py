@@ -191,7 +191,7 @@ def _present_gate(gate: dict[str, Any]) -> dict[str, Json]:
         "exit_code": gate["exit_code"],
         "required": gate["required"],
         "source": "verified" if gate["verified"] else "claimed",
-        **sparse(receipt=gate.get("receipt", "")),
+        **sparse(receipt=gate.get("receipt", ""), ended_for=gate.get("ended_for", "")),
     }
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.runs import NOT_TOLD, EventFilter, Run, StreamEvent
 from counterpoint.core.rules.runs import EventType
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, part_of_list, sparse
+from counterpoint.dialects.symphony.nouns.issues import RUNS, IssueDetails
+from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.words import Id, parse_issue
-from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.canonical import Json, load, object_of
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
 
@@ -21,6 +25,13 @@ _PAYLOAD: Final = 1_500
 _WHOLE: Final = 8_500
 _ERROR: Final = 300
 _MICROS: Final = 1_000_000
+_RUNS: Final = 50
+_ENDS: Final = {
+    "done": "completed",
+    "partial": "given_up",
+    "failed": "failed",
+    "skipped": "skipped",
+}
 
 
 @tool(reads=True)
@@ -56,8 +67,41 @@ def query_run_events(
     }
 
 
-def present_run(run: Run) -> dict[str, Json]:
-    """Return a run in brief."""
+def runs_of(call: Call, issue: IssueDetails) -> list[Json]:
+    """Return the runs of an issue, the last first: one list, whatever tells of them.
+
+    A run is told of by its stream, by how its claim ended, and by the phases that it handed over; what names
+    the same run is one.
+    """
+    claim, names = issue.claim, object_of(issue.attributes.get(RUNS))
+    live: list[Json] = []
+    if claim is not None and claim.is_held:
+        live = [{"attempt": claim.token, "status": "running", "startedAt": claim.claimed_at}]
+    told = [_run(one, str(names.get(str(one.token), ""))) for one in issue.runs]
+    for phase in call.core.use(Phases).claims(issue.item.id):
+        _add(told, _handed(phase))
+    for run in call.core.runs.recent(issue.item.id, _RUNS):
+        _add(told, _streamed(run))
+    return [*live, *sorted(told, key=_finished, reverse=True)]
+
+
+def _add(told: list[dict[str, Json]], run: dict[str, Json]) -> None:
+    """Add what is told of a run to the last entry of the same run, or as one of its own."""
+    named = [one for one in told if "id" in run and one.get("id") == run["id"]]
+    if not named:
+        told.append(run)
+        return
+    last = max(named, key=_finished)
+    # What the issue says of it stays; a stream knows what it cost.
+    last |= {name: value for name, value in run.items() if last.get(name) is None}
+
+
+def _finished(run: Mapping[str, Json]) -> str:
+    return str(run["finishedAt"])
+
+
+def _streamed(run: Run) -> dict[str, Json]:
+    """Return a run as its stream tells of it."""
     return {
         "id": run.id,
         "status": run.status,
@@ -67,6 +111,34 @@ def present_run(run: Run) -> dict[str, Json]:
         "duration_ms": None if run.duration_ms == NOT_TOLD else run.duration_ms,
         "events": run.events,
         "finishedAt": run.updated_at,
+    }
+
+
+def _handed(claim: Submission) -> dict[str, Json]:
+    """Return a run that ended by handing a phase over."""
+    is_refused = claim.status == "rejected"
+    return {
+        **sparse(id=claim.run),
+        "status": "failed" if is_refused else "completed",
+        "agent": claim.agent,
+        "summary": clip(claim.summary, _ERROR),
+        "error": clip("; ".join(claim.reasons), _ERROR) if is_refused else None,
+        "cost": None,
+        "finishedAt": claim.created_at,
+    }
+
+
+def _run(outcome: Outcome, name: str) -> dict[str, Json]:
+    summary = clip(outcome.summary, _ERROR)
+    return {
+        **sparse(id=name),
+        "attempt": outcome.token,
+        "status": _ENDS[outcome.outcome],
+        "agent": outcome.agent,
+        "summary": summary,
+        "error": summary if outcome.outcome == "failed" else None,
+        "cost": None,
+        "finishedAt": outcome.ended_at,
     }
 
 

@@ -9,7 +9,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_held
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.contributions import take_up
+from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import follow
 from counterpoint.core.rules.wording import spoken_of
@@ -37,7 +37,7 @@ def take_in_hand(change: Change, item: Item) -> None:
     is_own = claim is not None and claim.session == change.context.caller.actor.session
     if item.status in item.states.parked:
         refuse_held(change, item)
-        take_up(change, item.id)
+        note_part(change, item.id)
     elif claim is None or not is_own or not (claim.is_held or item.category == "review"):
         raise NotClaimHolder(
             f"{spoken_of(item.id)} is not yours to hand over: it is {item.status}",

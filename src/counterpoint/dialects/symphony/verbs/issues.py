@@ -25,13 +25,14 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import refuse_own
-from counterpoint.core.operations.recording.facets import labels_of
+from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.symphony.nouns.issues import (
     DEPTH,
+    RUNS,
     IssueDetails,
     IssueDraft,
     IssueView,
@@ -164,10 +165,10 @@ class Issues:
             return ""
         return found.id if judged(view, found, session, now).is_ready else ""
 
-    def report(self, name: str, status: Reported, reason: str = "") -> Item:
+    def report(self, name: str, status: Reported, reason: str = "", run: str = "") -> Item:
         """Report on an issue that the caller has claimed: the claim ends, measured.
 
-        A caller that judges may send back what is in review. Raises NotFound, IllegalMove if it is not in progress, AlreadyClaimed, Forbidden, GateClosed.
+        run: that of the agent. A caller that judges may send back what is in review. Raises NotFound, IllegalMove if it is not in progress, AlreadyClaimed, Forbidden, GateClosed.
         """
         with joined(self._context):
             with self._context.reading() as view:
@@ -189,8 +190,17 @@ class Issues:
                     hands_in=status == "review",
                 )
                 Tasks(self._context).finish(found.id, self._token(claim), outcome)
+                if run:
+                    self._name(found, claim, run)
             self._tell(found, status, reason)
             return self.named(found.id)
+
+    def _name(self, item: Item, claim: Claim, run: str) -> None:
+        with recording(self._context, "run.named", item.id) as change:
+            names = kept_object(change.writing, item.id, RUNS)
+            set_attributes(
+                change, change.get(Item, item.id), {RUNS: {**names, str(claim.token): run}}
+            )
 
     def _token(self, claim: Claim) -> int:
         """Return the token of the caller's claim; AlreadyClaimed if it is another's."""

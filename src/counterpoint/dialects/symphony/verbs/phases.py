@@ -1,7 +1,8 @@
 """Phases handed over with their texts or commits, which a later step acts upon.
 
 Rule 1: what is handed over is measured here, at once; what the caller says of it is only compared.
-Rule 2: of each item one claim waits; a later one takes its place. The same one again changes nothing.
+Rule 2: of each item one claim waits; a later one takes its place. The same one again is the claim that waits,
+with the run and the tree that it comes from now.
 Rule 3: who holds the item hands over. Rule 4: what was in doubt stays so in later claims until somebody has judged.
 """
 
@@ -107,7 +108,9 @@ class Phases:
             why = needs_verdict(contract, labels, report.confidence, len(report.questions))
             for before in change.select(Submission, item=item, of="phase", status="open"):
                 if _is_same(before, report, measured):
-                    return Claimed(claim=before, needs_verdict=why, again=True)
+                    claim = _renewed(change, before, self._draft(item, report, measured))
+                    is_new = claim != before
+                    return Claimed(claim=claim, needs_verdict=why, again=True, renewed=is_new)
             claim = hand_in(change, self._draft(item, report, measured))
             change.add_facts(phase=claim.phase, sha256=claim.sha256 or claim.commit)
             if measured.stray:
@@ -267,6 +270,19 @@ def _is_same(before: Submission, report: PhaseReport, measured: _Measured) -> bo
         questions=report.questions,
     )
     return said == found and (bool(before.path) or before.commit == measured.commit)
+
+
+def _renewed(change: Change, before: Submission, draft: SubmissionDraft) -> Submission:
+    """Return a claim that is repeated with what is new of it: the run, and where its text lies now."""
+    told = {name: getattr(draft, name) for name in ("run", "tree", "branch", "base", "commit")}
+    known = {name: value for name, value in told.items() if value}
+    after = replace(before, **known)
+    if after == before:
+        return before
+    after = change.masked(replace(after, updated_at=change.now))
+    change.put(after)
+    change.add_facts(submission=after.id, run=after.run)
+    return after
 
 
 def _unjudged(change: Change, item: str, phase: str) -> Iterator[PhaseReport]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Final
 
 from counterpoint.core.model.answers import ItemView
@@ -14,7 +14,7 @@ from counterpoint.core.model.work import Alias, Item
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.facets import item_named
+from counterpoint.core.operations.recording.facets import item_named, line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import wording
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
@@ -83,7 +83,5 @@ def records(
 
 def depth_of(view: Reading, item: Item) -> int:
     """Return on which level of issues one stands; 1 at the top."""
-    depth, here = 1, item
-    while here.parent and (above := view.find(Item, here.parent)) is not None and above.is_workable:
-        depth, here = depth + 1, above
-    return depth
+    above = takewhile(lambda one: one.is_workable, line_of(view, item.parent))
+    return 1 + sum(1 for _ in above)

@@ -24,7 +24,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Alias, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_taken
-from counterpoint.core.operations.items import let_go
+from counterpoint.core.operations.closing.dropping import let_go
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import refuse_open_children

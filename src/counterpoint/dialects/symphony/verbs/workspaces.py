@@ -8,12 +8,15 @@ one is asked for, (4) the path of this tree, and (5) the branch that the tree is
 from __future__ import annotations
 
 from dataclasses import replace
+from os.path import normpath
 from pathlib import Path
 from typing import Any, Final, cast
 
+from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.handover import tree_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.nouns.phases import Workspace
@@ -21,6 +24,7 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 
 _LIMIT: Final = 20_000
+_OPENED: Final = "workspace.opened"
 
 
 class Workspaces:
@@ -37,7 +41,8 @@ class Workspaces:
         root = self._context.caller.root
         evidence = self._context.ports.evidence
         snapshot = evidence.snapshot(root)
-        with recording(self._context, "workspace.opened", item) as change:
+        evidence.keep_out(root, marker)
+        with recording(self._context, _OPENED, item) as change:
             change.open_session()
             if change.find(Item, item) is None:
                 raise missing(Item, item)
@@ -48,7 +53,7 @@ class Workspaces:
                 branch=snapshot.branch,
                 base=base,
             )
-            change.add_facts(branch=opened.branch, run=run)
+            change.add_facts(branch=opened.branch, run=run, tree=tree_of(self._context.caller))
             written = {
                 "issue_id": item,
                 "identifier": opened.identifier,
@@ -68,16 +73,16 @@ class Workspaces:
         The refusal carries the fact `workspace` and says how to get back.
         """
         root = self._context.caller.root
-        here = str(root)
+        here, back = str(root), self._opened_for(item)
         try:
             content = self._context.ports.evidence.load(root, marker, _LIMIT)
             parsed: Any = canonical.load(content)
         except (NotFound, PathOutside) as fault:
-            raise _lost(f"there is no marker {marker} in {here}", here) from fault
+            raise _lost(f"there is no marker {marker} in {here}", here, back) from fault
         except InvalidInput as fault:
-            raise _lost(f"the marker {marker} in {here} cannot be read", here) from fault
+            raise _lost(f"the marker {marker} in {here} cannot be read", here, back) from fault
         if not isinstance(parsed, dict):
-            raise _lost(f"the marker {marker} in {here} is no JSON object", here)
+            raise _lost(f"the marker {marker} in {here} is no JSON object", here, back)
         words = cast("dict[str, Any]", parsed)
         found = Workspace(
             path=str(words.get("path", "")),
@@ -86,32 +91,46 @@ class Workspaces:
             branch=str(words.get("branch", "")),
             base=str(words.get("base", "")),
         )
-        self._refuse_other(found, str(words.get("project_id", "")), item)
+        self._refuse_other(found, str(words.get("project_id", "")), item, back)
         return replace(found, path=here)
 
-    def _refuse_other(self, found: Workspace, project: str, item: str) -> None:
+    def _opened_for(self, item: str) -> str:
+        """Return the tree that was opened last for an item; empty if none was, or no item is named."""
+        with self._context.reading() as view:
+            places = view.sequences(subject=item, action=_OPENED, limit=1) if item else ()
+            for place in places:
+                entry = Entry.from_bytes(next(view.entries(place, place + 1)))
+                return normpath(self._context.caller.main_tree / str(entry.facts.get("tree", "")))
+        return ""
+
+    def _refuse_other(self, found: Workspace, project: str, item: str, back: str) -> None:
         root = self._context.caller.root
         here = str(root)
         if project != self._context.project:
-            raise _lost(f"{here} was opened for the project {project!r}", here)
+            raise _lost(f"{here} was opened for the project {project!r}", here, back)
         if item and found.item != item:
-            raise _lost(f"{here} was opened for {found.identifier}, not {spoken_of(item)}", here)
+            raise _lost(
+                f"{here} was opened for {found.identifier}, not {spoken_of(item)}", here, back
+            )
         if Path(found.path) != root:
-            raise _lost(f"the marker in {here} is that of {found.path}", found.path)
+            raise _lost(f"the marker in {here} is that of {found.path}", here, back or found.path)
         branch = self._context.ports.evidence.snapshot(root).branch
         if branch != found.branch:
             raise _lost(
                 f"{here} is on the branch {branch or '(none)'}, not {found.branch}",
                 here,
-                how=f"`git switch {found.branch}`",
+                here,
+                how=f"run `git switch {found.branch}`",
             )
 
 
-def _lost(problem: str, back: str, how: str = "") -> Conflict:
-    """Return the refusal of a wrong tree, with the way back."""
+def _lost(problem: str, here: str, back: str, how: str = "") -> Conflict:
+    """Return the refusal of a wrong tree, with the way to the right one; `back` is empty if there is none."""
+    again = "have whoever started you mark the tree: `counterpoint workspace open`"
+    if not how and back and back != here:
+        how = f"run `cd {back}`"
     return Conflict(
         problem,
-        hint=f"Recovery: run {how or f'`cd {back}`'} to return to your worktree. If that does not help,"
-        " ask whoever started you to open the workspace again.",
-        workspace=back,
+        hint=f"Recovery: {f'{how} to return to your worktree. If that does not help, ' if how else ''}{again}.",
+        workspace=back or here,
     )

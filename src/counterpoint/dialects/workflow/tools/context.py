@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from counterpoint.core.model.answers import Continuation
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import PAGE, RESERVE, Part, pages_of, shared, size_of, sparse
+from counterpoint.dialects.continuing import next_call, offered, present_left
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    pages_of,
+    shared,
+    size_of,
+    sparse,
+)
 from counterpoint.dialects.whole import find_written, present_written
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
@@ -35,6 +46,9 @@ _LOGS: Final[dict[str, RecordKind]] = {
 }
 
 
+_NAMED: Final = 200
+
+
 @tool(reads=True)
 def get_context(
     call: Call,
@@ -52,13 +66,14 @@ def get_context(
     whole = None if include or filter else find_written(call, workflow_id)
     if whole is not None and whole.header.get("kind") != "workflow":
         return present_written(call, workflow_id, whole, cursor, "get_context")
-    head, current = call.core.use(WorkflowQueries).head(workflow_id)
+    head, current, expected = call.core.use(WorkflowQueries).head(workflow_id)
     answer: dict[str, Json] = {
+        **({} if cursor else begun(call)),
         "workflow_id": workflow_id,
         "workflow_name": head.item.title,
         "workflow_status": present_part(head.item),
         "current_phase": current,
-        "total_phases": head.attributes.get("total_phases", head.progress.total),
+        "total_phases": expected,
         **({"filters_applied": dict(filter)} if filter else {}),
     }
     if whole is not None:
@@ -66,6 +81,8 @@ def get_context(
     asked, warning = _parse(call, workflow_id, filter or {})
     if asked is None:
         empty: dict[str, Json] = {name: [] for name in include}
+        for name in include:
+            empty |= _told(name, 0)
         return {**answer, "warning": warning, **empty}
     narrowed = dict(filter or {})
     pages = pages_of(call, cursor, "get_context", workflow_id, sorted(include), narrowed, first={})
@@ -85,6 +102,31 @@ def get_context(
         **sparse(next_cursor=pages.cursor(rest or None)),
         **({"note": DATA} if any(lists.values()) else {}),
     }
+
+
+def begun(call: Call) -> dict[str, Json]:
+    """Return the tasks that the caller has started, or left, and not completed, to stand first."""
+
+    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
+        for live in one.held:
+            root = call.core.items.get(live.item.root)
+            if root.kind == "workflow":
+                yield {
+                    "task_id": live.item.id,
+                    "workflow_id": root.id,
+                    "name": clip(live.item.title, _NAMED),
+                    "agent_name": live.item.assignee or None,
+                    "started_at": live.claim.claimed_at,
+                    **sparse(left=present_left(one.left)),
+                    "next_call": next_call(
+                        "complete_task",
+                        task_id=live.item.id,
+                        status="…",
+                        outcome={"summary": "…"},
+                    ),
+                }
+
+    return offered(call, "tasks", shown)
 
 
 def _parse(call: Call, workflow: str, given: Filter) -> tuple[ItemFilter | None, str]:
@@ -160,6 +202,12 @@ def _counts(call: Call, name: str, asked: ItemFilter) -> dict[str, Json]:
     if name == "phase_summary":
         return {}
     if name == "tasks":
-        return {"tasks_count": call.core.use(WorkflowQueries).count_tasks(asked)}
-    count = call.core.use(WorkflowQueries).count_log(_LOGS[name], asked, **_open(name))
+        return _told(name, call.core.use(WorkflowQueries).count_tasks(asked))
+    return _told(name, call.core.use(WorkflowQueries).count_log(_LOGS[name], asked, **_open(name)))
+
+
+def _told(name: str, count: int) -> dict[str, Json]:
+    """Return what says of a list how many there are."""
+    if name == "phase_summary":
+        return {}
     return {f"{name}_count": count, **({"has_blockers": count > 0} if name == "blockers" else {})}

@@ -15,6 +15,7 @@ from counterpoint.dialects.workflow.words import (
     Id,
     IssueType,
     Lines,
+    Percent,
     Said,
     Text,
     parse_issue,
@@ -95,9 +96,7 @@ def log_milestone(
     call: Call,
     task_id: Annotated[Id, Field(description="From `start_task`")],
     message: Annotated[str, Field(min_length=1, max_length=500, description="What was reached")],
-    progress: Annotated[
-        Annotated[int, Field(ge=0, le=100)] | None, Field(description="Percent")
-    ] = None,
+    progress: Annotated[Percent | None, Field(description="Percent")] = None,
     metadata: Annotated[dict[str, Any] | None, Field(description="More, as you like")] = None,
 ) -> Json:
     """Report how far a task is."""

@@ -52,6 +52,9 @@ def start_phase(
     )
     opened = call.core.use(Workflows).open_phase(workflow_id, number, asked)
     line = call.core.use(WorkflowQueries).phase(opened.phase.id)
+    head, _, _ = call.core.use(WorkflowQueries).head(workflow_id)
+    told = head.attributes.get("total_phases")
+    beyond = f"{told} phases were expected, and this is number {number}"
     return {
         "phase_id": line.item.id,
         "workflow_id": workflow_id,
@@ -61,6 +64,7 @@ def start_phase(
         "status": present_part(line.item),
         "started_at": line.item.created_at,
         **({"already_exists": True} if opened.was_there else {}),
+        **({"warnings": [beyond]} if isinstance(told, int) and number > told else {}),
     }
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import sparse
+from counterpoint.dialects.workflow.tools.context import begun
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.dialects.workflow.words import (
     PHASES,
@@ -45,8 +46,10 @@ def start_workflow(
         "total_phases": PHASES[profile] if total_phases is None else total_phases,
         **sparse(scope=scope, constraints=constraints),
     }
+    before = begun(call)
     opened = call.core.use(Workflows).open(name, objective, kept)
     return {
+        **before,
         "workflow_id": opened.id,
         "name": opened.title,
         "status": present_part(opened),

@@ -17,8 +17,9 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import item_named, kept_object
+from counterpoint.core.operations.recording.facets import item_named, kept_object, line_of
 from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.rules.evidence import marked_paths
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -34,32 +35,44 @@ class WorkflowQueries:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def head(self, workflow: str) -> tuple[ItemView, int]:
-        """Return a workflow with the progress of its phases, and the number of the current one.
+    def head(self, workflow: str, at: str = "") -> tuple[ItemView, int, int]:
+        """Return a workflow with the progress of its phases, the number of the current one, and how many are expected.
 
-        That is the first phase that runs, else the last one; 0 if there is none. Raises NotFound.
+        The current one is the first that runs, else the last; 0 if there is none. More than were told are expected
+        where a phase has a higher number. at: how it was at a moment; empty: as it is. Raises NotFound.
         """
         with self._context.reading() as view:
             found = of_kind(view, workflow, "workflow")
-            phases = view.select(Item, parent=workflow, kind="phase", order="position,number")
+            phases = stood(
+                view.select(Item, parent=workflow, kind="phase", order="position,number"), at
+            )
             running = [phase for phase in phases if not phase.is_closed]
             current = (running or phases[-1:] or [None])[0]
             reader = ItemReader(view)
             seen = reader.one(found, "attributes")
             progress = Progress(states=Counter(phase.state_key for phase in phases))
-            number = phase_number(reader.one(current, "attributes")) if current else 0
-            return replace(seen, progress=progress), number
+            numbers = {one.item.id: phase_number(one) for one in reader.views(phases, "attributes")}
+            told = seen.attributes.get("total_phases", len(phases))
+            most = max((told if isinstance(told, int) else 0, *numbers.values()))
+            number = numbers[current.id] if current else 0
+            return replace(seen, progress=progress), number, most
 
     def phase_numbered(self, workflow: str, number: int) -> Item | None:
         """Return the phase of a number, or None."""
         with self._context.reading() as view:
             return item_named(view, f"{workflow}/{number}", PHASE)
 
-    def phase(self, phase: str) -> ItemView:
-        """Return a phase with the progress of its tasks; NotFound."""
+    def phase(self, phase: str, at: str = "") -> ItemView:
+        """Return a phase with the progress of its tasks, as it is or at a moment; NotFound."""
         with self._context.reading() as view:
             found = of_kind(view, phase, "phase")
-            return _phases(view, [found], _nested(view, found.root))[0]
+            nested = _nested(view, found.root)
+            seen = _phases(view, [found], nested)[0]
+            if not at:
+                return seen
+            parents = (phase, *nested.get(phase, ()))
+            tasks = stood(view.select(Item, parent=parents, kind="task", order="number"), at)
+            return replace(seen, progress=Progress(states=Counter(one.state_key for one in tasks)))
 
     def phases(self, wanted: ItemFilter, after: int = 0, limit: int = 50) -> list[ItemView]:
         """Return the phases of a workflow by their age, beyond an item's number.
@@ -145,10 +158,8 @@ def runs_parallel(phase: ItemView) -> bool:
 
 def phase_of(view: Reading, task: Item) -> Item:
     """Return the phase that a task is of, also through other tasks; else what is on top."""
-    here: Item | None = task
-    while here is not None and here.kind != "phase" and here.parent:
-        here = view.find(Item, here.parent)
-    return here or task
+    line = line_of(view, task.id)
+    return next((one for one in line if one.kind == "phase" or not one.parent), task)
 
 
 def find_below(view: Reading, task: str) -> list[Item]:
@@ -159,6 +170,14 @@ def find_below(view: Reading, task: str) -> list[Item]:
 def running_below(view: Reading, item: Item) -> list[Item]:
     """Return the tasks below a workflow or a phase that somebody is at, by their age."""
     found = view.select(Item, root=item.root, kind="task", category="active", order="number")
+    return found if item.id == item.root else [t for t in found if phase_of(view, t).id == item.id]
+
+
+def waiting_below(view: Reading, item: Item) -> list[Item]:
+    """Return the tasks below a workflow or a phase that are open or in review, by their age."""
+    found = view.select(
+        Item, root=item.root, kind="task", category=("open", "review"), order="number"
+    )
     return found if item.id == item.root else [t for t in found if phase_of(view, t).id == item.id]
 
 
@@ -184,16 +203,30 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
 
 
 def _files_of(outcome: Outcome) -> set[str]:
-    """Return the paths that an outcome kept; of a redacted one nobody can know any more."""
+    """Return what stands for the paths of an outcome; of a redacted one nobody can know any more."""
     if outcome.evidence == REDACTED:
         return set()
-    return {
-        file["path"] for file in cast("dict[str, Any]", canonical.load(outcome.evidence))["files"]
-    }
+    return marked_paths(cast("dict[str, Any]", canonical.load(outcome.evidence)))
 
 
 def _lasted_ms(item: Item) -> int:
     return elapsed_ms(item.created_at, Timestamp(item.closed_at))
+
+
+def stood(items: Sequence[Item], at: str) -> list[Item]:
+    """Return items as they stood at a moment, those made later left out; empty: as they are.
+
+    What is closed now and was not then is told as being worked on, as all is here that has not ended.
+    """
+    if not at:
+        return list(items)
+    return [
+        replace(item, status="active", category="active", closed_at="")
+        if item.is_closed and item.closed_at > at
+        else item
+        for item in items
+        if item.created_at <= at
+    ]
 
 
 def _nested(view: Reading, workflow: str) -> dict[str, list[str]]:

@@ -31,6 +31,7 @@ from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
     kept_object,
+    line_of,
     set_attributes,
 )
 from counterpoint.core.operations.recording.moves import move
@@ -56,6 +57,7 @@ from counterpoint.dialects.workflow.verbs.queries import (
     phase_of,
     running_below,
     runs_parallel,
+    waiting_below,
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -132,12 +134,14 @@ class Workflows:
         self, change: Change, item: Item, status: str, outcome: dict[str, Json]
     ) -> ClosedWork:
         running = running_below(change.writing, item)
+        waiting = waiting_below(change.writing, item)
         parts = [part for part in find_below(change.writing, item.id) if part.kind != "task"]
         set_attributes(change, item, {"outcome": outcome})
         after = move(change, change.get(Item, item.id), status)
         change.add_facts(status=status)
         warnings = (
             *_left("tasks are still running", running),
+            *_left("tasks are not done, and stay for whoever takes them up", waiting),
             *_left(f"phases were not ended and are {after.status} with it", parts),
         )
         return ClosedWork(item=after, metrics={}, warnings=warnings)
@@ -192,7 +196,7 @@ class Workflows:
                 session = view.find(Session, claim.session)
             # A task's id ends it over whichever connection (decision 0020): tools of this dialect carry no token.
             if session is None or not may_write(session, caller.actor, caller.capability):
-                claim = Claims(self._context).take_up(task)
+                claim = Claims(self._context).succeed(task)
             context = self._at(claim.session, cast("str | None", kept.get("tree")))
             finished = Tasks(context).finish(task, claim.token, report)
             return self._ended(context, finished, claim, words)
@@ -233,8 +237,9 @@ class Workflows:
             with self._context.reading() as view:
                 task = of_kind(view, note.item, "task")
                 about = task
-                while note.kind == "blocker" and about.is_closed and about.parent:
-                    about = cast("Item", view.find(Item, about.parent))
+                if note.kind == "blocker":
+                    line = line_of(view, task.id)
+                    about = next(one for one in line if not one.is_closed or not one.parent)
             details = {**note.details, "task": task.id}
             return Journal(self._context).append(replace(note, item=about.id, details=details))
 

@@ -1,0 +1,266 @@
+"""Specs of 5,000 tasks, in 50 phases and in 5, beside one of 100: next, start, complete, prepare, progress, list.
+
+Through the surface in this process, each spec in a database of its own, in turn; half of each spec is done before. With
+FOUNDRY_PYTHON, an interpreter that has the released foundry-mcp, both also work at a spec of 1,000 tasks over stdio.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from _measure import Row, alternate, asked, caller, folder, median, opened, publish, row
+from _pipe import Pipe, ours
+
+from counterpoint.app import open_app
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.drafts import Draft
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.registry import surface
+
+SMALL, *LARGE = (5, 20), (50, 100), (5, 1_000)
+"""Phases, and tasks in each."""
+RELEASED = (10, 100)
+READS = ("next", "prepare", "progress", "list")
+SPEC = "bench-2026-01-01-001"
+GROWTH = 1.5
+"""How much longer a call may take in a large spec."""
+FASTER = 20.0
+"""How much faster a start and a completion are to be than those of the released program."""
+
+
+def main() -> None:
+    """Measure, print, write."""
+    wanted = asked(__doc__ or "", rounds=150)
+    with ExitStack() as held:
+        cases: dict[str, Callable[[], object]] = {}
+        for shape in (SMALL, *LARGE):
+            (app,) = held.enter_context(opened())
+            cases |= _cases(shape, caller(app))
+        found = alternate(cases, wanted.rounds)
+    rows: list[Row] = []
+    for action in (*READS, "start", "complete"):
+        floor = median(found[f"{action} {_name(SMALL)}"])
+        rows.append(row(f"{action}, {_name(SMALL)}", found[f"{action} {_name(SMALL)}"]))
+        rows += [
+            row(
+                f"{action}, {_name(shape)}",
+                found[f"{action} {_name(shape)}"],
+                floor=floor,
+                beside="among 100",
+                most=GROWTH,
+            )
+            for shape in LARGE
+        ]
+    publish("foundry", [*rows, *_beside_released(wanted.rounds)])
+
+
+def _name(shape: tuple[int, int]) -> str:
+    return f"{shape[0] * shape[1]:,} tasks in {shape[0]} phases"
+
+
+def _cases(shape: tuple[int, int], core: Callable[[], Core]) -> dict[str, Callable[[], object]]:
+    phases, tasks = shape
+    core().plans.create(_draft(phases, tasks))
+    ask = _asking(core)
+    number, name = count(), [""]
+
+    def start() -> object:
+        at = next(number)
+        half = tasks // 2
+        name[0] = f"task-{1 + at % phases}-{1 + half + (at // phases) % half}"
+        return ask("start", task_id=name[0])
+
+    def complete() -> object:
+        return ask("complete", task_id=name[0], completion_note="It is there")
+
+    def reopen() -> object:
+        return ask("update-status", task_id=name[0], status="pending")
+
+    writes = {"start": start, "complete": complete, "reopen": reopen}
+    reads = {action: lambda action=action: ask(action) for action in READS}
+    return {f"{action} {_name(shape)}": run for action, run in (reads | writes).items()}
+
+
+def _draft(phases: int, tasks: int) -> Draft:
+    return Draft(
+        kind="spec",
+        title="Bench",
+        lifecycle="declared",
+        aliases=(("spec", SPEC),),
+        children=tuple(
+            Draft(
+                kind="phase",
+                title=f"Phase {phase}",
+                needs=(),
+                aliases=(("node", f"{SPEC}/phase-{phase}"),),
+                children=tuple(_task(phase, task, tasks) for task in range(1, tasks + 1)),
+            )
+            for phase in range(1, phases + 1)
+        ),
+    )
+
+
+def _task(phase: int, task: int, tasks: int) -> Draft:
+    return Draft(
+        kind="task",
+        title=f"Write part {task} of phase {phase}",
+        name=f"{phase}-{task}",
+        body="What it is to do, in one sentence of some length.",
+        acceptance=("It is there",),
+        areas=(f"src/phase{phase}/part{task}.py",),
+        aliases=(("node", f"{SPEC}/task-{phase}-{task}"),),
+        attributes={"task_category": "implementation", "complexity": "low"},
+        done=task <= tasks // 2,
+    )
+
+
+def _asking(core: Callable[[], Core]) -> Callable[..., dict[str, Any]]:
+    spoken = surface("foundry")
+
+    def ask(action: str, **arguments: Any) -> dict[str, Any]:
+        given = {"action": action, "spec_id": SPEC, **arguments}
+        outcome = spoken.invoke(Call(core=core(), secret=lambda: b"benchmark"), "task", given)
+        assert not outcome.is_error, outcome.text
+        return outcome.answer
+
+    return ask
+
+
+def _beside_released(rounds: int) -> list[Row]:
+    """Return how long a start with a completion takes here and in the released program, over stdio."""
+    python = os.environ.get("FOUNDRY_PYTHON")
+    if python is None:
+        return []
+    with folder() as place, folder() as other, ExitStack() as held:
+        tree, database = place / "tree", place / "store" / "ledger.db"
+        tree.mkdir()
+        app = open_app(tree, {}, db=str(database), project="bench", agent="bench")
+        app.core(app.agent()).plans.create(_draft(*RELEASED))
+        app.close()
+        (other / "specs" / "active").mkdir(parents=True)
+        document = other / "specs" / "active" / f"{SPEC}.json"
+        document.write_text(json.dumps(_document(*RELEASED), indent=2))
+        environ = {**os.environ, "FOUNDRY_MCP_SPECS_DIR": str(other / "specs")}
+        program = str(Path(python).with_name("foundry-mcp"))
+        here = held.enter_context(Pipe((*ours(database), "--surface", "foundry"), tree))
+        there = held.enter_context(Pipe((program,), other, environ))
+        _greet(there)
+        found = alternate(
+            {"here": _working(here), "there": _working(there)}, min(rounds, 400), warmup=3
+        )
+    released = median(found["there"])
+    what = f"start and complete, {_name(RELEASED)}, over stdio"
+    return [
+        row(f"released 0.16.0: {what}", found["there"]),
+        row(what, found["here"]),
+        Row(
+            what="how many times faster",
+            figure=round(released / median(found["here"]), 1),
+            unit="times",
+            least=FASTER,
+        ),
+    ]
+
+
+def _greet(pipe: Pipe) -> None:
+    pipe.send(
+        "initialize",
+        protocolVersion="2025-06-18",
+        capabilities={},
+        clientInfo={"name": "bench", "version": "0"},
+    )
+    pipe.hear()
+    assert pipe.process.stdin is not None
+    told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    pipe.process.stdin.write(json.dumps(told).encode() + b"\n")
+
+
+def _working(pipe: Pipe) -> Callable[[], object]:
+    number = count()
+    half = RELEASED[1] // 2
+
+    def work() -> object:
+        at = next(number)
+        task = f"task-{1 + at % RELEASED[0]}-{1 + half + at // RELEASED[0] % half}"
+        for given in (
+            {"action": "start"},
+            {"action": "complete", "completion_note": "It is there"},
+        ):
+            arguments = {**given, "spec_id": SPEC, "task_id": task}
+            pipe.send("tools/call", name="task", arguments=arguments)
+            answer = json.loads(pipe.hear())["result"]
+            text = answer.get("structuredContent") or json.loads(answer["content"][0]["text"])
+            assert text.get("success"), text
+        return None
+
+    return work
+
+
+def _document(phases: int, tasks: int) -> dict[str, Any]:
+    """Return the same spec as a file of the released program."""
+    nodes: dict[str, Any] = {}
+    total, done = phases * tasks, phases * (tasks // 2)
+    names = [f"phase-{phase}" for phase in range(1, phases + 1)]
+    nodes["spec-root"] = _node("spec", "Bench", "in_progress", None, names, total, done)
+    for phase in range(1, phases + 1):
+        below = [f"task-{phase}-{task}" for task in range(1, tasks + 1)]
+        title = f"Phase {phase}"
+        nodes[f"phase-{phase}"] = _node(
+            "phase", title, "in_progress", "spec-root", below, tasks, tasks // 2
+        )
+        for task in range(1, tasks + 1):
+            draft = _task(phase, task, tasks)
+            status = "completed" if draft.done else "pending"
+            node = _node("task", draft.title, status, f"phase-{phase}", [], 1, int(draft.done))
+            node["metadata"] = {
+                "description": draft.body,
+                "acceptance_criteria": list(draft.acceptance),
+                "file_path": draft.areas[0],
+                **draft.attributes,
+            }
+            nodes[f"task-{phase}-{task}"] = node
+    stamp = "2026-01-01T00:00:00Z"
+    return {
+        "spec_id": SPEC,
+        "title": "Bench",
+        "generated": stamp,
+        "last_updated": stamp,
+        "metadata": {"mission": "To be measured"},
+        "status": "in_progress",
+        "progress_percentage": 50,
+        "current_phase": "phase-1",
+        "hierarchy": nodes,
+        "journal": [],
+    }
+
+
+def _node(
+    kind: str,
+    title: str,
+    status: str,
+    parent: str | None,
+    children: list[str],
+    total: int,
+    done: int,
+) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "title": title,
+        "status": status,
+        "parent": parent,
+        "children": children,
+        "total_tasks": total,
+        "completed_tasks": done,
+        "metadata": {},
+        "dependencies": {"blocks": [], "blocked_by": [], "depends": []},
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""What a person has trusted of counterpoint.toml, and what differs from it.
+
+Rule 1: what counts is the digest that the ledger keeps. Rule 2: the text that was trusted last is kept beside the ledger, only to be compared
+with: it is believed where it has that digest, so that whoever edits it hides nothing of what loosens. Rule 3: where it is not there,
+that is said, and all of the file counts as unknown.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from counterpoint.app import App
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.trust.checking import Checking
+from counterpoint.core.model.work import Project
+from counterpoint.core.rules.trust.commands import loosened
+from counterpoint.evidence.replacing import replace_file
+from counterpoint.evidence.running.configuration import NAME, load_checking, read_text
+from counterpoint.kernel.errors import MalformedDocument, Unavailable
+
+_KEPT: Final = "trusted"
+
+
+def trust_text(app: App, core: Core, text: str) -> Project:
+    """Let what a text says of commands count, and keep the text to compare others with."""
+    found = core.projects.trust(load_checking(text), search_path(app))
+    # Rule 3: what cannot be kept is only not compared.
+    with suppress(Unavailable):
+        replace_file(_kept(app) / NAME, text.encode())
+    return found
+
+
+def search_path(app: App) -> str:
+    """Return the folders that programs are looked for in by whoever sits here."""
+    return app.environ.get("PATH", "")
+
+
+def stands(said: Checking, project: Project) -> bool:
+    """Return whether a configuration loosens nothing but what was trusted last."""
+    return loosened(said, project.search_path) in {"", project.trusted}
+
+
+def told(said: Checking) -> list[str]:
+    """Return in words what a configuration says."""
+    lines = [f"Runs: {shlex.join(words)}" for words in said.commands]
+    lines += ["Runs whatever agents ask for."] if said.free else []
+    return [*lines, f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
+
+
+def differences(app: App, said: Checking, project: Project) -> list[str]:
+    """Return in words what differs from what was trusted last, and from the PATH it was trusted with."""
+    moved = project.trusted and project.search_path != search_path(app)
+    path = [f"PATH: {search_path(app)} (it was {project.search_path})"] if moved else []
+    before = _before(app, project)
+    if before is None:
+        unknown = "What was trusted last is not kept here, so that all of it may be new."
+        return [unknown, *path]
+    return [*_changed(before, said), *path]
+
+
+def _before(app: App, project: Project) -> Checking | None:
+    """Return what was trusted last, nothing if nothing was; None where that is not known by its words."""
+    if not project.trusted:
+        return Checking()
+    try:
+        kept = load_checking(read_text(_kept(app)))
+    except MalformedDocument:
+        return None
+    return kept if loosened(kept, project.search_path) == project.trusted else None
+
+
+def _changed(before: Checking, said: Checking) -> list[str]:
+    lines = [f"New: {line}" for line in _without(said.commands, before.commands)]
+    lines += [f"Gone: {line}" for line in _without(before.commands, said.commands)]
+    if said.free != before.free:
+        words = "Runs whatever agents ask for."
+        lines.append(f"New: {words}" if said.free else f"Gone: {words}")
+    if said.sandbox != before.sandbox:
+        lines.append(f"Sandbox: {said.sandbox} (it was {before.sandbox})")
+    if said.network != before.network:
+        lines.append(f"Network: {_switch(said.network)} (it was {_switch(before.network)})")
+    return lines
+
+
+def _without(some: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> list[str]:
+    return [f"Runs: {shlex.join(words)}" for words in some if words not in others]
+
+
+def _switch(is_on: bool) -> str:
+    return "on" if is_on else "off"
+
+
+def _kept(app: App) -> Path:
+    return app.folder / _KEPT / app.project

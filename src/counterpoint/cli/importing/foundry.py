@@ -1,0 +1,193 @@
+"""The command that takes specs of foundry in, and says which side of one counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+import click
+
+from counterpoint.cli.checks.mirrored import core_for_files
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.present import counted
+from counterpoint.core.coordinator import Core
+from counterpoint.dialects.foundry.nouns.nodes import SPEC, Folder
+from counterpoint.dialects.foundry.places import FOLDERS, SPECS
+from counterpoint.dialects.foundry.rules.importing.parsing import FILE_LIMIT, parse
+from counterpoint.dialects.foundry.verbs.documents.applying import Applied
+from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
+from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, Side, told
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, NotFound
+
+_FAULTS_SHOWN: Final = 10
+_CHANGES_SHOWN: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """What became of one file: `imported`, `known`, or `refused` with why."""
+
+    spec: str
+    path: Path
+    how: str
+    nodes: int = 0
+    remarks: tuple[str, ...] = ()
+    fault: CounterpointError | None = None
+
+
+@click.group("import")
+def import_command() -> None:
+    """Take in what other programs wrote."""
+
+
+@import_command.command("foundry")
+@click.argument("path", required=False, metavar="[PATH|SPEC]")
+@click.option("--dry-run", is_flag=True, help="Only say what would come in, and what is wrong.")
+@click.option(
+    "--take",
+    "side",
+    type=click.Choice(["file", "ledger"]),
+    help="Settle a conflict: which side of the named SPEC counts.",
+)
+@with_context
+def foundry_command(
+    context: CommandContext, *, path: str | None, dry_run: bool, side: str | None
+) -> int:
+    """Take the specs of a foundry project in.
+
+    PATH is a file of a spec, or a folder of specs; without it the folder of this project. A spec comes in whole
+    or not at all, once; what the ledger has already is left. Each file that is refused is told with what is wrong in it, and where.
+    """
+    if side is not None:
+        if not path or dry_run:
+            raise click.UsageError(
+                "Name the SPEC whose file or ledger is to count, without --dry-run."
+            )
+        return _settle(context, path, cast("Side", side))
+    core = context.core
+    verbs = core.use(Mirroring)
+    files = list(_files(Path(path) if path else verbs.files.specs))
+    outcomes: list[_Outcome] = []
+    with context.out.counting("Specs") as count:
+        for number, (file, folder) in enumerate(files, 1):
+            outcomes.append(_take_in(core, file, folder, dry_run=dry_run))
+            count(number)
+    if not path and not dry_run:
+        # What others edited is not the word of the person who runs this.
+        found = core_for_files(context.app).use(Mirroring).round(waits=True)
+        context.remarks.extend(told(spec, one) for spec, one in found.troubles.items())
+    refused = [one for one in outcomes if one.fault is not None]
+    made = [one for one in outcomes if one.how == "imported"]
+    context.out.result(
+        {"dry_run": dry_run, "specs": [_present(one) for one in outcomes]},
+        *(line for one in outcomes for line in _lines(one)),
+        f"{'Would import' if dry_run else 'Imported'} {counted(len(made), 'spec')}"
+        f" of {counted(len(files), 'file')}; {len(refused)} refused.",
+    )
+    return 1 if refused else 0
+
+
+def _settle(context: CommandContext, spec: str, side: Side) -> int:
+    found = context.core.use(Mirroring).take(spec, side)
+    refused = found.refused if found else ()
+    changes = found.changes if found else ()
+    lines = [f"  {one.node} {one.field}: {one.reason}" for one in refused]
+    done = [f"  {one.node} {one.field}".rstrip() for one in changes[:_CHANGES_SHOWN]]
+    if len(changes) > len(done):
+        done.append(f"  and {len(changes) - len(done)} more")
+    context.out.result(
+        {"spec": spec, "taken": side, **_applied(found)},
+        f"{spec}: the {side} counts.",
+        *([f"{counted(len(changes), 'change')} made:", *done] if done else []),
+        *([f"{counted(len(lines), 'change')} refused:", *lines] if lines else []),
+    )
+    return 1 if refused else 0
+
+
+def _files(place: Path) -> Iterator[tuple[Path, Folder | None]]:
+    """Return the files of specs at a place, each with the folder that it lies in; NotFound."""
+    if place.is_file():
+        yield place, _folder(place)
+        return
+    if not place.is_dir():
+        raise NotFound(f"there is no file and no folder {str(place)!r}", hint="Name either.")
+    top = place / SPECS if (place / SPECS).is_dir() else place
+    for folder in FOLDERS:
+        inside = top / folder
+        if inside.is_dir() and not inside.is_symlink():
+            for file in sorted(inside.glob("*.json")):
+                if file.is_file() and not file.is_symlink() and not file.name.startswith("."):
+                    yield file, folder
+
+
+def _folder(file: Path) -> Folder | None:
+    name = file.absolute().parent.name
+    return next((one for one in FOLDERS if one == name), None)
+
+
+def _take_in(core: Core, file: Path, folder: Folder | None, *, dry_run: bool) -> _Outcome:
+    name = file.stem
+    try:
+        with file.open("rb") as opened:
+            document = parse(opened.read(FILE_LIMIT + 1), file.name)
+        with suppress(TypeError):
+            name = document.get("spec_id") or name
+        if isinstance(name, str) and core.items.find(name, SPEC) is not None:
+            return _Outcome(spec=name, path=file, how="known")
+        verbs = core.use(Importing)
+        made: ImportedSpec = (
+            verbs.look(document, folder) if dry_run else verbs.make(document, folder, str(file))
+        )
+    except OSError as fault:
+        refusal = NotFound(f"{file.name} cannot be read: {fault.strerror}")
+        return _Outcome(spec=str(name), path=file, how="refused", fault=refusal)
+    except CounterpointError as fault:
+        return _Outcome(spec=str(name), path=file, how="refused", fault=fault)
+    return _Outcome(
+        spec=made.spec, path=file, how="imported", nodes=made.nodes, remarks=made.remarks
+    )
+
+
+def _lines(one: _Outcome) -> list[str]:
+    if one.fault is None:
+        more = f"  {one.nodes:,} nodes" if one.nodes else ""
+        return [f"{one.how:8}  {one.spec}{more}", *(f"  {remark}" for remark in one.remarks)]
+    faults = _faults(one.fault)
+    shown = [f"  {fault['location']}: {fault['message']}" for fault in faults[:_FAULTS_SHOWN]]
+    return [f"{one.how:8}  {one.spec}  {'' if shown else one.fault.message}".rstrip(), *shown]
+
+
+def _faults(fault: CounterpointError) -> list[dict[str, str]]:
+    found: Json = fault.facts.get("faults") or []
+    return [one for one in found if "location" in one]
+
+
+def _present(one: _Outcome) -> Json:
+    said: dict[str, Json] = {"spec": one.spec, "path": str(one.path), "outcome": one.how}
+    if one.fault is not None:
+        return {
+            **said,
+            "code": one.fault.code,
+            "why": one.fault.message,
+            "faults": _faults(one.fault),
+        }
+    return {**said, "nodes": one.nodes, "remarks": list(one.remarks)}
+
+
+def _applied(found: Applied | None) -> dict[str, Json]:
+    if found is None:
+        return {}
+    return {
+        "changes": len(found.changes),
+        "changed": [
+            {"node_id": one.node, "field": one.field} for one in found.changes[:_CHANGES_SHOWN]
+        ],
+        "more": max(0, len(found.changes) - _CHANGES_SHOWN),
+        "refused": [
+            {"node_id": one.node, "field": one.field, "reason": one.reason} for one in found.refused
+        ],
+    }

@@ -1,0 +1,90 @@
+"""Plain files of a stated size that a command is given, and one that it writes.
+
+What was sent may be anything: a device never ends, a pipe may never begin, and a file without an end of a line is one line.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from counterpoint.kernel.errors import InvalidInput, MalformedDocument, Unavailable
+
+LARGEST_BUNDLE: Final = 4_000_000_000
+"""Bytes of a bundle, as the small verifier takes them too (docs/verifier/verify.py)."""
+LONGEST_LINE: Final = 64_000_000
+LARGEST_TEXT: Final = 10_000_000
+
+
+@contextmanager
+def opened(path: Path, most: int | None = None) -> Generator[BinaryIO]:
+    """Lend a plain file of at most so many bytes (None: of any size); InvalidInput for anything else."""
+    try:
+        # A pipe would wait for somebody who writes.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as fault:
+        raise InvalidInput(
+            f"{path} cannot be read: {fault.strerror}", hint="Name a file that you may read."
+        ) from fault
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(
+                f"{path} is no plain file",
+                hint="Write what is to be read into a file, and name that.",
+            )
+        if most is not None and found.st_size > most:
+            raise InvalidInput(
+                f"{path} has {found.st_size:,} bytes, and {most:,} is the most",
+                hint="Ask whoever sent it what it is.",
+            )
+        yield file
+
+
+@contextmanager
+def opened_or_input(path: Path) -> Generator[BinaryIO]:
+    """Lend a plain file of any size, or the input for `-`; InvalidInput."""
+    if str(path) == "-":
+        yield sys.stdin.buffer
+        return
+    with opened(path) as file:
+        yield file
+
+
+def text_of(path: Path, most: int = LARGEST_TEXT) -> str:
+    """Return the text of a plain file; InvalidInput."""
+    with opened(path, most) as file:
+        return file.read(most).decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def typed() -> str:
+    """Return what is written to the input; InvalidInput if it does not end."""
+    text = sys.stdin.read(LARGEST_TEXT + 1)
+    if len(text) > LARGEST_TEXT:
+        raise InvalidInput(f"the input has more than {LARGEST_TEXT:,} characters")
+    return text
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """Return the lines of a file one by one; MalformedDocument for one that is too long."""
+    while line := file.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise MalformedDocument(f"a line has more than {LONGEST_LINE:,} bytes")
+        yield line
+
+
+@contextmanager
+def written(path: Path) -> Generator[None]:
+    """Raise Unavailable where a file cannot be written during the block."""
+    try:
+        yield
+    except OSError as fault:
+        raise Unavailable(
+            f"{path} cannot be written: {fault.strerror}",
+            hint="Name a file in a folder that is there and that you may write.",
+        ) from fault

@@ -1,0 +1,130 @@
+"""Which commands of checks may be run: shown, allowed and trusted by people.
+
+Rule 1: nobody trusts what he did not see: all of the file is shown, with what differs from what was trusted last, and then asked
+about; where nobody can be asked it is only shown, and `--yes` is the answer. Rule 2: one more command is let be run at once, and nothing
+else with it: the rest of the file must be what was trusted last, or loosen nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from counterpoint.cli.checks.configured import (
+    differences,
+    search_path,
+    stands,
+    told,
+    trust_text,
+)
+from counterpoint.cli.clients.toml import set_table
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.signing import has_terminal
+from counterpoint.core.model.trust.checking import Checking
+from counterpoint.core.model.work import Project
+from counterpoint.core.rules.outline import command_of
+from counterpoint.evidence.replacing import replace_file
+from counterpoint.evidence.running.configuration import NAME, TABLE, load_checking, read_text
+from counterpoint.kernel.errors import Conflict, InvalidInput
+
+
+@click.command("trust")
+@click.option(
+    "--allow", "allowed", metavar="COMMAND", multiple=True, help="Also let this be run; repeatable."
+)
+@click.option("--free/--no-free", default=None, help="Let agents have any command run, or not.")
+@click.option("--yes", is_flag=True, help="Trust the whole file as it is, without asking.")
+@with_context
+def trust_command(
+    context: CommandContext, *, allowed: tuple[str, ...], free: bool | None, yes: bool
+) -> int:
+    """Show what counterpoint.toml says of commands, and let it count if you say so.
+
+    Until a person has said so nothing is run of a file that lists commands, or that was changed since. Programs are
+    then found on the PATH of whoever trusted it. A last `*` of a command stands for any words.
+    """
+    home, project = context.app.places.home, context.core.items.project()
+    before = read_text(home)
+    more = [_words_of(one) for one in allowed]
+    after = _edited(before, load_checking(before), more, free)
+    said = load_checking(after)
+    if allowed or free is not None:
+        _refuse_unseen(context, load_checking(before), project)
+    proposed = context.core.projects.proposed_trust(said, search_path(context.app))
+    is_same = project.trusted == proposed.decision["digest"]
+    if not (is_same or allowed or free is not None or yes) and not _asked(context, said, project):
+        return 1
+    signed = replace(proposed, shown={"says": "; ".join(told(said))})
+    core = context.core if is_same else confirmed(context, lambda: signed)
+    found = trust_text(context.app, core, after)
+    if after != before:
+        replace_file(home / NAME, after.encode(), mode=0o644)
+    context.out.result(_shown(said, found, counts=True), "\n".join([*told(said), "It is trusted."]))
+    return 0
+
+
+def _asked(context: CommandContext, said: Checking, project: Project) -> bool:
+    """Show what would count and what is other than before, and return whether a person says that it is to count."""
+    found, out = differences(context.app, said, project), context.out
+    if out.json:
+        out.answer(_shown(said, project, counts=stands(said, project)) | {"differs": found})
+    else:
+        for line in told(said):
+            out.line(line)
+        if found:
+            out.line()
+            out.line("What differs from what was trusted last:")
+            for line in found:
+                out.line(f"  {line}")
+    if out.json or not has_terminal():
+        out.aside("Nothing was trusted. If all of this is to count: `counterpoint trust --yes`.")
+        return False
+    if click.confirm("Is all of this to count?", default=False, err=True):
+        return True
+    out.aside("Nothing was trusted.")
+    return False
+
+
+def _shown(said: Checking, project: Project, *, counts: bool) -> dict[str, Any]:
+    return {
+        "commands": [[*words] for words in said.commands],
+        "free": said.free,
+        "sandbox": said.sandbox,
+        "network": said.network,
+        "trusted": project.trusted,
+        "counts": counts,
+    }
+
+
+def _refuse_unseen(context: CommandContext, said: Checking, project: Project) -> None:
+    """Raise Conflict if more than this command asks for would come to count."""
+    if not stands(said, project):
+        found = "; ".join(differences(context.app, said, project))
+        raise Conflict(
+            f"{NAME} is not what was trusted last, and this would let all of it count: {found}",
+            hint="Look at it with `counterpoint trust`, which asks about the whole file; then repeat this.",
+        )
+
+
+def _words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a command; InvalidInput."""
+    words, problem = command_of(text)
+    if problem:
+        raise InvalidInput(
+            f"--allow {text!r}: {problem}",
+            hint="Give a command as it is typed, in one pair of quotation marks.",
+        )
+    return words
+
+
+def _edited(text: str, said: Checking, more: list[tuple[str, ...]], free: bool | None) -> str:
+    """Return the text of the file with further commands in it; MalformedDocument."""
+    values: dict[str, Any] = {}
+    if fresh := [words for words in more if words not in said.commands]:
+        values["commands"] = [[*words] for words in (*said.commands, *fresh)]
+    if free is not None and free != said.free:
+        values["free"] = free
+    return set_table(text, (TABLE,), values) if values else text

@@ -1,0 +1,80 @@
+"""Whether credentials came in and went as the program lets them.
+
+(1) A row of `tokens` stands in an entry whose subject it is, one in each. It is written whole, by `token.created`, once, with
+    a digest that no other has; it is changed in `revoked_at` alone, by `token.revoked`, to the time of that entry.
+(2) Where a person made it, its `name`, `scopes` and `sha256` are the facts `name`, `scopes` and `digest`, which he signed.
+(3) Its `maker` is a person's key only where that person made it.
+(4) From the entry that enrols the first key of a person, while any is in force, only a person makes one with `maintain`.
+
+So whoever has the database and the server's key makes no credential that may loosen what others work on, has none pass for
+one that a person vouched for, and puts no digest of his own in the place of another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from counterpoint.core.model.access import MAINTAIN, Token
+
+CREATED: Final = "token.created"
+REVOKED: Final = "token.revoked"
+_LEFT_OUT: Final[Mapping[str, Any]] = {"maker": "", "name": "", "scopes": [], "sha256": ""}
+"""What the columns are that a row leaves out: empty, and of these sorts."""
+_SIGNED: Final = {"name": "name", "scopes": "scopes", "sha256": "digest"}
+"""The columns that a person signs, each with its fact."""
+
+
+class Credentials:
+    """The credentials up to a place of the ledger."""
+
+    def __init__(self) -> None:
+        """Begin before the first entry."""
+        self._known: set[str] = set()
+        """Their ids and their digests."""
+
+    def read(
+        self, entry: Mapping[str, Any], known: Collection[str], revoked: Collection[str]
+    ) -> Iterator[str]:
+        """Say in words what is wrong with a credential that an entry writes.
+
+        known, revoked: the keys of people that were enrolled before, and those that are not in force any more.
+        """
+        rows = [row for row in entry.get("r", ()) if row["t"] == Token.table]
+        if not rows:
+            return
+        name = entry.get("s", "")
+        if len(rows) != 1 or rows[0]["k"] != {"id": name}:
+            yield "writes another credential than it tells"
+            return
+        row: Mapping[str, Any] = rows[0]
+        if entry["a"] == REVOKED and name in self._known:
+            if row.get("c") != {"revoked_at": entry["t"]}:
+                yield "changes more of a credential than its end"
+            return
+        columns: Mapping[str, Any] = {**_LEFT_OUT, **(row.get("v") or {})}
+        digest = columns["sha256"]
+        is_of_sort = all(type(columns[one]) is type(empty) for one, empty in _LEFT_OUT.items())
+        if entry["a"] != CREATED or not (is_of_sort and digest) or {name, digest} & self._known:
+            yield "writes a credential in another way than the program makes one"
+            return
+        self._known |= {name, digest}
+        yield from _departures(entry, columns, known, revoked)
+
+
+def _departures(
+    entry: Mapping[str, Any],
+    columns: Mapping[str, Any],
+    known: Collection[str],
+    revoked: Collection[str],
+) -> Iterator[str]:
+    principal: Mapping[str, Any] = entry["w"].get("i", {})
+    is_persons = principal.get("k") == "person"
+    facts: Mapping[str, Any] = entry.get("f", {})
+    if is_persons and any(columns[one] != facts.get(fact) for one, fact in _SIGNED.items()):
+        yield "makes another credential than was signed"
+    if columns["maker"] in known and not (is_persons and principal["i"] == columns["maker"]):
+        yield "makes a credential in the name of a person"
+    is_asked = len(known) > len(revoked)
+    if is_asked and not is_persons and MAINTAIN in columns["scopes"]:
+        yield f"makes a credential with `{MAINTAIN}`, and no person signed that"

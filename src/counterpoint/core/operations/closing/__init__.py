@@ -1,0 +1,1 @@
+"""Closing and dropping work with all that is below it."""

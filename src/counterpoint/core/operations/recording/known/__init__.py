@@ -1,0 +1,1 @@
+"""What one process knows of a ledger without asking."""

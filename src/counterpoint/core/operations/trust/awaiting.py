@@ -1,0 +1,104 @@
+"""Verbs that tell which work waits for a submission, a verdict or a repair."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, get_args
+
+from counterpoint.core.model.answers import Awaiting, Step
+from counterpoint.core.model.identity import Contribution, Succession
+from counterpoint.core.model.journal import Submission, Verdict
+from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.work import WORKABLE, Gate, GateKind, Item, Kind
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
+
+_PARTS: Final[tuple[Kind, ...]] = tuple(one for one in get_args(Kind) if one not in WORKABLE)
+_LOOKED_AT: Final = 50
+"""How many parts that were begun, items in review and verdicts are looked at: it takes as long in any project."""
+
+
+class AwaitedWork:
+    """Verbs that tell what waits for somebody at its end."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def above(self, item: Item) -> Awaiting | None:
+        """Return what the item waits for, or if it has ended the first above it that has not."""
+        with self._context.reading() as view:
+            here: Item | None = item
+            while here is not None and here.is_closed:
+                here = view.find(Item, here.parent) if here.parent else None
+            return next(iter(self._told(view, {here.id: here})), None) if here else None
+
+    def _told(self, view: Reading, items: Mapping[str, Item]) -> list[Awaiting]:
+        """Return what each of some items waits for, as many looks as for one."""
+        if not items:
+            return []
+        ids = tuple(items)
+        closed: dict[str, list[GateKind]] = defaultdict(list)
+        for gate in view.select(Gate, item=ids, holds="finish", status="closed"):
+            closed[gate.item].append(gate.kind)
+        below = view.counts(Item, "parent", parent=ids, category=UNCLOSED)
+        back = rejections(view, items.values())
+        steps: dict[str, Step | None] = {
+            one.id: step_of(one, closed[one.id], back.get(one.id), is_whole=one.id not in below)
+            for one in items.values()
+        }
+        waiting: dict[str, Step] = {name: step for name, step in steps.items() if step is not None}
+        mine = self._mine(view, tuple(waiting)) if waiting else set[str]()
+        return [
+            Awaiting(
+                item=items[name],
+                step=step,
+                rejection=back.get(name),
+                is_whole=name not in below,
+                is_mine=name in mine,
+            )
+            for name, step in waiting.items()
+        ]
+
+    def _mine(self, view: Reading, items: tuple[str, ...]) -> set[str]:
+        """Return in which items the caller, or who he was before, has a part."""
+        known: set[str] = set()
+        waiting = {standing(self._context.caller.actor)}
+        while waiting:
+            known |= waiting
+            rows = view.select(Succession, principal=tuple(waiting))
+            waiting = {one.former for one in rows} - known
+        parts = view.select(Contribution, item=items, principal=tuple(known), how="worked")
+        return {one.item for one in parts}
+
+    def list(self) -> list[Awaiting]:
+        """Return what waits: first what was sent back, then what is to be handed in, then what is to be judged."""
+        with self._context.reading() as view:
+            order = "priority,number"
+            begun = view.select(
+                Item, kind=_PARTS, category="active", blockers=0, order=order, limit=_LOOKED_AT
+            )
+            handed = view.select(Item, category="review", order="number", limit=_LOOKED_AT)
+            judged = view.select(Verdict, order="number desc", limit=_LOOKED_AT)
+            back = tuple({one.item for one in judged if one.decision == "reject"})
+            sent = view.select(Item, id=back, category=("open", "active")) if back else []
+            found = self._told(view, {one.id: one for one in (*sent, *begun, *handed)})
+        order_of = {"mend": 0, "submit": 1, "review": 2}
+        return sorted(found, key=lambda one: (order_of[one.step], one.item.number))
+
+
+def rejections(view: Reading, items: Iterable[Item]) -> dict[str, Verdict]:
+    """Return the verdict that sent each item back, of those that were and are not handed in anew."""
+    some = {one.id: one for one in items if one.category in {"open", "active"}}
+    if not some:
+        return {}
+    last = {one.item: one for one in view.select(Verdict, item=tuple(some), order="number")}
+    asked = tuple(name for name, one in last.items() if one.decision == "reject")
+    if not asked:
+        return {}
+    rows = view.select(Submission, item=asked, order="number")
+    handed = {one.item: one for one in rows}
+    found = {name: rejection_of(some[name], last[name], handed.get(name)) for name in asked}
+    return {name: one for name, one in found.items() if one is not None}

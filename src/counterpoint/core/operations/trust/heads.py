@@ -1,0 +1,130 @@
+"""Reading heads that were signed, and holding a ledger against them."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.checkpoint import Checkpoint
+from counterpoint.core.ledger.growth import epoch_of, origin_of
+from counterpoint.core.ledger.merkle import frontier_at
+from counterpoint.core.ledger.note import VerifierKey, is_public_key
+from counterpoint.core.model.identity import Key
+from counterpoint.core.model.trust.heads import FIRST_EPOCH, Epoch, SignedHead
+from counterpoint.core.model.work import Project
+from counterpoint.core.ports.store import Reading
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    ForkRefused,
+    LedgerBroken,
+    MalformedDocument,
+    SignerAway,
+)
+
+
+def no_key(project: str) -> VerifierKey:
+    """Return what nobody can sign with, by the name of a ledger that was not signed when it was looked at: it may be by now."""
+    return VerifierKey(name=origin_of(project), public_key=sha256(b"no key").digest())
+
+
+def named(view: Reading) -> list[str]:
+    """Return the public keys that a ledger names as its own, in hex, the latest first."""
+    project = view.find(Project)
+    keys = [one.public_key for one in view.select(Epoch, order="number desc")]
+    keys += [project.public_key] if project else []
+    return [one for one in keys if is_public_key(one)]
+
+
+def refuse_unnamed(key: VerifierKey, names: list[str]) -> None:
+    """Raise SignerAway unless a key is the one that a ledger names now; names: all that it names, the latest first."""
+    if names and key.public_key.hex() != names[0]:
+        raise SignerAway(
+            "the key of the signer is another than the one that the ledger names",
+            hint="If the signer's state was lost, `counterpoint audit epoch --reason TEXT` names the"
+            " present key.",
+        )
+
+
+def refuse_recovered(view: Reading, left: SignedHead | None) -> None:
+    """Raise ForkRefused if a ledger tells of a recovered key in an epoch that the signer never opened."""
+    for key in view.select(Key):
+        if left is not None and key.recovered_in > left.epoch:
+            raise ForkRefused(
+                f"the ledger tells that the key {key.id} was recovered in epoch {key.recovered_in}, but"
+                f" epoch {left.epoch} was signed",
+                hint="Nobody had the signer do that: restore a backup.",
+            )
+
+
+def last_epoch(view: Reading) -> int:
+    """Return the number of the last epoch that a ledger tells of."""
+    found = view.select(Epoch, order="number desc", limit=1)
+    return found[0].number if found else FIRST_EPOCH
+
+
+def open_head(note: str, keys: list[VerifierKey]) -> SignedHead | None:
+    """Return the head that a note says, if one of the keys has signed it."""
+    for key in keys:
+        try:
+            found = checkpoints.verify(note, key)
+        except (LedgerBroken, MalformedDocument):
+            continue
+        epoch = epoch_of(found.extensions)
+        return SignedHead(size=found.size, root=found.root, epoch=epoch, time="", note=note)
+    return None
+
+
+def open_checkpoint(
+    note: str, keys: tuple[VerifierKey, ...], faults: list[CounterpointError]
+) -> Checkpoint | None:
+    """Return the checkpoint that one of the keys has signed; else a fault, of the first key."""
+    found: list[CounterpointError] = []
+    for key in keys:
+        try:
+            return checkpoints.verify(note, key)
+        except CounterpointError as fault:
+            found.append(fault)
+    faults += found[:1]
+    return None
+
+
+def refuse_fork(view: Reading, signed: SignedHead) -> None:
+    """Pass if a ledger extends a head that was signed; ForkRefused."""
+    head = view.head()
+    if last_epoch(view) != signed.epoch:
+        raise ForkRefused(
+            f"the ledger tells of epoch {last_epoch(view)}, but epoch {signed.epoch} was signed"
+        )
+    if head.size < signed.size:
+        raise ForkRefused(
+            f"the ledger has {head.size} entries, but {signed.size} were signed: it was cut off, or"
+            " an older copy is in its place",
+            signed=signed.size,
+        )
+    if frontier_at(signed.size, view.node).root() != signed.root:
+        raise ForkRefused(
+            f"the first {signed.size} entries are not those that were signed",
+            signed=signed.size,
+        )
+
+
+def untold(view: Reading, head: SignedHead) -> str:
+    """Return what the epochs after that of a head tell instead of it; empty if it is accounted for.
+
+    It is if the ledger begins with it, or an epoch tells that it, or more, was left. Of one whose next epoch left a later one nothing can be told:
+    what was in between is in a copy that was left itself.
+    """
+    later = [one for one in view.select(Epoch, order="number") if one.number > head.epoch]
+    is_here = head.size <= view.head().size and (
+        frontier_at(head.size, view.node).root() == head.root
+    )
+    if is_here or later[0].left_epoch > head.epoch:
+        return ""
+    told = [one for one in later if one.left_epoch == head.epoch]
+    same = [one for one in told if one.left_size == head.size]
+    is_told = any(one.left_root == head.root.hex() for one in same)
+    if is_told or any(one.left_size > head.size for one in told):
+        return ""
+    if not told:
+        return f"epoch {later[0].number} tells of no head of it"
+    return "with others" if same else f"with {max(one.left_size for one in told):,}"

@@ -1,0 +1,1 @@
+"""Judgments about large trees, which are made and closed in slices."""

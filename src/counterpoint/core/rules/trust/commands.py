@@ -1,0 +1,55 @@
+"""Decide which commands may be run, and what a person must have said for it.
+
+Rule 1: what loosens is which commands may be run, that any may, and that no sandbox is wanted. A configuration that has any of it
+counts only as a person trusted it last, to the letter, with how commands are confined; else nothing is run. So whoever takes `require` or a closed network
+out of it has loosened it too. Rule 2: a command may be run that the configuration lists:
+the same words, or those before a last `*` and any after them. Rule 3: where it lets free commands be run any other may, too, by
+whoever brings no credential, or one with the scope `run`. Rule 4: whoever asks: a check is a command that somebody else wrote.
+
+An agent can edit the file and the gates of its items; so neither is a person's word, and only what was trusted is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from counterpoint.core.model.access import RUN, Principal
+from counterpoint.core.model.trust.checking import Checking
+from counterpoint.kernel import canonical
+
+_ANY: Final = "*"
+
+
+def loosened(said: Checking, search_path: str) -> str:
+    """Return the digest of a configuration that loosens anything; empty for one that does not.
+
+    search_path: the folders that programs are looked for in, which are trusted with it.
+    """
+    if not (said.commands or said.free or said.sandbox == "off"):
+        return ""
+    listed = sorted([*words] for words in said.commands)
+    told = {"commands": listed, "free": said.free, "sandbox": said.sandbox, "network": said.network}
+    return canonical.sha256(canonical.dump({**told, "path": search_path}))
+
+
+def is_trusted(said: Checking, trusted: str, search_path: str) -> bool:
+    """Return whether what loosens in a configuration, if anything does, is what a person trusted last."""
+    return loosened(said, search_path) in {"", trusted}
+
+
+def is_listed(said: Checking, argv: Sequence[str]) -> bool:
+    """Return whether a configuration lists a command."""
+    return any(_covers(words, argv) for words in said.commands)
+
+
+def may_be_free(said: Checking, principal: Principal | None, scopes: Collection[str]) -> bool:
+    """Return whether somebody may have a command run that is not listed."""
+    brings_credential = principal is not None and principal.strength == "credential"
+    return said.free and (not brings_credential or RUN in scopes)
+
+
+def _covers(words: Sequence[str], argv: Sequence[str]) -> bool:
+    if words[-1] != _ANY:
+        return tuple(words) == tuple(argv)
+    return tuple(argv[: len(words) - 1]) == tuple(words[:-1])

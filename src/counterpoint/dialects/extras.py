@@ -1,0 +1,42 @@
+"""What the verbs of one dialect alone ask of a project: its files, by their class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from counterpoint.core.ports.evidence import Evidence
+from counterpoint.dialects import registry
+from counterpoint.dialects.agentic.order_file import read_order
+from counterpoint.dialects.agentic.rules.precedence import ToolOrder
+from counterpoint.dialects.colibri.skill_files import SkillDirectory
+from counterpoint.dialects.foundry.config_file import ConfigFile
+from counterpoint.dialects.foundry.error_log import ErrorLog
+from counterpoint.dialects.foundry.places import SpecsPlaces
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
+from counterpoint.kernel.clock import Clock
+from counterpoint.settings import Settings
+
+
+def open_extras(
+    settings: Settings, places: tuple[Path, Path, Path], evidence: Evidence, clock: Clock
+) -> Mapping[type[Any], Any]:
+    """Return it for a tree of a project, its main tree and the folder of its ledger; InvalidInput, MalformedDocument for an order of tools that is none."""
+    tree, home, state = places
+    folders = tuple(name.strip() for name in settings.skills.split(",") if name.strip())
+    return {
+        SkillDirectory: SkillDirectory(tree, evidence, clock, folders),
+        ContractDirectory: ContractDirectory(home=home, evidence=evidence),
+        SpecsPlaces: SpecsPlaces(tree=tree, home=home, state=state, said=settings.specs_dir),
+        ErrorLog: ErrorLog(state=state),
+        ConfigFile: ConfigFile(home=home, evidence=evidence),
+        ToolOrder: _tool_order(settings, tree),
+    }
+
+
+def _tool_order(settings: Settings, tree: Path) -> ToolOrder:
+    if not settings.tool_dependencies:
+        return ToolOrder()
+    tools = {tool.name for name in registry.known() for tool in registry.surface(name).tools}
+    return read_order(tree / Path(settings.tool_dependencies).expanduser(), tools)

@@ -1,0 +1,1 @@
+"""The foundry dialect: specs of phases and tasks, kept in step with files."""

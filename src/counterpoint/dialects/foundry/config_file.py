@@ -1,0 +1,82 @@
+"""Reads `foundry-mcp.toml`, where a project says how clients work in it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from counterpoint.core.ports.evidence import Evidence
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import MalformedDocument, NotFound
+
+FILE: Final = "foundry-mcp.toml"
+LIMIT: Final = 100_000
+SECTIONS: Final[Mapping[str, Mapping[str, bool | str]]] = {
+    "implement": {"delegate": False, "parallel": False},
+    "git": {
+        "enabled": True,
+        "auto_commit": False,
+        "auto_push": False,
+        "auto_pr": False,
+        "commit_cadence": "manual",
+    },
+}
+"""What clients are told of, with what holds where the file says nothing."""
+DEFAULT: Final = """\
+# How agents work in this project with specs of foundry. What is not here has its default.
+
+[implement]
+delegate = false
+parallel = false
+
+[git]
+enabled = true
+auto_commit = false
+auto_push = false
+auto_pr = false
+commit_cadence = "manual"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """The file of a project, in its main worktree."""
+
+    home: Path
+    evidence: Evidence
+
+    def read(self) -> tuple[dict[str, dict[str, Json]], str]:
+        """Return every section with its defaults, and the name of the file; empty without one.
+
+        Raises MalformedDocument, for a value of another type too.
+        """
+        said, name = self._said()
+        return {section: _merged(section, said) for section in SECTIONS}, name
+
+    def _said(self) -> tuple[dict[str, Any], str]:
+        try:
+            content = self.evidence.load(self.home, FILE, LIMIT)
+        except NotFound:
+            return {}, ""
+        try:
+            return tomllib.loads(content.decode()), FILE
+        except ValueError as fault:
+            raise MalformedDocument(f"{FILE} cannot be read: {fault}") from fault
+
+
+def _merged(section: str, said: Mapping[str, Any]) -> dict[str, Json]:
+    found: Any = said.get(section, {})
+    if not isinstance(found, dict):
+        raise MalformedDocument(f"{FILE}: `{section}` is no table")
+    given = cast("dict[str, Json]", found)
+    merged: dict[str, Json] = {}
+    for key, default in SECTIONS[section].items():
+        value = given.get(key, default)
+        if type(value) is not type(default):
+            wanted = "true or false" if isinstance(default, bool) else "text"
+            raise MalformedDocument(f"{FILE}: `{section}.{key}` must be {wanted}")
+        merged[key] = value
+    return merged

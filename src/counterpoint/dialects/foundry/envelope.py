@@ -1,0 +1,187 @@
+"""The shape of answers and refusals: `success`, `data`, `error` and `meta`.
+
+refusal                                                     code
+a fact `error_code`                                         that one
+faults of arguments: something required is missing          MISSING_REQUIRED
+  an argument or an action that there is not                VALIDATION_ERROR
+  a value that is wrong, or a cursor of another call        INVALID_FORMAT
+a circle; a version that somebody else has changed          CIRCULAR_DEPENDENCY; VERSION_CONFLICT
+invalid otherwise                                           VALIDATION_ERROR
+not_found; conflict and gate; forbidden                     NOT_FOUND; CONFLICT; FORBIDDEN
+a limit of calls was reached; of calls in a month           RATE_LIMITED; RATE_LIMIT_EXCEEDED
+unavailable; a busy store                                   UNAVAILABLE; RESOURCE_BUSY
+integrity, and what nobody foresaw                          INTERNAL_ERROR
+
+The type is that of the code (nouns/codes.py). Every call has a request id, refused or not; `details` holds what a program
+can act on.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from counterpoint.dialects import envelope
+from counterpoint.dialects.envelope import (
+    PEOPLE,
+    Codes,
+    Exceptions,
+    fitting_facts,
+    hint_of,
+    message_of,
+)
+from counterpoint.dialects.foundry.nouns.codes import TYPES
+from counterpoint.dialects.paging import sparse
+from counterpoint.kernel.acts import Act, Phrases
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    CyclicDependency,
+    QuotaExceeded,
+    RateLimited,
+    StaleVersion,
+    StoreBusy,
+    Unexpected,
+)
+from counterpoint.protocol.faults import MISSING
+
+VERSION: Final = "response-v2"
+REMOVAL: Final = "3 months or 2 minor releases from now, whichever is later"
+"""When a former name of an action is no longer accepted."""
+MANY: Final = 75
+"""A page of more entries comes with a warning."""
+
+_CODES: Final[Codes] = {
+    "not_found": "NOT_FOUND",
+    "invalid": "VALIDATION_ERROR",
+    "conflict": "CONFLICT",
+    "gate": "CONFLICT",
+    "forbidden": "FORBIDDEN",
+    "integrity": "INTERNAL_ERROR",
+    "unavailable": "UNAVAILABLE",
+}
+_EXCEPTIONS: Final[Exceptions] = (
+    (CyclicDependency, "CIRCULAR_DEPENDENCY"),
+    (StaleVersion, "VERSION_CONFLICT"),
+    (QuotaExceeded, "RATE_LIMIT_EXCEEDED"),
+    (RateLimited, "RATE_LIMITED"),
+    (StoreBusy, "RESOURCE_BUSY"),
+    (Unexpected, "INTERNAL_ERROR"),
+)
+_OF_META: Final = ("request_id", "telemetry", "deprecated")
+"""Facts about the call, not about what is wrong."""
+_WHICH: Final = frozenset({"", "action", "command"})
+"""Faults of these are not of a value's form."""
+PHRASES: Final[Phrases] = {
+    **PEOPLE,
+    Act.LOOK_UP: "look with `spec list` or `task list`",
+    Act.READ_AGAIN: "read it again with `task info`",
+    Act.LIST_BELOW: "`task query` with `parent` shows what is below",
+    Act.TAKE_OTHER_WORK: "take another task: `task next`",
+    Act.START: "start it with `task start`",
+    Act.UNBLOCK: "resolve what blocks it with `task unblock`",
+    Act.REOPEN: "reopen it with `task update-status`",
+    Act.RECORD: "write it down with `journal add`",
+    Act.EXAMINE: "look with `health check`, or have a person run `counterpoint doctor`",
+}
+"""What the acts of hints are called here: each is the tool with its action, `task start`."""
+
+
+def present(
+    data: Mapping[str, Json],
+    *,
+    warnings: Sequence[str] = (),
+    details: Sequence[Json] = (),
+    pagination: Mapping[str, Json] | None = None,
+    telemetry: Mapping[str, Json] | None = None,
+) -> Json:
+    """Return what a tool that succeeded answers.
+
+    details: one object for each warning that a program can act on. pagination: that of `page`. telemetry: what was measured.
+    """
+    said = list(warnings)
+    if pagination and (pagination["has_more"] or cast("int", pagination["page_size"]) > MANY):
+        said.append("The list is long or goes on: narrow it, or ask for less at a time.")
+    meta = sparse(
+        version=VERSION,
+        warnings=cast("Json", said),
+        warning_details=list(details),
+        pagination=dict(pagination or {}),
+        telemetry=dict(telemetry or {}),
+    )
+    return {"success": True, "data": dict(data), "error": None, "meta": meta}
+
+
+def page(cursor: str, size: int, total: int | None = None) -> dict[str, Json]:
+    """Return what is told of a page. cursor: where to go on, empty at the end; size: how many it has."""
+    told: dict[str, Json] = {
+        "cursor": cursor or None,
+        "has_more": bool(cursor),
+        "page_size": size,
+    }
+    return told if total is None else {**told, "total_count": total}
+
+
+def request_id(tool: str) -> str:
+    """Return the id of a call of a tool."""
+    return f"{tool}_{secrets.token_hex(6)}"
+
+
+def stamped(answer: Json, **meta: Json) -> Json:
+    """Return an answer of `present` with more said of the call; what was measured is added to."""
+    whole = cast("dict[str, Json]", answer)
+    said = cast("dict[str, Json]", whole["meta"])
+    if "telemetry" in said and "telemetry" in meta:
+        meta["telemetry"] = {**said["telemetry"], **cast("dict[str, Json]", meta["telemetry"])}
+    return {**whole, "meta": {**said, **sparse(**meta)}}
+
+
+def deprecated(called: str, present_name: str) -> dict[str, Json]:
+    """Return what is told of a call by a name that an action had before."""
+    return {"action": called, "replacement": present_name, "removal_target": REMOVAL}
+
+
+def code_of(refusal: CounterpointError) -> str:
+    """Return the code of a refusal."""
+    given = refusal.facts.get("error_code")
+    if isinstance(given, str) and given in TYPES:
+        return given
+    if "argument" in refusal.facts:
+        return "INVALID_FORMAT"
+    kind = envelope.code_of(refusal, _CODES, _EXCEPTIONS)
+    found = cast("Sequence[Json]", refusal.facts.get("faults", ()))
+    faults = [cast("dict[str, Json]", one) for one in found if isinstance(one, dict)]
+    return (_of_faults(faults) if refusal.kind == "invalid" else "") or kind
+
+
+def _of_faults(faults: Sequence[Mapping[str, Json]]) -> str:
+    """Return the code of faults of arguments; empty if they have none of their own."""
+    if any(str(one.get("problem", "")).startswith(MISSING) for one in faults):
+        return "MISSING_REQUIRED"
+    # A fault with `valid` is of an argument that there is not, and tells those there are.
+    wrong = (one for one in faults if one.get("path") not in _WHICH and "valid" not in one)
+    return "INVALID_FORMAT" if any(wrong) else ""
+
+
+def refuse(refusal: CounterpointError) -> Json:
+    """Return a refusal; `remediation` says what to do next."""
+    code = code_of(refusal)
+    facts = {
+        name: fact for name, fact in refusal.facts.items() if name not in {*_OF_META, "error_code"}
+    }
+    meta = {name: fact for name, fact in refusal.facts.items() if name in _OF_META}
+    data: dict[str, Json] = {
+        "error_code": code,
+        "error_type": TYPES[code],
+        "remediation": hint_of(refusal, PHRASES),
+    }
+    details: dict[str, Json] = {"kind": refusal.code, "retryable": refusal.retryable}
+    answer: dict[str, Json] = {
+        "success": False,
+        "data": data,
+        "error": message_of(refusal),
+        "meta": {"version": VERSION, "request_id": request_id("foundry"), **meta},
+    }
+    room = {**answer, **details}
+    return {**answer, "data": {**data, "details": {**fitting_facts(facts, room), **details}}}

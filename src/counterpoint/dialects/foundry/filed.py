@@ -1,0 +1,44 @@
+"""Calls about specs that lie as files: they come in at first sight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import cast
+
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.protocol.surface import Run
+
+
+def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
+    """Run a call; a spec that only has a file is taken in for it, by whoever calls."""
+    spec = arguments.get("spec_id")
+    if not isinstance(spec, str) or call.settings.is_read_only:
+        return run()
+    try:
+        answer = run()
+    except NotFound as refusal:
+        is_unknown = refusal.facts.get("error_code") == "SPEC_NOT_FOUND"
+        if not is_unknown or not call.core.use(Mirroring).first_sight(spec):
+            raise
+        answer = run()
+    return _warned(answer, _warning(call, spec))
+
+
+def _warning(call: Call, spec: str) -> str:
+    # What keeps the files from being looked at keeps no call from its answer.
+    with suppress(CounterpointError):
+        return call.core.use(Mirroring).warning(spec)
+    return ""
+
+
+def _warned(answer: Json, warning: str) -> Json:
+    if not warning:
+        return answer
+    whole = cast("dict[str, Json]", answer)
+    meta = object_of(whole.get("meta"))
+    said = [*cast("list[Json]", meta.get("warnings", [])), warning]
+    return {**whole, "meta": {**meta, "warnings": said}}

@@ -1,0 +1,1 @@
+"""What only foundry asks and answers."""

@@ -1,0 +1,86 @@
+"""What the server says that it can do, and by which settings it does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from counterpoint.kernel.canonical import Json
+
+AUTONOMY: Final[Mapping[str, Json]] = {
+    "autonomy_sessions": False,
+    "autonomy_fidelity_gates": False,
+    "autonomy_gate_invariants": False,
+}
+"""Which parts of autonomous work there are: the one place where each is turned on."""
+MOST_OF_A_BATCH: Final = 20
+"""How many tasks one call of a batch may have."""
+SCHEMA_VERSION: Final = "1.0.0"
+API_VERSION: Final = "response-v2"
+NO_PROVIDER: Final[Mapping[str, Json]] = {
+    "configured": False,
+    "available": False,
+    "providers": [],
+    "priority": [],
+}
+"""What is told of models while none can be asked."""
+_SESSION: Final[Mapping[str, Json]] = {
+    "gate_policy": "strict",
+    "stop_on_phase_completion": False,
+    "auto_retry_fidelity_gate": False,
+    "max_tasks_per_session": 100,
+    "max_consecutive_errors": 3,
+    "max_fidelity_review_cycles_per_phase": 3,
+}
+_PREFLIGHT: Final[Mapping[str, Json]] = {
+    "recommended_call": {
+        "tool": "task",
+        "params": {"action": "session", "command": "list", "limit": 1},
+    },
+    "legacy_fallback": {"tool": "task", "params": {"action": "session-list", "limit": 1}},
+    "fail_fast_on": ["AUTHORIZATION", "FEATURE_DISABLED"],
+    "guidance": "Call this before a session is started; start none if it is refused with one of these.",
+}
+
+
+def capabilities(version: str, *, whole: bool = True) -> dict[str, Json]:
+    """Return what the server can do, and what of it is turned on. whole: with the settings of sessions."""
+    autonomy: dict[str, Json] = {
+        "supported_by_binary": dict(AUTONOMY),
+        "enabled_now": dict(AUTONOMY),
+    }
+    conventions: dict[str, Json] = {
+        "discovery_as_hints": True,
+        "responses_as_truth": True,
+        "description": "What is listed is a hint; what an answer says holds.",
+    }
+    if whole:
+        autonomy |= {
+            "posture_profile": None,
+            "security": {
+                "role": "maintainer",
+                "allow_lock_bypass": False,
+                "allow_gate_waiver": False,
+                "enforce_required_phase_gates": True,
+            },
+            "session_defaults": dict(_SESSION),
+        }
+        # Only what is there is recommended.
+        conventions |= {"role_preflight": dict(_PREFLIGHT)} if AUTONOMY["autonomy_sessions"] else {}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "capabilities": {
+            "response_version": API_VERSION,
+            "streaming": False,
+            "batch_operations": True,
+            "pagination": True,
+            "max_batch_size": MOST_OF_A_BATCH,
+            "rate_limit_headers": False,
+            "formats": ["json"],
+            **AUTONOMY,
+            "gate_enforcement_default": _SESSION["gate_policy"],
+        },
+        "runtime": {"autonomy": autonomy, "conventions": conventions},
+        "server_version": version,
+        "api_version": API_VERSION,
+    }

@@ -1,0 +1,1 @@
+"""What only foundry decides, without input or output."""

@@ -1,0 +1,1 @@
+"""What unattended runs decide, without input or output."""

@@ -1,0 +1,73 @@
+"""How much of its context an agent has used: measured, told or estimated.
+
+What counts, in this order: a file beside the agent's sandbox that is fresh; what the agent said; an estimate. The
+estimate is the last that was told plus a share for each step since then. It is never made the base of another one, so a
+run that says 20 % each time stays there, and one that says nothing is at the share of its steps, no more. What was
+told and has grown stale is taken a fixed penalty higher.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from counterpoint.dialects.foundry.nouns.autonomy import ContextSource, ContextUse, Limits
+from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms
+
+FULL: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What is taken as the use of the context now, and where that comes from."""
+
+    pct: int
+    source: ContextSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sidecar:
+    """What the file beside a sandbox said, and when it was written."""
+
+    pct: int
+    at: Timestamp
+
+
+def reading(use: ContextUse, limits: Limits) -> Reading:
+    """Return the use of the context as it is known or estimated."""
+    if use.source and not use.steps:
+        return Reading(pct=use.pct, source=use.source)
+    estimate = use.pct + limits.avg_pct_per_step * use.steps
+    if use.source and use.steps >= limits.context_staleness_threshold:
+        estimate += limits.context_staleness_penalty_pct
+    return Reading(pct=min(FULL, estimate), source="estimate")
+
+
+def stepped(use: ContextUse) -> ContextUse:
+    """Return the use after one more step was reported back."""
+    return replace(use, steps=use.steps + 1)
+
+
+def told(use: ContextUse, pct: int, at: Timestamp, limits: Limits, tokens: int = 0) -> ContextUse:
+    """Return the use after the agent said how much it is.
+
+    It cannot fall, so that nobody talks himself out of a limit, except as deep as only a fresh context does: by the
+    threshold for that or more, to no more than half of what a run stops at. A smaller fall keeps the higher value.
+    """
+    counted = pct if pct >= use.pct or is_fresh(use, pct, limits) else use.pct
+    return ContextUse(pct=counted, source="caller", at=at, tokens=tokens or use.tokens)
+
+
+def is_fresh(use: ContextUse, pct: int, limits: Limits) -> bool:
+    """Whether so low a use says that the agent has a fresh context."""
+    is_deep = use.pct - pct >= limits.context_reset_threshold_pct
+    return is_deep and 2 * pct <= limits.context_threshold_pct
+
+
+def measured(use: ContextUse, sidecar: Sidecar, now: Timestamp, limits: Limits) -> ContextUse:
+    """Return the use as the file beside the sandbox has it; as it was if that is too old, or of no time to come."""
+    age = elapsed_ms(sidecar.at, now)
+    if not -TOLERANCE_MS <= age <= limits.sidecar_max_age_seconds * 1000:
+        return use
+    pct = min(FULL, max(0, sidecar.pct))
+    return ContextUse(pct=pct, source="sidecar", at=sidecar.at, tokens=use.tokens)

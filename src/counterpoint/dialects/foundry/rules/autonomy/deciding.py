@@ -1,0 +1,413 @@
+"""What an unattended run does next, as rules in the order they are asked.
+
+    before  0–3   a report is judged and recorded (`results`, `counting`, `gating.after_verdict`)
+    4             the spec is gone, a row is not as it was written, or the structure has changed: the run fails
+    5             the run is over, or paused
+    6             the step that is out has grown stale
+    7             no sign of life, and no step was out; 7b: somebody asked it to stop
+    8             context, errors, tasks
+    9             review cycles of the phase
+    10            nothing can be done: all that is left is blocked
+    15 · 13       the phase that was at work is complete · the gate of the next was judged
+    11 · 12 · 16  a verification · the gate · a task of the phase at work
+    17            all is done, the gates are satisfied, and the ledger says so: the spec is complete
+
+The phase at work is the first in which something can be done. A rule answers a decision or None, and then the next one
+is asked. That the items of tasks are completed with their reports leaves nothing to do for what the reference
+calls 4b, to forget completions that the spec no longer knows. The limit of tasks holds back another task only:
+reviews and the end of the last one are still issued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    LIVE,
+    Counters,
+    FailureReason,
+    GatePolicy,
+    IssuedStep,
+    Limits,
+    PauseReason,
+    SessionStatus,
+    StepType,
+    StopConditions,
+)
+from counterpoint.dialects.foundry.rules.autonomy.contexts import Reading
+from counterpoint.dialects.foundry.rules.autonomy.gating import (
+    GateEvent,
+    PhaseGate,
+    refuse_unproven,
+    refuse_unsatisfied,
+)
+from counterpoint.dialects.foundry.rules.autonomy.results import is_stale
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import Conflict, LedgerBroken
+
+Liveness = Literal["well", "late", "stale"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRef:
+    """A task that can be done now, by the id of its node. command: the SHA-256 of what a verification runs; empty without."""
+
+    id: str
+    title: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseState:
+    """How a phase stands, leaf by leaf counted.
+
+    open_tasks, open_verifications: what is not completed. task, verification: the first of each that nothing is in the way of.
+    gate: None where none is asked for.
+    """
+
+    id: str
+    title: str = ""
+    open_tasks: int = 0
+    open_verifications: int = 0
+    task: TaskRef | None = None
+    verification: TaskRef | None = None
+    gate: PhaseGate | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all its tasks and verifications are completed."""
+        return not self.open_tasks and not self.open_verifications
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is done and its gate is satisfied."""
+        return self.is_done and (self.gate is None or self.gate.is_satisfied)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether something can be done in it now."""
+        if self.is_done:
+            return not self.is_complete
+        return self.task is not None or self._may_verify
+
+    @property
+    def _may_verify(self) -> bool:
+        return not self.open_tasks and self.verification is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What is known when the next step is asked for, after the report of the last one was recorded.
+
+    structure, kept_structure: the digest as it is, and as the run knows it. is_sound: whether its rows are as they were
+    written. outstanding: a step that nobody reported (only a stale one gets here). had_step: whether one was out when the call came.
+    heartbeat_at: the last sign of life; a start or a resumption is one. phases: all of the spec, in their order. at_work: the phase that
+    the run was in. events: what the ledger says of gates, oldest first.
+    """
+
+    now: Timestamp
+    status: SessionStatus = "running"
+    pause_reason: PauseReason | Literal[""] = ""
+    limits: Limits = field(default_factory=Limits)
+    stop: StopConditions = field(default_factory=StopConditions)
+    policy: GatePolicy = "strict"
+    counters: Counters = field(default_factory=Counters)
+    context: Reading
+    heartbeat_at: Timestamp
+    has_spec: bool = True
+    is_sound: bool = True
+    structure: str = ""
+    kept_structure: str = ""
+    outstanding: IssuedStep | None = None
+    had_step: bool = False
+    stop_requested: bool = False
+    phases: tuple[PhaseState, ...] = ()
+    at_work: str = ""
+    events: tuple[GateEvent, ...] = ()
+
+    @property
+    def phase(self) -> PhaseState | None:
+        """The phase to work on: the first in which something can be done."""
+        return next((phase for phase in self.phases if phase.can_go_on), None)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every phase is complete."""
+        return all(phase.is_complete for phase in self.phases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """A step is issued. needs_attempt: whether it begins an attempt at a gate, which needs an id."""
+
+    type: StepType
+    phase: str
+    task: TaskRef | None = None
+    message: str = ""
+    needs_attempt: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """The run pauses, in a phase; code: what that is called among the codes of refusals, empty without one."""
+
+    reason: PauseReason
+    message: str
+    phase: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fail:
+    """The run fails; code: of the refusal that the caller hears once this is written."""
+
+    reason: FailureReason
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complete:
+    """All is done. is_over: whether that was so before, and nothing more is to be reported."""
+
+    message: str = "Every phase is complete and every gate is satisfied."
+    is_over: bool = False
+
+
+Decision = Issue | Pause | Fail | Complete
+
+PAUSE_CODES: Final[Mapping[PauseReason, str]] = {
+    "blocked": "ALL_TASKS_BLOCKED",
+    "gate_failed": "GATE_BLOCKED",
+    "heartbeat_stale": "HEARTBEAT_STALE",
+    "step_stale": "STEP_STALE",
+}
+"""The pauses that are known as refusals too."""
+PAUSE_MESSAGES: Final[Mapping[PauseReason, str]] = {
+    "user": "Somebody asked this run to stop.",
+    "context_limit": "The context of the agent is nearly used up.",
+    "error_threshold": "Too many steps in a row have failed.",
+    "blocked": "All that is left is blocked.",
+    "gate_failed": "The gate of the phase did not pass.",
+    "gate_review_required": "A person has to review the gate of the phase.",
+    "task_limit": "This run has completed as many tasks as it may.",
+    "heartbeat_stale": "Nothing was heard of the agent for too long.",
+    "step_stale": "The step that is out was never reported back.",
+    "phase_complete": "The phase is complete.",
+    "fidelity_cycle_limit": "The phase was reviewed as often as it may be, without a pass.",
+}
+
+
+def decide(situation: Situation) -> Decision:
+    """Return what comes next.
+
+    Raises Conflict (SESSION_UNRECOVERABLE, INVALID_STATE_TRANSITION) if the run is over otherwise than by completing, GateClosed
+    (REQUIRED_GATE_UNSATISFIED) and LedgerBroken (GATE_AUDIT_FAILURE) if it cannot be completed.
+    """
+    for rule in RULES:
+        if (decision := rule(situation)) is not None:
+            return decision
+    refuse_unsatisfied(phase.gate for phase in situation.phases if phase.gate is not None)
+    gates = [phase.gate for phase in situation.phases if phase.gate is not None]
+    refuse_unproven(gates, situation.events)
+    return Complete()
+
+
+def liveness(heartbeat_at: Timestamp, now: Timestamp, limits: Limits) -> Liveness:
+    """Return how long ago the last sign of life came: within the grace, within what is stale, or longer."""
+    silent = elapsed_ms(heartbeat_at, now)
+    if silent > limits.heartbeat_stale_minutes * 60_000:
+        return "stale"
+    return "late" if silent > limits.heartbeat_grace_minutes * 60_000 else "well"
+
+
+def warns_of_silence(situation: Situation) -> bool:
+    """Whether an answer is to warn that no sign of life comes while steps are out."""
+    silence = liveness(situation.heartbeat_at, situation.now, situation.limits)
+    return situation.had_step and silence != "well"
+
+
+def pause(reason: PauseReason, phase: str = "") -> Pause:
+    """Return a pause with what is said of it."""
+    code = PAUSE_CODES.get(reason, "")
+    return Pause(reason=reason, message=PAUSE_MESSAGES[reason], phase=phase, code=code)
+
+
+def _sound(situation: Situation) -> Decision | None:
+    if situation.status not in LIVE or situation.is_sound:
+        return None
+    message = "What is kept of this run is not as it was written."
+    return Fail(reason="state_corrupt", code="SESSION_UNRECOVERABLE", message=message)
+
+
+def _structure(situation: Situation) -> Decision | None:
+    if situation.status not in LIVE:
+        return None
+    if not situation.has_spec:
+        message = "The spec of this run is not there any more."
+        return Fail(reason="spec_not_found", code="SPEC_NOT_FOUND", message=message)
+    if situation.structure != situation.kept_structure:
+        message = "Phases or tasks were added, moved or removed since this run began."
+        return Fail(reason="spec_structure_changed", code="SPEC_REBASE_REQUIRED", message=message)
+    return None
+
+
+def _over(situation: Situation) -> Decision | None:
+    if situation.status == "completed":
+        return Complete(is_over=True)
+    if situation.status == "failed":
+        raise LedgerBroken(
+            "the run has failed",
+            hint="Rebase it to the spec as it is, or reset it and start another.",
+            error_code="SESSION_UNRECOVERABLE",
+        )
+    if situation.status == "ended":
+        raise Conflict(
+            "the run has ended",
+            hint="Start another.",
+            error_code="INVALID_STATE_TRANSITION",
+        )
+    return None
+
+
+def _paused(situation: Situation) -> Decision | None:
+    if situation.status != "paused":
+        return None
+    return pause(situation.pause_reason or "user", situation.at_work)
+
+
+def _stale_step(situation: Situation) -> Decision | None:
+    step = situation.outstanding
+    if step is None or not is_stale(step, situation.now, situation.limits):
+        return None
+    return pause("step_stale", step.phase)
+
+
+def _silence(situation: Situation) -> Decision | None:
+    # A step that was out is why nothing was heard: whoever reports it is there.
+    if situation.had_step:
+        return None
+    silence = liveness(situation.heartbeat_at, situation.now, situation.limits)
+    return pause("heartbeat_stale", situation.at_work) if silence == "stale" else None
+
+
+def _stop(situation: Situation) -> Decision | None:
+    return pause("user", situation.at_work) if situation.stop_requested else None
+
+
+def _context(situation: Situation) -> Decision | None:
+    if situation.context.pct < situation.limits.context_threshold_pct:
+        return None
+    return pause("context_limit", situation.at_work)
+
+
+def _errors(situation: Situation) -> Decision | None:
+    if situation.counters.consecutive_errors < situation.limits.max_consecutive_errors:
+        return None
+    return pause("error_threshold", situation.at_work)
+
+
+def _tasks(situation: Situation) -> Decision | None:
+    if situation.counters.tasks_completed < situation.limits.max_tasks_per_session:
+        return None
+    phase = situation.phase
+    return None if phase is None or phase.is_done else pause("task_limit", phase.id)
+
+
+def _cycles(situation: Situation) -> Decision | None:
+    phase = situation.phase
+    if phase is None or phase.gate is None or phase.gate.is_satisfied:
+        return None
+    most = situation.limits.max_fidelity_review_cycles_per_phase
+    if situation.counters.cycles_of(phase.id) < most:
+        return None
+    return pause("fidelity_cycle_limit", phase.id)
+
+
+def _blocked(situation: Situation) -> Decision | None:
+    if situation.phase is not None or situation.is_done:
+        return None
+    return pause("blocked", situation.at_work)
+
+
+def _judged_gate(situation: Situation) -> Decision | None:
+    phase = situation.phase
+    if phase is None or not phase.is_done or phase.gate is None:
+        return None
+    if phase.gate.awaits_person:
+        return pause("gate_review_required", phase.id)
+    if phase.gate.status != "failed":
+        return None
+    if not situation.stop.auto_retry_fidelity_gate:
+        return pause("gate_failed", phase.id)
+    message = f"The review of {phase.id} did not pass: put right what it found."
+    return Issue(type="address_fidelity_feedback", phase=phase.id, message=message)
+
+
+def _phase_end(situation: Situation) -> Decision | None:
+    if not situation.stop.stop_on_phase_completion or not situation.at_work:
+        return None
+    left = next((phase for phase in situation.phases if phase.id == situation.at_work), None)
+    return pause("phase_complete", left.id) if left is not None and left.is_complete else None
+
+
+def _verification(situation: Situation) -> Decision | None:
+    phase = situation.phase
+    if phase is None or phase.open_tasks or phase.verification is None:
+        return None
+    message = f"Execute {phase.verification.id} and report what came of it."
+    return Issue(
+        type="execute_verification", phase=phase.id, task=phase.verification, message=message
+    )
+
+
+def _gate(situation: Situation) -> Decision | None:
+    phase = situation.phase
+    if phase is None or not phase.is_done:
+        return None
+    message = f"Have {phase.id} reviewed, and report the attempt."
+    return Issue(type="run_fidelity_gate", phase=phase.id, message=message, needs_attempt=True)
+
+
+def _next_task(situation: Situation) -> Decision | None:
+    phase = situation.phase
+    if phase is None or phase.task is None:
+        return None
+    message = f"Implement {phase.task.id} and report what came of it."
+    return Issue(type="implement_task", phase=phase.id, task=phase.task, message=message)
+
+
+RULES: Final[tuple[Callable[[Situation], Decision | None], ...]] = (
+    _sound,
+    _structure,
+    _over,
+    _paused,
+    _stale_step,
+    _silence,
+    _stop,
+    _context,
+    _errors,
+    _tasks,
+    _cycles,
+    _blocked,
+    _phase_end,
+    _judged_gate,
+    _verification,
+    _gate,
+    _next_task,
+)
+"""Every rule in its order; where none answers, the spec is complete."""
+
+
+def phase_after(decision: Decision, at_work: str) -> str:
+    """Return the phase that a run is in after a decision.
+
+    At the end of a phase it is in none: so that end is told once, and the next step says where it goes on.
+    """
+    if isinstance(decision, Issue):
+        return decision.phase
+    if isinstance(decision, Pause):
+        return "" if decision.reason == "phase_complete" else at_work
+    return at_work if isinstance(decision, Fail) else ""

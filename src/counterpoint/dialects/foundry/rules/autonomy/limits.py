@@ -1,0 +1,203 @@
+"""What an unattended run is held to: limits, policies and postures.
+
+What is given wins in this order: the arguments of the call, the configuration, the posture, the default. Every
+fault of both is told at once, each as `{path, problem}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Final, cast
+
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    GATE_POLICIES,
+    POSTURES,
+    GatePolicy,
+    Limits,
+    Posture,
+    Role,
+    StopConditions,
+)
+from counterpoint.dialects.foundry.rules.shape import is_count, is_one_of, quoted
+from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import InvalidInput
+
+POLICY: Final = "gate_policy"
+POSTURE: Final = "posture_profile"
+LOCKING: Final = "enforce_write_lock"
+BYPASS: Final = "allow_lock_bypass"
+WAIVING: Final = "allow_gate_waiver"
+MINUTES_LIMIT: Final = 7 * 24 * 60
+RANGES: Final[Mapping[str, range]] = {
+    "max_tasks_per_session": range(1, 10_001),
+    "max_consecutive_errors": range(1, 101),
+    "context_threshold_pct": range(1, 101),
+    "heartbeat_stale_minutes": range(1, MINUTES_LIMIT + 1),
+    "heartbeat_grace_minutes": range(MINUTES_LIMIT),
+    "step_stale_minutes": range(1, MINUTES_LIMIT + 1),
+    "max_fidelity_review_cycles_per_phase": range(1, 101),
+    "avg_pct_per_step": range(101),
+    "context_staleness_threshold": range(1, 1_001),
+    "context_staleness_penalty_pct": range(101),
+    "context_reset_threshold_pct": range(1, 101),
+    "sidecar_max_age_seconds": range(1, 86_401),
+}
+"""What each limit may be."""
+FLAGS: Final = ("stop_on_phase_completion", "auto_retry_fidelity_gate", LOCKING, BYPASS, WAIVING)
+PERMISSIONS: Final = frozenset({BYPASS, WAIVING})
+"""What only the configuration of the server gives: no caller gives himself more than he has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a posture stands for: the role it is meant for, and what it sets."""
+
+    role: Role
+    given: Mapping[str, Json]
+
+
+PROFILES: Final[Mapping[Posture, Profile]] = {
+    "unattended": Profile(
+        role="autonomy_runner",
+        given={POLICY: "strict", "stop_on_phase_completion": True, BYPASS: False, WAIVING: False},
+    ),
+    "supervised": Profile(
+        role="maintainer",
+        given={POLICY: "strict", "max_consecutive_errors": 5, BYPASS: True, WAIVING: True},
+    ),
+    "debug": Profile(
+        role="maintainer",
+        given={
+            POLICY: "manual",
+            "stop_on_phase_completion": False,
+            "max_tasks_per_session": 250,
+            "max_consecutive_errors": 20,
+            "max_fidelity_review_cycles_per_phase": 10,
+            BYPASS: True,
+            WAIVING: True,
+        },
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What one run is held to.
+
+    is_locking: whether what changes its spec needs its id. may_bypass, may_waive: what a maintainer may do about the lock
+    and about gates.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    stop: StopConditions = field(default_factory=StopConditions)
+    policy: GatePolicy = "strict"
+    posture: Posture | None = None
+    is_locking: bool = True
+    may_bypass: bool = False
+    may_waive: bool = False
+
+
+def read_terms(
+    arguments: Mapping[str, Json], configured: Mapping[str, Json] | None = None
+) -> Terms:
+    """Return what a run is held to; InvalidInput with every fault of arguments and configuration.
+
+    A value that is None counts as not given.
+    """
+    settled = _given(configured or {})
+    asked = _given(arguments)
+    faults = [*_faults(settled, "configuration."), *_faults(asked)]
+    faults += [
+        _fault(name, "is for the configuration of the server to give")
+        for name in sorted(PERMISSIONS & asked.keys())
+    ]
+    said = asked.get(POSTURE, settled.get(POSTURE))
+    posture = cast("Posture", said) if is_one_of(said, POSTURES) else None
+    chosen = {**(PROFILES[posture].given if posture else {}), **settled, **asked}
+    wrong = {cast("str", fault["path"]).removeprefix("configuration.") for fault in faults}
+    terms = _terms({name: value for name, value in chosen.items() if name not in wrong}, posture)
+    faults += _grace_faults(terms.limits)
+    if faults:
+        told = "; ".join(f"`{fault['path']}` {fault['problem']}" for fault in faults)
+        raise InvalidInput(told, hint="Correct these; nothing was changed.", faults=faults)
+    return terms
+
+
+def limits_text(terms: Terms) -> dict[str, Json]:
+    """Return what a row keeps of the terms of a run; `terms_of` reads it back."""
+    return {
+        **asdict(terms.limits),
+        **asdict(terms.stop),
+        BYPASS: terms.may_bypass,
+        WAIVING: terms.may_waive,
+    }
+
+
+def terms_of(kept: Json, policy: str, posture: str, *, is_locking: bool) -> Terms:
+    """Return the terms that a row keeps; InvalidInput if they are none."""
+    whole = {
+        **object_of(kept),
+        POLICY: policy,
+        POSTURE: posture or None,
+        LOCKING: is_locking,
+    }
+    return read_terms({}, whole)
+
+
+def _given(values: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _fault(path: str, problem: str) -> dict[str, Json]:
+    return {"path": path, "problem": problem}
+
+
+def _faults(values: Mapping[str, Json], where: str = "") -> list[dict[str, Json]]:
+    found = [(name, _problem(name, value)) for name, value in values.items()]
+    return [_fault(f"{where}{name}", problem) for name, problem in found if problem]
+
+
+def _problem(name: str, value: Json) -> str:
+    """Return what is wrong with one value; empty if nothing is."""
+    if name in RANGES:
+        known = RANGES[name]
+        if is_count(value) and value in known:
+            return ""
+        return f"is a whole number from {known[0]} to {known[-1]}, not {_shown(value)}"
+    if name in FLAGS:
+        return "" if isinstance(value, bool) else f"is true or false, not {_shown(value)}"
+    words: Sequence[str] = {POLICY: GATE_POLICIES, POSTURE: POSTURES}.get(name, ())
+    if not words:
+        return "is nothing that a run is held to"
+    if is_one_of(value, words):
+        return ""
+    return f"is one of {', '.join(words)}, not {_shown(value)}"
+
+
+def _shown(value: Json) -> str:
+    return str(value) if is_count(value) and abs(value) < 10**9 else quoted(value)
+
+
+def _terms(chosen: Mapping[str, Json], posture: Posture | None) -> Terms:
+    def of(kind: type[Limits | StopConditions]) -> dict[str, Json]:
+        names = {one.name for one in fields(kind)}
+        return {name: value for name, value in chosen.items() if name in names}
+
+    return Terms(
+        limits=Limits(**of(Limits)),
+        stop=StopConditions(**of(StopConditions)),
+        policy=chosen.get(POLICY, "strict"),
+        posture=posture,
+        is_locking=chosen.get(LOCKING, True),
+        may_bypass=chosen.get(BYPASS, False),
+        may_waive=chosen.get(WAIVING, False),
+    )
+
+
+def _grace_faults(limits: Limits) -> list[dict[str, Json]]:
+    stale, grace = limits.heartbeat_stale_minutes, limits.heartbeat_grace_minutes
+    if grace < stale:
+        return []
+    problem = f"is {grace}; it has to be smaller than heartbeat_stale_minutes, which is {stale}"
+    return [_fault("heartbeat_grace_minutes", problem)]

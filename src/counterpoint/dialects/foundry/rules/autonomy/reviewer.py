@@ -1,0 +1,167 @@
+"""The reviewer that needs no model: it compares promises with what is seen.
+
+    finding               when                                                          weight
+    task_open             a task is not completed                                       fail
+    criterion_unmet       somebody said that an acceptance criterion is not met         fail
+    criterion_open        nobody has said whether it is met                             note
+    file_missing          a file that a task names is not there, nor was it deleted     fail
+    file_unchanged        it is there, and was not changed since the run began          warn
+    verification_failed   a verification failed, or its command ended with another code fail
+    verification_unproved its command was never run by this server                      fail
+    verification_stale    files were changed after it ran                               warn
+    verification_partial  it passed in part                                             warn
+    verification_manual   it has no command, so that nobody can prove it                note
+    nothing_to_review     the phase has neither tasks nor verifications                 warn
+
+The verdict is the heaviest of all; notes weigh nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from counterpoint.dialects.foundry.nouns.autonomy import Verdict
+from counterpoint.kernel.canonical import Json
+
+Weight = Literal["fail", "warn", "note"]
+
+_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriterionState:
+    """An acceptance criterion; is_met: None if nobody has said."""
+
+    text: str
+    is_met: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedTask:
+    """A task as a reviewer sees it. files: those that it names, as paths of the worktree."""
+
+    id: str
+    title: str = ""
+    is_completed: bool = True
+    criteria: tuple[CriterionState, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedVerification:
+    """A verification as a reviewer sees it.
+
+    result: PASSED, FAILED or PARTIAL, empty if none was told. has_command: whether it can be executed. exit_code: of the last receipt
+    that this server has of it, None without one. is_stale: whether files were changed since that.
+    """
+
+    id: str
+    is_completed: bool = True
+    result: str = ""
+    has_command: bool = True
+    exit_code: int | None = None
+    is_stale: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseWork:
+    """What a phase promised, and what can be seen of it.
+
+    changed: paths that were changed, added or deleted since the run began. present: those of the named files that are there.
+    """
+
+    phase: str
+    tasks: tuple[ReviewedTask, ...] = ()
+    verifications: tuple[ReviewedVerification, ...] = ()
+    changed: frozenset[str] = frozenset()
+    present: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was found; about: the id of a node, empty for the whole phase."""
+
+    type: str
+    weight: Weight
+    about: str
+    description: str
+
+    def told(self) -> dict[str, Json]:
+        """Return it as an answer has it."""
+        return {"type": self.type, "description": self.description}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What a reviewer says of a phase."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+def review(work: PhaseWork) -> Review:
+    """Return the verdict about a phase with everything that was found, in the order of its tasks."""
+    findings = [*_of_phase(work)]
+    for task in work.tasks:
+        findings += _of_task(task, work)
+    for verification in work.verifications:
+        findings += _of_verification(verification)
+    return Review(verdict=verdict_of(findings), findings=tuple(findings))
+
+
+def verdict_of(findings: list[Finding]) -> Verdict:
+    """Return the verdict that findings amount to."""
+    weights = {finding.weight for finding in findings}
+    if "fail" in weights:
+        return "fail"
+    return "warn" if "warn" in weights else "pass"
+
+
+def _of_phase(work: PhaseWork) -> Iterator[Finding]:
+    if not work.tasks and not work.verifications:
+        said = f"{work.phase} has neither tasks nor verifications"
+        yield Finding(type="nothing_to_review", weight="warn", about="", description=said)
+
+
+def _of_task(task: ReviewedTask, work: PhaseWork) -> Iterator[Finding]:
+    if not task.is_completed:
+        yield _finding("task_open", "fail", task.id, "is not completed")
+    for criterion in task.criteria:
+        text = criterion.text[:_SHOWN]
+        if criterion.is_met is None:
+            yield _finding("criterion_open", "note", task.id, f"nobody has judged: {text}")
+        elif not criterion.is_met:
+            yield _finding("criterion_unmet", "fail", task.id, f"does not meet: {text}")
+    for path in task.files:
+        if path in work.changed:
+            continue
+        if path in work.present:
+            yield _finding("file_unchanged", "warn", task.id, f"left {path} as it was")
+        else:
+            yield _finding("file_missing", "fail", task.id, f"names {path}, which is not there")
+
+
+def _of_verification(one: ReviewedVerification) -> Iterator[Finding]:
+    if not one.is_completed:
+        yield _finding("task_open", "fail", one.id, "is not completed")
+    if one.result == "FAILED":
+        yield _finding("verification_failed", "fail", one.id, "failed")
+    if one.result == "PARTIAL":
+        yield _finding("verification_partial", "warn", one.id, "passed in part")
+    if not one.has_command:
+        said = "has no command: it was judged by hand"
+        yield _finding("verification_manual", "note", one.id, said)
+        return
+    if one.exit_code is None:
+        yield _finding("verification_unproved", "fail", one.id, "was never run by this server")
+    elif one.exit_code != 0:
+        said = f"ended with exit code {one.exit_code}"
+        yield _finding("verification_failed", "fail", one.id, said)
+    if one.exit_code is not None and one.is_stale:
+        yield _finding("verification_stale", "warn", one.id, "ran before files were changed")
+
+
+def _finding(kind: str, weight: Weight, about: str, said: str) -> Finding:
+    return Finding(type=kind, weight=weight, about=about, description=f"{about} {said}")

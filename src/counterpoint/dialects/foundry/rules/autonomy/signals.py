@@ -1,0 +1,223 @@
+"""What a supervisor is told: whether to go on, and what to do.
+
+signal                  raised by
+phase_complete          a pause for that: the only signal on which a supervisor goes on
+spec_complete           a run that is complete
+failed                  a run that failed, and SESSION_UNRECOVERABLE
+blocked_runtime         refusals that the agent cannot get past by trying again; invalid evidence from the third time on
+paused_needs_attention  every other pause that nobody asked for, and SPEC_REBASE_REQUIRED
+none                    a run that goes on, that somebody paused or ended, and every other refusal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from counterpoint.dialects.foundry.nouns.autonomy import LoopSignal
+from counterpoint.kernel.canonical import Json
+
+EVIDENCE_FAULTS: Final = 3
+"""Reports in a row with invalid evidence after which a run needs help."""
+_GATE_CODES: Final = ("REQUIRED_GATE_UNSATISFIED", "GATE_AUDIT_FAILURE", "GATE_INTEGRITY_CHECKSUM")
+_PROOF_CODES: Final = (
+    *("STEP_PROOF_MISSING", "STEP_PROOF_MISMATCH"),
+    *("STEP_PROOF_CONFLICT", "STEP_PROOF_EXPIRED"),
+)
+_RECEIPT_CODES: Final = ("VERIFICATION_RECEIPT_MISSING", "VERIFICATION_RECEIPT_INVALID")
+EVIDENCE: Final = "INVALID_GATE_EVIDENCE"
+CODE_SIGNALS: Final[Mapping[str, LoopSignal]] = {
+    **dict.fromkeys(_GATE_CODES, "blocked_runtime"),
+    "AUTHORIZATION": "blocked_runtime",
+    **dict.fromkeys(_PROOF_CODES, "blocked_runtime"),
+    **dict.fromkeys(_RECEIPT_CODES, "blocked_runtime"),
+    "SESSION_UNRECOVERABLE": "failed",
+    "SPEC_REBASE_REQUIRED": "paused_needs_attention",
+}
+"""The signal of each refusal that has one whatever came before."""
+PAUSE_SIGNALS: Final[Mapping[str, LoopSignal | None]] = {
+    "user": None,
+    "context_limit": "paused_needs_attention",
+    "error_threshold": "paused_needs_attention",
+    "blocked": "paused_needs_attention",
+    "gate_failed": "paused_needs_attention",
+    "gate_review_required": "paused_needs_attention",
+    "task_limit": "paused_needs_attention",
+    "heartbeat_stale": "paused_needs_attention",
+    "step_stale": "paused_needs_attention",
+    "phase_complete": "phase_complete",
+    "fidelity_cycle_limit": "paused_needs_attention",
+}
+STATUS_SIGNALS: Final[Mapping[str, LoopSignal]] = {
+    "completed": "spec_complete",
+    "failed": "failed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a run stands after a call.
+
+    error_code: of its refusal, empty for an answer. evidence_faults: reports in a row, this one included, with invalid evidence.
+    """
+
+    status: str = ""
+    pause_reason: str = ""
+    failure_reason: str = ""
+    error_code: str = ""
+    evidence_faults: int = 0
+
+
+def loop_signal(standing: Standing) -> LoopSignal | None:
+    """Return what a supervisor is told, None for nothing."""
+    code = standing.error_code
+    if code:
+        if code == EVIDENCE and standing.evidence_faults >= EVIDENCE_FAULTS:
+            return "blocked_runtime"
+        return CODE_SIGNALS.get(code)
+    if standing.status == "paused":
+        return PAUSE_SIGNALS.get(standing.pause_reason, "paused_needs_attention")
+    return STATUS_SIGNALS.get(standing.status)
+
+
+_ACTIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "resume_in_fresh_context": (
+        "Resume the run with an agent whose context is empty.",
+        "task session resume",
+    ),
+    "inspect_recent_failures": (
+        "Read the last events of the run to see why steps failed.",
+        "task session-events",
+    ),
+    "reset_session_if_needed": (
+        "If the run cannot go on, end it and start another.",
+        "task session end",
+    ),
+    "resolve_task_blockers": (
+        "Resolve what blocks the tasks, then resume.",
+        "task list-blocked",
+    ),
+    "review_gate_findings": (
+        "Review fidelity findings and apply remediation before retry.",
+        "review fidelity",
+    ),
+    "acknowledge_manual_gate_review": (
+        "Review the gate, then resume with acknowledge_gate_review and its attempt.",
+        "task session resume",
+    ),
+    "escalate_fidelity_cycle_limit": (
+        "Have a person look at the phase: it was reviewed as often as it may be.",
+        "task session status",
+    ),
+    "refresh_heartbeat_or_resume": (
+        "See whether the agent is alive; resume when one is.",
+        "task session resume",
+    ),
+    "replay_or_reset_stale_step": (
+        "Have the step replayed and reported, or resume: then it is decided anew.",
+        "task session-step replay",
+    ),
+    "start_followup_session": (
+        "End this run and start another for what is left.",
+        "task session start",
+    ),
+    "rebase_session_to_spec": (
+        "Rebase the run to the spec as it is.",
+        "task session rebase",
+    ),
+    "use_authorized_role": (
+        "Switch to a role authorized for session-step actions.",
+        "server capabilities",
+    ),
+    "satisfy_or_waive_required_gate": (
+        "Have the gate pass, or have a maintainer waive it.",
+        "task gate-waiver",
+    ),
+    "rerun_gate_with_fresh_evidence": (
+        "Have the gate reviewed again for the step that is out.",
+        "review fidelity-gate",
+    ),
+    "request_fresh_gate_evidence": (
+        "Have the gate reviewed for the step that is out, and report the attempt it names.",
+        "review fidelity-gate",
+    ),
+    "request_fresh_step_proof": (
+        "Have the step replayed, which gives it a fresh proof.",
+        "task session-step replay",
+    ),
+    "regenerate_verification_receipt": (
+        "Execute the verification again, and report the receipt unchanged.",
+        "verification execute",
+    ),
+    "collect_failure_context": (
+        "Inspect failure details and recent session events before retry.",
+        "task session-events",
+    ),
+    "reset_or_restart_session": (
+        "Reset the run, and start another.",
+        "task session reset",
+    ),
+    "manual_triage": (
+        "Have a person look at the run.",
+        "task session status",
+    ),
+    "resolve_runtime_blocker": (
+        "Remove what the refusal names, then go on.",
+        "task session status",
+    ),
+}
+"""Each action with its description and the call that goes with it."""
+_PAUSE_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "user": (),
+    "context_limit": ("resume_in_fresh_context",),
+    "error_threshold": ("inspect_recent_failures", "reset_session_if_needed"),
+    "blocked": ("resolve_task_blockers",),
+    "gate_failed": ("review_gate_findings",),
+    "gate_review_required": ("acknowledge_manual_gate_review",),
+    "task_limit": ("start_followup_session",),
+    "heartbeat_stale": ("refresh_heartbeat_or_resume",),
+    "step_stale": ("replay_or_reset_stale_step",),
+    "phase_complete": (),
+    "fidelity_cycle_limit": ("escalate_fidelity_cycle_limit",),
+}
+_CODE_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "SPEC_REBASE_REQUIRED": ("rebase_session_to_spec",),
+    "AUTHORIZATION": ("use_authorized_role",),
+    "REQUIRED_GATE_UNSATISFIED": ("satisfy_or_waive_required_gate",),
+    "GATE_AUDIT_FAILURE": ("rerun_gate_with_fresh_evidence",),
+    "GATE_INTEGRITY_CHECKSUM": ("rerun_gate_with_fresh_evidence",),
+    EVIDENCE: ("request_fresh_gate_evidence",),
+    "STEP_STALE": ("replay_or_reset_stale_step",),
+    **dict.fromkeys(_PROOF_CODES, ("request_fresh_step_proof",)),
+    **dict.fromkeys(_RECEIPT_CODES, ("regenerate_verification_receipt",)),
+    "SESSION_UNRECOVERABLE": ("collect_failure_context", "reset_or_restart_session"),
+}
+_FAILED: Final = ("collect_failure_context", "reset_or_restart_session")
+
+
+def recommended_actions(standing: Standing, session: str = "") -> list[dict[str, Json]]:
+    """Return what to do about a run that stopped, the first first; session: the one that calls are to name.
+
+    Each is `{action, description, command}`; a run that goes on has none.
+    """
+    target = f" session_id={session}" if session else ""
+    found: list[dict[str, Json]] = []
+    for action in _actions(standing):
+        description, command = _ACTIONS[action]
+        about = target if command.startswith(("task session", "review fidelity-gate")) else ""
+        found.append({"action": action, "description": description, "command": f"{command}{about}"})
+    return found
+
+
+def _actions(standing: Standing) -> tuple[str, ...]:
+    signal = loop_signal(standing)
+    if standing.error_code:
+        fallback = ("resolve_runtime_blocker",) if signal == "blocked_runtime" else ()
+        return _CODE_ACTIONS.get(standing.error_code, fallback)
+    if standing.status == "failed":
+        is_changed = standing.failure_reason == "spec_structure_changed"
+        return (*(("rebase_session_to_spec",) if is_changed else ()), *_FAILED)
+    if standing.status == "paused":
+        return _PAUSE_ACTIONS.get(standing.pause_reason, ("manual_triage",))
+    return ()

@@ -1,0 +1,229 @@
+"""Phases that come with their tasks: what is given for them, and drafted of it.
+
+Every phase ends with a task that runs the tests and one that compares what was built with what was wanted; what is
+given for one of these is kept as it is, and only what is missing is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.dialects.foundry.nouns.nodes import DEPENDS, NODE, TYPE
+from counterpoint.dialects.foundry.nouns.specs import PURPOSE, MadeNode, PhaseDraft, TaskDraft
+from counterpoint.dialects.foundry.rules.numbering import node_start
+from counterpoint.dialects.foundry.rules.shape import (
+    BLOCKING_MODES,
+    CATEGORIES,
+    COMPLEXITIES,
+    LIST_LIMIT,
+    RESEARCH_TYPES,
+    VERIFICATION_TYPES,
+    description_of,
+    has_text,
+    is_one_of,
+    items_of,
+    quoted,
+    text_of,
+    texts_of,
+)
+from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import InvalidInput
+
+TASK_TYPES: Final = ("task", "subtask", "verify", "research")
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    TYPE: TASK_TYPES,
+    "task_category": CATEGORIES,
+    "complexity": COMPLEXITIES,
+    "verification_type": VERIFICATION_TYPES,
+    "research_type": RESEARCH_TYPES,
+    "blocking_mode": BLOCKING_MODES,
+}
+_TEXTS: Final = ("command", "expected", "mcp_tool", "scope", "target", "query", "category")
+_OWN: Final = frozenset(
+    ("title", "description", "details", "acceptance_criteria", "file_path", "metadata")
+)
+_OF_WORK: Final = frozenset(("task_category", "file_path", "acceptance_criteria"))
+_TAKEN: Final = frozenset(
+    (*_OWN, *_WORDS, *_TEXTS, "estimated_hours", "labels", "owners", "on_failure")
+)
+_UNKEPT: Final = frozenset(
+    (
+        *(TYPE, DEPENDS, "title", "status", "parent", "children", "dependencies"),
+        *("completed_at", "skipped", "failed_at", "blocked_at", "blocker_type"),
+        *("blocker_description", "blocker_ticket", "metadata"),
+    )
+)
+"""What a node has beside its metadata, or what is worked out: no value of either name is kept."""
+RUN_TESTS: Final = TaskDraft(
+    title="Run tests",
+    type="verify",
+    kept={"verification_type": "run-tests", "command": "pytest", "expected": "All tests pass"},
+)
+FIDELITY: Final = TaskDraft(
+    title="Fidelity review",
+    type="verify",
+    kept={"verification_type": "fidelity", "scope": "phase"},
+)
+
+
+def tasks_of(given: Json, defaults: Mapping[str, Json]) -> tuple[TaskDraft, ...]:
+    """Return the tasks that are given for a phase; InvalidInput names every fault with its place.
+
+    defaults: values of a task that does not say another.
+    """
+    listed = items_of(given)
+    faults = [f"there are more than {LIST_LIMIT} tasks"] if len(listed) > LIST_LIMIT else []
+    faults += [f"metadata_defaults {fault}" for fault in _faults(defaults)]
+    made: list[TaskDraft] = []
+    for place, one in enumerate(listed[:LIST_LIMIT]):
+        parts = {**_fit(defaults, object_of(one)), **object_of(one)}
+        found = list(_faults(parts, is_whole=True)) if object_of(one) else ["is no object"]
+        faults += [f"tasks[{place}] {fault}" for fault in found]
+        if not found:
+            made.append(_task(parts))
+    if faults:
+        raise InvalidInput(
+            "; ".join(faults[:20]), hint="Correct these; nothing was made.", faults=faults[:100]
+        )
+    return tuple(made)
+
+
+def _fit(defaults: Mapping[str, Json], task: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return the defaults that a task of its type may have: only work in files has a category and a file."""
+    if task.get(TYPE, defaults.get(TYPE, "task")) in {"task", "subtask"}:
+        return defaults
+    return {name: value for name, value in defaults.items() if name not in _OF_WORK}
+
+
+def _faults(parts: Mapping[str, Json], *, is_whole: bool = False) -> Iterator[str]:
+    """Return what is wrong with the parts of a task; is_whole: whether nothing may be missing."""
+    yield from (f"has an unknown key {quoted(name)}" for name in parts if name not in _TAKEN)
+    for name, words in _WORDS.items():
+        if name in parts and not is_one_of(parts[name], words):
+            yield f"has a {name} {quoted(parts[name])} that is none of: {', '.join(words)}"
+    for name in ("title", "description", "file_path", *_TEXTS):
+        if name in parts and not has_text(parts[name]):
+            yield f"has a {name} that is no text"
+    if "estimated_hours" in parts and not _is_duration(parts["estimated_hours"]):
+        yield "has estimated_hours that are no number from 0"
+    if "acceptance_criteria" in parts and not _are_texts(parts["acceptance_criteria"]):
+        yield "has acceptance_criteria that are no list of texts"
+    yield from (
+        f"cannot keep {quoted(name)}"
+        for name in object_of(parts.get("metadata"))
+        if name in _UNKEPT
+    )
+    if is_whole and "title" not in parts:
+        yield "has no title"
+    if is_whole and parts.get(TYPE, "task") in {"task", "subtask"} and not description_of(parts):
+        yield "has no description"
+
+
+def _is_duration(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def _are_texts(value: Json) -> bool:
+    return isinstance(value, list) and all(has_text(one) for one in items_of(value))
+
+
+def _task(parts: Mapping[str, Json]) -> TaskDraft:
+    """Return the task that parts without a fault make."""
+    kept = {name: value for name, value in parts.items() if name not in {*_OWN, TYPE}}
+    more = {n: v for n, v in object_of(parts.get("metadata")).items() if n not in _OWN}
+    inner = {**object_of(parts.get("metadata")), **parts}
+    return TaskDraft(
+        title=text_of(parts.get("title")),
+        type=text_of(parts.get(TYPE)) or "task",
+        description=description_of(inner),
+        acceptance=tuple(texts_of(inner.get("acceptance_criteria"))),
+        file_path=text_of(inner.get("file_path")),
+        kept={**more, **kept},
+    )
+
+
+def with_scaffold(phase: PhaseDraft) -> tuple[TaskDraft, ...]:
+    """Return the tasks of a phase with those that verify it."""
+    there = {one.kept.get("verification_type") for one in phase.tasks if one.type == "verify"}
+    missing = [one for one in (RUN_TESTS, FIDELITY) if one.kept["verification_type"] not in there]
+    return (*phase.tasks, *missing)
+
+
+def phase_draft(
+    spec: str, name: str, phase: PhaseDraft, is_taken: Callable[[str], bool]
+) -> tuple[Draft, tuple[MadeNode, ...]]:
+    """Return the draft of a phase with its tasks and what verifies it, and how its tasks are called.
+
+    name: the id of the phase. is_taken: answers whether an id means a node of the spec already.
+    """
+    tasks = with_scaffold(phase)
+    names = _names(name, tasks, is_taken)
+    children = tuple(
+        _task_draft(spec, own, _targeted(task, name))
+        for own, task in zip(names, tasks, strict=True)
+    )
+    draft = Draft(
+        kind="phase",
+        title=phase.title,
+        name=name,
+        body=phase.description,
+        aliases=((NODE, f"{spec}/{name}"),),
+        attributes={**phase.kept, **({PURPOSE: phase.purpose} if phase.purpose else {})},
+        children=_ordered(children, tasks),
+    )
+    made = tuple(
+        MadeNode(id=own, title=task.title, type=task.type)
+        for own, task in zip(names, tasks, strict=True)
+    )
+    return draft, made
+
+
+def _names(phase: str, tasks: Sequence[TaskDraft], is_taken: Callable[[str], bool]) -> list[str]:
+    last: dict[str, int] = {}
+    names: list[str] = []
+    for task in tasks:
+        start = node_start(task.type, phase)
+        number = last.get(start, 0) + 1
+        while is_taken(f"{start}{number}"):
+            number += 1
+        last[start] = number
+        names.append(f"{start}{number}")
+    return names
+
+
+def _targeted(task: TaskDraft, phase: str) -> TaskDraft:
+    """Return a task, with its phase as what it compares if it is the one that is added."""
+    return replace(task, kept={**task.kept, "target": phase}) if task is FIDELITY else task
+
+
+def _task_draft(spec: str, name: str, task: TaskDraft) -> Draft:
+    kept = {**task.kept, **({TYPE: task.type} if task.type != "task" else {})}
+    return Draft(
+        kind="task",
+        title=task.title,
+        name=name,
+        body=task.description,
+        acceptance=task.acceptance,
+        areas=(task.file_path,) if task.file_path else (),
+        aliases=((NODE, f"{spec}/{name}"),),
+        attributes=kept,
+        needs=(),
+    )
+
+
+def _ordered(drafts: Sequence[Draft], tasks: Sequence[TaskDraft]) -> tuple[Draft, ...]:
+    """Return drafts of which the fidelity review waits for the run of the tests."""
+    of_tests = [
+        draft.name
+        for draft, task in zip(drafts, tasks, strict=True)
+        if task.type == "verify" and task.kept.get("verification_type") == "run-tests"
+    ]
+    return tuple(
+        replace(draft, needs=tuple(of_tests))
+        if task.type == "verify" and task.kept.get("verification_type") == "fidelity"
+        else draft
+        for draft, task in zip(drafts, tasks, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Making one document of another, and telling what differs."""

@@ -1,0 +1,85 @@
+"""How items stand in the words of specs, and what sort of node each is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final, get_args
+
+from counterpoint.core.model.lifecycles import category_of
+from counterpoint.core.model.work import Item
+from counterpoint.dialects.foundry.nouns.nodes import (
+    ARCHIVED,
+    REMOVED,
+    TYPE,
+    Folder,
+    NodeType,
+    Status,
+    Tally,
+)
+from counterpoint.kernel.canonical import Json
+
+_STATUSES: Final[Mapping[str, Status]] = {
+    "open": "pending",
+    "active": "in_progress",
+    "review": "in_progress",
+    "done": "completed",
+    "dropped": "blocked",
+}
+_FOLDERS: Final[Mapping[str, Folder]] = {
+    "open": "pending",
+    "active": "active",
+    "review": "active",
+    "done": "completed",
+    "dropped": "archived",
+}
+_TYPES: Final[tuple[NodeType, ...]] = get_args(NodeType)
+
+
+def status_of(category: str, *, is_blocked: bool = False) -> Status:
+    """Return the status of a node in a category; is_blocked: whether an open blocker says why it waits.
+
+    What failed stands as blocked: somebody has to decide what becomes of it.
+    """
+    found = _STATUSES[category]
+    return "blocked" if is_blocked and found != "completed" else found
+
+
+def rolled_up(own: Status, tally: Tally, *, is_begun: bool, is_gated: bool = False) -> Status:
+    """Return the status of a node that holds others.
+
+    is_begun: whether somebody is at one of them. is_gated: whether a closed gate holds its own end back.
+    """
+    if own == "blocked":
+        return own
+    if tally.total and tally.completed == tally.total:
+        return "in_progress" if is_gated and own != "completed" else "completed"
+    return "in_progress" if is_begun or tally.completed or own == "in_progress" else "pending"
+
+
+def folder_of(category: str, labels: Collection[str] = ()) -> Folder:
+    """Return the folder of a spec whose root is in a category and has some labels."""
+    return "archived" if ARCHIVED in labels else _FOLDERS[category]
+
+
+def type_of(item: Item, kept: Mapping[str, Json], *, is_in_task: bool = False) -> NodeType:
+    """Return the type of a node; is_in_task: whether a task holds it."""
+    if not item.parent:
+        return "spec"
+    said = kept.get(TYPE)
+    if isinstance(said, str) and said in _TYPES:
+        return said
+    if not item.is_workable:
+        return "phase"
+    return "subtask" if is_in_task else "task"
+
+
+def is_node(item: Item) -> bool:
+    """Whether an item is a node of its spec still."""
+    return item.status != REMOVED or not item.parent
+
+
+def counted(states: Mapping[str, int]) -> Tally:
+    """Return the tally of items by how many are in each state."""
+    shown = {status: count for status, count in states.items() if status != REMOVED}
+    done = sum(count for status, count in shown.items() if category_of(status) == "done")
+    return Tally(sum(shown.values()), done)

@@ -1,0 +1,1 @@
+"""Which tasks are given out together, and what is said beside them."""

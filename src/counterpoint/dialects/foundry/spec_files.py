@@ -1,0 +1,202 @@
+"""The files of specs, and what this program wrote of them last.
+
+A file is `specs/<folder>/<spec id>.json`. No link is followed from the folder of specs on, so that nothing is read or written
+elsewhere. It is written under a passing name that nobody can guess, made durable, and then given its name: whoever reads it finds a whole
+document at every moment. What was written last lies beside the ledger, and so does the lock by which one process at a time writes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from counterpoint.core.ports.evidence import Evidence
+from counterpoint.dialects.foundry.places import FOLDERS
+from counterpoint.dialects.foundry.rules.importing.parsing import FILE_LIMIT, is_safe_id
+from counterpoint.dialects.foundry.rules.mirroring import Record, dump_record, load_record
+from counterpoint.kernel.errors import NotFound, Unavailable
+
+_SUFFIX: Final = ".json"
+_RECORD_LIMIT: Final = 50_000_000
+_DOWN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: to open a pipe that nobody writes to would wait for ever.
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FRESH: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """A file of a spec as it lies there."""
+
+    folder: str
+    mtime: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecFiles:
+    """The folder of specs of a project.
+
+    state: the folder of its ledger. project: its id. asks: whether the project asks for files; None: it says nothing.
+    """
+
+    specs: Path
+    state: Path
+    project: str
+    evidence: Evidence
+    asks: bool | None = None
+
+    def open(self) -> bool:
+        """Return whether there are to be files: the folder of specs is there and no link, or is asked for and made; Unavailable."""
+        if self.asks:
+            try:
+                self.specs.mkdir(exist_ok=True)
+            except OSError as fault:
+                raise _unwritten(self.specs, fault) from fault
+        is_wanted = self.asks is not False
+        return is_wanted and self.specs.is_dir() and not self.specs.is_symlink()
+
+    @contextmanager
+    def turn(self, *, waits: bool = False) -> Generator[bool]:
+        """Answer whether no other process has its turn, and keep it during the block. waits: until it is so."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self.state / f"{self._name}.lock", flags, 0o600)
+        except OSError as fault:
+            raise _unwritten(self.state, fault) from fault
+        try:
+            is_mine = True
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+            except BlockingIOError:
+                is_mine = False
+            yield is_mine
+        finally:
+            os.close(descriptor)
+
+    def record(self) -> Record:
+        """Return what was written last; of what cannot be read, nothing is known."""
+        try:
+            return load_record(self.evidence.load(self.state, f"{self._name}.json", _RECORD_LIMIT))
+        except NotFound:
+            return Record()
+
+    def keep(self, record: Record) -> None:
+        """Keep what was written."""
+        self.evidence.save(self.state, f"{self._name}.json", dump_record(record))
+
+    def listed(self) -> dict[str, list[SpecFile]]:
+        """Return the files of specs by the id that each is named for; links and hidden files are none."""
+        found: dict[str, list[SpecFile]] = {}
+        for folder in FOLDERS:
+            place = self.specs / folder
+            if place.is_symlink() or not place.is_dir():
+                continue
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    name = entry.name.removesuffix(_SUFFIX)
+                    if name == entry.name or not is_safe_id(name):
+                        continue
+                    with suppress(FileNotFoundError):
+                        said = entry.stat(follow_symlinks=False)
+                        if stat.S_ISREG(said.st_mode):
+                            one = SpecFile(folder, said.st_mtime_ns, said.st_size)
+                            found.setdefault(name, []).append(one)
+        return found
+
+    def look(self, folder: str, spec: str) -> SpecFile | None:
+        """Return the file of a spec in a folder; None if there is no plain file."""
+        try:
+            said = os.lstat(self.specs / folder / f"{spec}{_SUFFIX}")
+        except OSError:
+            return None
+        return (
+            SpecFile(folder, said.st_mtime_ns, said.st_size) if stat.S_ISREG(said.st_mode) else None
+        )
+
+    def read(self, folder: str, spec: str) -> bytes:
+        """Return the bytes of a file, one more than may be if there are more; NotFound, Unavailable."""
+        try:
+            with self._folder(folder, make=False) as place:
+                descriptor = os.open(f"{spec}{_SUFFIX}", _READ, dir_fd=place)
+                with os.fdopen(descriptor, "rb") as file:
+                    return file.read(FILE_LIMIT + 1)
+        except FileNotFoundError as fault:
+            raise NotFound(f"there is no file of {spec} in {folder}") from fault
+        except OSError as fault:
+            raise _unwritten(self.specs / folder, fault) from fault
+
+    def write(self, folder: str, spec: str, content: bytes) -> SpecFile:
+        """Put a file in its place, whole or not at all, durably; Unavailable."""
+        try:
+            with self._folder(folder, make=True) as place:
+                passing = f".{spec}.{os.urandom(8).hex()}.part"
+                descriptor = os.open(passing, _FRESH, 0o644, dir_fd=place)
+                try:
+                    with os.fdopen(descriptor, "wb") as file:
+                        file.write(content)
+                        file.flush()
+                        os.fsync(file.fileno())
+                        said = os.fstat(file.fileno())
+                    os.rename(passing, f"{spec}{_SUFFIX}", src_dir_fd=place, dst_dir_fd=place)
+                except OSError:
+                    os.unlink(passing, dir_fd=place)
+                    raise
+                os.fsync(place)
+        except OSError as fault:
+            raise _unwritten(self.specs / folder, fault) from fault
+        return SpecFile(folder, said.st_mtime_ns, said.st_size)
+
+    def remove(self, folder: str, spec: str) -> None:
+        """Take a file away, if it is there."""
+        with suppress(OSError), self._folder(folder, make=False) as place:
+            os.unlink(f"{spec}{_SUFFIX}", dir_fd=place)
+
+    def tidy(self) -> None:
+        """Take away what a process that was killed had begun to write."""
+        for folder in FOLDERS:
+            with suppress(OSError), self._folder(folder, make=False) as place:
+                with os.scandir(place) as entries:
+                    names = [entry.name for entry in entries]
+                for name in names:
+                    if name.startswith(".") and name.endswith(".part"):
+                        os.unlink(name, dir_fd=place)
+
+    @property
+    def _name(self) -> str:
+        return f"specs-{self.project}"
+
+    @contextmanager
+    def _folder(self, folder: str, *, make: bool) -> Generator[int]:
+        top = os.open(self.specs, _DOWN)
+        try:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=top)
+            place = os.open(folder, _DOWN, dir_fd=top)
+        finally:
+            os.close(top)
+        try:
+            yield place
+        finally:
+            os.close(place)
+
+
+def dump_document(document: object) -> bytes:
+    """Return a document as its file holds it."""
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _unwritten(place: Path, fault: OSError) -> Unavailable:
+    return Unavailable(
+        f"{place} cannot be read or written ({fault.strerror})",
+        hint="See that it is a folder of this account, and no link.",
+    )

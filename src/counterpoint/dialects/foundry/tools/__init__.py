@@ -1,0 +1,1 @@
+"""The tools of foundry, one file for each noun."""

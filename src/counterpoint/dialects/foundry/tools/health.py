@@ -1,0 +1,95 @@
+"""Whether the server is there, whether it can work, and what it depends on."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.envelope import PHRASES, present
+from counterpoint.dialects.foundry.nouns.condition import Dependency, Grade, overall
+from counterpoint.dialects.foundry.verbs.condition import Condition
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError
+from counterpoint.protocol.actions import action, of_actions
+from counterpoint.protocol.tools import Tool
+
+_SAID: Final[dict[Grade, str]] = {
+    "healthy": "All is well",
+    "degraded": "It works, but not all of it",
+    "unhealthy": "It cannot work",
+}
+
+
+@action(reads=True)
+def liveness(_call: Call) -> Json:
+    """It answers."""
+    return present(_condition("healthy", "The server is alive"))
+
+
+@action(reads=True)
+def readiness(call: Call) -> Json:
+    """It has what it needs."""
+    return present(_graded(call.core.use(Condition).readiness()))
+
+
+@action(reads=True)
+def check(
+    call: Call,
+    *,
+    include_details: Annotated[bool, Field(description="With each one")] = True,
+) -> Json:
+    """All dependencies."""
+    found = call.core.use(Condition).everything()
+    return present(_counted(found) if include_details else _shortly(found))
+
+
+health = of_actions("health", "Whether the server is well.", (liveness, readiness, check))
+
+
+def unopened(tool: Tool[Call], refusal: CounterpointError) -> Json:
+    """Return the health of a server whose ledger cannot be opened; raise the refusal for any other tool."""
+    if tool.name != health.name:
+        raise refusal
+    words = f"{refusal.message}. {refusal.hint_in(PHRASES)}"
+    ledger = Dependency(name="ledger", grade="unhealthy", message=words)
+    return present(_counted([ledger]))
+
+
+def _counted(found: Sequence[Dependency]) -> dict[str, Json]:
+    counts = Counter(one.grade for one in found)
+    grades: tuple[Grade, ...] = ("unhealthy", "degraded", "healthy")
+    return {**_graded(found), "details": {f"{grade}_count": counts[grade] for grade in grades}}
+
+
+def _graded(found: Sequence[Dependency]) -> dict[str, Json]:
+    return {**_shortly(found), "dependencies": [_dependency(one) for one in found]}
+
+
+def _shortly(found: Sequence[Dependency]) -> dict[str, Json]:
+    grade = overall(found)
+    return _condition(grade, _SAID[grade])
+
+
+def _condition(grade: Grade, message: str) -> dict[str, Json]:
+    return {
+        "status": grade,
+        "is_healthy": grade != "unhealthy",
+        "timestamp": round(time.time(), 3),
+        "message": message,
+    }
+
+
+def _dependency(one: Dependency) -> Json:
+    return {
+        "name": one.name,
+        "healthy": one.grade != "unhealthy",
+        "status": one.grade,
+        "message": one.message,
+        "latency_ms": one.latency_ms,
+        "details": dict(one.details),
+    }

@@ -1,0 +1,197 @@
+"""How specs were: the actions `diff` and `history` of `spec`, and `spec-rollback`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final, cast
+
+from pydantic import Field
+
+from counterpoint.dialects.arguments import TEXT
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.envelope import page, present
+from counterpoint.dialects.foundry.rules.shape import items_of, text_of
+from counterpoint.dialects.foundry.tools.shown import META
+from counterpoint.dialects.foundry.verbs.documents.applying import Applied
+from counterpoint.dialects.foundry.verbs.documents.history import History, Past, PastChange
+from counterpoint.dialects.foundry.verbs.editing import Editing
+from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.words import Cursor, DryRun, Limit, LongLimit, SpecId, Workspace
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    pages_of,
+    part_of_list,
+    shared,
+    size_of,
+    sparse,
+)
+from counterpoint.kernel.canonical import Json, dump_any, object_of, text_digest
+from counterpoint.protocol.actions import action
+
+_ONE: Final = 3_000
+"""The most bytes that the changes of one node take."""
+_SAID: Final = 300
+_FIELDS: Final = 20
+_NODES: Final = 10
+_CHANGES: Final = 50
+_CHANGES_ROOM: Final = 6_000
+
+Version = Annotated[
+    str,
+    Field(min_length=1, max_length=100, description="A version of `spec history`, or a time"),
+    TEXT,
+]
+
+
+@action(reads=True)
+def diff(
+    call: Call,
+    spec_id: SpecId,
+    target: Annotated[
+        str,
+        Field(min_length=1, max_length=100, description="Version, time or spec id; else the last"),
+        TEXT,
+    ] = "",
+    limit: LongLimit = 100,
+    cursor: Cursor = "",
+    workspace: Workspace = "",
+) -> Json:
+    """What differs from an earlier version, or from another spec."""
+    call.core.use(Specs).within(workspace)
+    compared, report = call.core.use(History).diff(spec_id, target, limit)
+    changes = {
+        name: [_cut(object_of(one)) for one in items_of(some)]
+        for name, some in object_of(report["changes"]).items()
+    }
+    # Of a spec that has changed since there is no further page: the places would not fit.
+    digest = text_digest(dump_any(report))
+    pages = pages_of(
+        call, cursor, "spec diff", spec_id, target, limit, digest, first=dict.fromkeys(changes, 0)
+    )
+    opened = {
+        name: part_of_list(cast("list[Json]", some), pages.at[name])
+        for name, some in changes.items()
+        if name in pages.at
+    }
+    beside: dict[str, Json] = {"spec_id": spec_id, "compared_to": compared, **report, "changes": {}}
+    shown, rest = shared(opened, PAGE - RESERVE - META - size_of(beside))
+    size = sum(len(items_of(some)) for some in shown.values())
+    whole: dict[str, Json] = {name: shown.get(name, []) for name in changes}
+    return present({**beside, "changes": whole}, pagination=page(pages.cursor(rest or None), size))
+
+
+def _cut(one: dict[str, Json]) -> dict[str, Json]:
+    """Return what changed of a node as far as there is room for it."""
+    if "field_changes" not in one:
+        return {**one, "title": clip(text_of(one.get("title")), _SAID)}
+    room, kept = _ONE, list[Json]()
+    for change in items_of(one["field_changes"]):
+        room -= size_of(change)
+        if room < 0:
+            break
+        kept.append(change)
+    return {**one, "title": clip(text_of(one.get("title")), _SAID), "field_changes": kept}
+
+
+@action(reads=True)
+def history(
+    call: Call,
+    spec_id: SpecId,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+    workspace: Workspace = "",
+) -> Json:
+    """Revisions, and every change with the version it led to, the newest first."""
+    call.core.use(Specs).within(workspace)
+    pages = pages_of(call, cursor, "spec history", spec_id, first={"revisions": 0, "changes": -1})
+    before = pages.at.get("changes")
+    past = call.core.use(History).changes(
+        spec_id, -1 if before is None else before, limit if before is not None else 1
+    )
+    opened: dict[str, Part] = {}
+    if "revisions" in pages.at:
+        listed: list[Json] = [_revision(one) for one in reversed(past.revisions)]
+        opened["revisions"] = part_of_list(listed, pages.at["revisions"], limit)
+    if before is not None:
+        opened["changes"] = _changes(past, before)
+    shown, rest = shared(opened, PAGE - RESERVE - META)
+    revisions, changes = items_of(shown.get("revisions")), items_of(shown.get("changes"))
+    return present(
+        {
+            "spec_id": past.spec,
+            "entries": [*revisions, *changes],
+            "backup_count": len(changes),
+            "revision_count": len(past.revisions),
+        },
+        pagination=page(pages.cursor(rest or None), len(revisions) + len(changes)),
+    )
+
+
+def _changes(past: Past, before: int) -> Part:
+    """Return the changes as a part that goes on where the next page begins, also if it has none itself."""
+    places = [one.position for one in past.changes[:-1]]
+    return Part(
+        content=[_change(one) for one in past.changes],
+        start=before if past.changes else past.following,
+        places=[*places, past.following],
+        more=past.following >= 0,
+    )
+
+
+def _change(one: PastChange) -> dict[str, Json]:
+    nodes = list(one.fields.items())[:_NODES]
+    return {
+        "type": "backup",
+        "timestamp": one.at,
+        "version": str(one.position),
+        "action": one.action,
+        "author": one.agent,
+        "changed": {name: list(fields[:_FIELDS]) for name, fields in nodes},
+    }
+
+
+def _revision(one: Mapping[str, Json]) -> dict[str, Json]:
+    return {
+        "type": "revision",
+        "timestamp": one.get("date"),
+        "version": clip(text_of(one.get("version")), _SAID),
+        "changes": clip(text_of(one.get("changelog") or one.get("changes")), _SAID),
+        **sparse(author=one.get("author")),
+    }
+
+
+def _changed(applied: Applied) -> dict[str, Json]:
+    """Return what changed as far as there is room for it, and how many more there are."""
+    room, shown = _CHANGES_ROOM, list[Json]()
+    for change in applied.changes[:_CHANGES]:
+        told: Json = {"node_id": change.node, **sparse(field=clip(change.field, _SAID))}
+        room -= size_of(told)
+        if room < 0:
+            break
+        shown.append(told)
+    return {"changes": shown, "more_changes": len(applied.changes) - len(shown)}
+
+
+@action(reads=False, destructive=True)
+def spec_rollback(
+    call: Call, spec_id: SpecId, version: Version, *, dry_run: DryRun = False
+) -> Json:
+    """Bring a spec back to how it was."""
+    position = call.core.use(Editing).position()
+    place, applied = call.core.use(History).rollback(spec_id, version, whole=True, dry_run=dry_run)
+    count = len(applied.changes)
+    said = f"{count} changes would be made" if dry_run else f"{count} changes were made"
+    return present(
+        {
+            "spec_id": applied.spec,
+            "timestamp": version,
+            "dry_run": dry_run,
+            "restored_from": str(place),
+            "backup_created": None if dry_run else str(position),
+            "message": said,
+            **_changed(applied),
+        }
+    )

@@ -1,0 +1,293 @@
+"""Specs found, read, listed, judged and compared."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, cast
+
+from pydantic import Field
+
+from counterpoint.dialects.arguments import INTEGER
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.envelope import page, present
+from counterpoint.dialects.foundry.rules import analysis, shape
+from counterpoint.dialects.foundry.rules.duplicates import PAIRS, PAIRS_LIMIT, THRESHOLD, duplicates
+from counterpoint.dialects.foundry.rules.shape import items_of
+from counterpoint.dialects.foundry.rules.validation.report import validate as judge
+from counterpoint.dialects.foundry.tools.history import diff, history
+from counterpoint.dialects.foundry.tools.shown import META, in_pages, json_text, spec_line
+from counterpoint.dialects.foundry.verbs.documents.history import History
+from counterpoint.dialects.foundry.verbs.editing import Editing
+from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.words import Cursor, DryRun, LongLimit, SpecId, Workspace
+from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, part_of_text
+from counterpoint.kernel.canonical import Json, dump_any, text_digest
+from counterpoint.kernel.errors import Conflict
+from counterpoint.protocol.actions import action, of_actions
+
+_DOCS: Final = ("docs", "README.md")
+_MOST: Final = 100
+"""Nodes of a circle that are told."""
+_MOST_FIXES: Final = 40
+"""Fixes that are told."""
+
+AutoFix = Annotated[bool, Field(description="Apply what can be fixed")]
+
+
+def _specs(call: Call, workspace: str) -> Specs:
+    """Return the verbs for specs, once the folder that was named is known to be of this project."""
+    specs = call.core.use(Specs)
+    specs.within(workspace)
+    return specs
+
+
+@action(reads=True)
+def find(call: Call, spec_id: SpecId, workspace: Workspace = "") -> Json:
+    """Where a spec is."""
+    found = _specs(call, workspace).find(spec_id)
+    if found is None:
+        return present({"found": False, "spec_id": spec_id})
+    return present(
+        {
+            "found": True,
+            "spec_id": found.spec,
+            "path": found.path,
+            "status_folder": found.folder,
+        }
+    )
+
+
+@action(reads=True)
+def get(call: Call, spec_id: SpecId, cursor: Cursor = "", workspace: Workspace = "") -> Json:
+    """The whole document as JSON text, in pages to be joined."""
+    _specs(call, workspace)
+    pages = pages_of(call, cursor, "spec get", spec_id, first=[-1, "", 0])
+    place, digest, at = cast("tuple[int, str, int]", pages.at)
+    now, document = call.core.use(History).present(spec_id)
+    text = json_text(document)
+    if digest not in {"", text_digest(text)}:
+        # Every page is of the version that the first one showed.
+        text = json_text(call.core.use(History).document(spec_id, str(place)))
+        if digest != text_digest(text):
+            raise Conflict(
+                f"the spec {spec_id} has changed, and how it was cannot be read: it waits for work of others, or a text is redacted",
+                hint="Leave `cursor` out to read it from its beginning.",
+            )
+    first = place if digest else now
+    shown, end = part_of_text(text, at).cut(PAGE - RESERVE - META)
+    further = pages.cursor(end and [first, text_digest(text), end])
+    return present({"spec": shown}, pagination=page(further, 1) if cursor or further else None)
+
+
+@action(reads=True, name="list")
+def list_(
+    call: Call,
+    status: Annotated[
+        Literal["all", "pending", "active", "completed", "archived"],
+        Field(description="Only this folder"),
+    ] = "all",
+    *,
+    include_progress: Annotated[bool, Field(description="With counts")] = True,
+    cursor: Cursor = "",
+    limit: LongLimit = 100,
+    workspace: Workspace = "",
+) -> Json:
+    """Specs by id."""
+    pages = pages_of(call, cursor, "spec list", status, include_progress, first="")
+    found = _specs(call, workspace).list(
+        "" if status == "all" else status, pages.at, limit + 1, counted=include_progress
+    )
+    shown, further = pages.rows(
+        found,
+        limit,
+        lambda one: spec_line(one, counted=include_progress),
+        lambda one: one.spec,
+        PAGE - META,
+    )
+    return present({"specs": shown, "count": len(shown)}, pagination=page(further, len(shown)))
+
+
+@action(reads=True)
+def validate(call: Call, spec_id: SpecId, cursor: Cursor = "", workspace: Workspace = "") -> Json:
+    """All that is wrong with a spec, each with its place."""
+    report = judge(_specs(call, workspace).document(spec_id)).as_json()
+    told = {"spec_id": spec_id, **report}
+    return in_pages(call, ("spec validate", spec_id), cursor, told, "diagnostics")
+
+
+@action(reads=False)
+def fix(
+    call: Call,
+    spec_id: SpecId,
+    *,
+    dry_run: DryRun = False,
+    auto_fix: AutoFix = True,
+    create_backup: Annotated[bool, Field(description="Tell where to roll back to")] = True,
+    workspace: Workspace = "",
+) -> Json:
+    """Mend what needs no decision."""
+    _specs(call, workspace)
+    editing, is_tried = call.core.use(Editing), dry_run or not auto_fix
+    position = editing.position()
+    _, found = editing.fix(spec_id, dry_run=is_tried)
+    actions: list[Json] = [one.as_json() for one in found]
+    done, left = ([], actions) if is_tried else (actions, [])
+    said = f"{len(found)} things can be fixed" if is_tried else f"{len(found)} things were fixed"
+    return present(
+        {
+            "spec_id": spec_id,
+            "applied_count": len(done),
+            "skipped_count": len(left),
+            "message": said if found else "Nothing has to be fixed",
+            "dry_run": dry_run,
+            "applied_actions": done[:_MOST_FIXES],
+            "skipped_actions": left[:_MOST_FIXES],
+            "backup_path": str(position) if done and create_backup else None,
+        },
+        warnings=[f"The first {_MOST_FIXES} are told"] if len(found) > _MOST_FIXES else [],
+    )
+
+
+@action(reads=False)
+def validate_fix(
+    call: Call,
+    spec_id: SpecId,
+    *,
+    auto_fix: AutoFix = True,
+    cursor: Cursor = "",
+    workspace: Workspace = "",
+) -> Json:
+    """Mend a spec, and tell what is wrong still."""
+    _specs(call, workspace)
+    document, found = call.core.use(Editing).fix(spec_id, dry_run=not auto_fix)
+    if not auto_fix:
+        document = call.core.use(Specs).document(spec_id)
+    report = judge(document).as_json()
+    told = {"spec_id": spec_id, **report, "fixes_applied": len(found) if auto_fix else 0}
+    return in_pages(call, ("spec validate-fix", spec_id), cursor, told, "diagnostics")
+
+
+@action(reads=False)
+def recalculate_actual_hours(
+    call: Call,
+    spec_id: SpecId,
+    *,
+    dry_run: DryRun = False,
+    cursor: Cursor = "",
+    workspace: Workspace = "",
+) -> Json:
+    """Add up the hours of phases and of the spec."""
+    _specs(call, workspace)
+    report = call.core.use(Editing).recalculate(spec_id, dry_run=dry_run)
+    told = {"spec_id": spec_id, "dry_run": dry_run, **report}
+    return in_pages(call, ("spec recalculate-actual-hours", spec_id), cursor, told, "phases")
+
+
+@action(reads=True)
+def stats(call: Call, spec_id: SpecId, workspace: Workspace = "") -> Json:
+    """Counts and progress."""
+    document = _specs(call, workspace).document(spec_id)
+    return present(analysis.stats(document, len(dump_any(document).encode())))
+
+
+@action(reads=True)
+def analyze(
+    call: Call,
+    directory: Annotated[Workspace, Field(description="Folder to look at")] = "",
+    workspace: Workspace = "",
+) -> Json:
+    """What there is of specs in a folder of the project."""
+    specs = _specs(call, workspace)
+    place = specs.within(directory or workspace)
+    counts = specs.folders()
+    docs = any((place / name).exists() for name in _DOCS)
+    return present(
+        {
+            "directory": str(place),
+            "has_specs": any(counts.values()),
+            "specs_dir": str(specs.folder()),
+            "spec_counts": {folder: counts[folder] for folder in counts},
+            "total_specs": sum(counts.values()),
+            "documentation_available": docs,
+            "codebase_docs_available": (place / "docs" / "codebase.json").exists(),
+        }
+    )
+
+
+@action(reads=True)
+def analyze_deps(
+    call: Call,
+    spec_id: SpecId,
+    bottleneck_threshold: Annotated[
+        int, Field(ge=1, le=1_000, description="From how many held up"), INTEGER
+    ] = analysis.BOTTLENECK_THRESHOLD,
+    cursor: Cursor = "",
+    workspace: Workspace = "",
+) -> Json:
+    """Circles, and what holds up many others."""
+    document = _specs(call, workspace).document(spec_id)
+    report = analysis.dependency_report(document, bottleneck_threshold)
+    circles = [items_of(one)[:_MOST] for one in items_of(report["circular_deps"])]
+    told = {"spec_id": spec_id, **report, "circular_deps": circles}
+    query = ("spec analyze-deps", spec_id, bottleneck_threshold)
+    return in_pages(call, query, cursor, told, "bottlenecks", "circular_deps")
+
+
+@action(reads=True)
+def schema(call: Call, workspace: Workspace = "") -> Json:
+    """The words that a spec may have."""
+    _specs(call, workspace)
+    return present(shape.schema())
+
+
+@action(reads=True)
+def completeness_check(
+    call: Call, spec_id: SpecId, cursor: Cursor = "", workspace: Workspace = ""
+) -> Json:
+    """How completely its nodes are described."""
+    report = analysis.completeness(_specs(call, workspace).document(spec_id))
+    told = {"spec_id": spec_id, **report}
+    return in_pages(call, ("spec completeness-check", spec_id), cursor, told, "issues")
+
+
+@action(reads=True)
+def duplicate_detection(
+    call: Call,
+    spec_id: SpecId,
+    scope: Annotated[
+        Literal["titles", "descriptions", "both"], Field(description="What is compared")
+    ] = "titles",
+    threshold: Annotated[float, Field(ge=0, le=1, description="How alike, 0 to 1")] = THRESHOLD,
+    max_pairs: Annotated[
+        int, Field(ge=1, le=PAIRS_LIMIT, description="Most pairs"), INTEGER
+    ] = PAIRS,
+    cursor: Cursor = "",
+    workspace: Workspace = "",
+) -> Json:
+    """Tasks that say nearly the same."""
+    document = _specs(call, workspace).document(spec_id)
+    report = duplicates(document, scope, threshold, max_pairs)
+    query = ("spec duplicate-detection", spec_id, scope, threshold, max_pairs)
+    return in_pages(call, query, cursor, {"spec_id": spec_id, **report}, "duplicates")
+
+
+spec = of_actions(
+    "spec",
+    "Find, read and judge specs.",
+    (
+        find,
+        get,
+        list_,
+        validate,
+        fix,
+        stats,
+        analyze,
+        analyze_deps,
+        schema,
+        diff,
+        history,
+        completeness_check,
+        duplicate_detection,
+        validate_fix,
+        recalculate_actual_hours,
+    ),
+)

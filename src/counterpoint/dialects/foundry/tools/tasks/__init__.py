@@ -1,0 +1,1 @@
+"""The tool `task`, its actions by what they do."""

@@ -1,0 +1,16 @@
+"""The tool `task`: what is done to the nodes of a spec, and with them."""
+
+from __future__ import annotations
+
+from counterpoint.dialects.foundry.tools.tasks.batches import BATCHES
+from counterpoint.dialects.foundry.tools.tasks.linking import LINKING
+from counterpoint.dialects.foundry.tools.tasks.moving import MOVING
+from counterpoint.dialects.foundry.tools.tasks.reading import READING
+from counterpoint.dialects.foundry.tools.tasks.shaping import SHAPING
+from counterpoint.protocol.actions import of_actions
+
+task = of_actions(
+    "task",
+    "Work on the tasks of a spec.",
+    (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING),
+)

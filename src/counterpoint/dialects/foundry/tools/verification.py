@@ -1,0 +1,96 @@
+"""Verifications of specs: what was found, and what is run here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.journal import Receipt
+from counterpoint.dialects.arguments import TEXT
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.envelope import present
+from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
+from counterpoint.dialects.foundry.words import DryRun, NodeId, SpecId
+from counterpoint.dialects.paging import clip, fitting
+from counterpoint.dialects.progress import watching
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.actions import action, of_actions
+from counterpoint.protocol.parameters import Progress
+
+VerifyId = Annotated[NodeId, Field(description="verify-1-1")]
+Result = Annotated[Literal["PASSED", "FAILED", "PARTIAL"], Field(description="What was found")]
+Line = Annotated[str, Field(max_length=1_000), TEXT]
+Said = Annotated[str, Field(max_length=4_000), TEXT]
+Output = Annotated[str, Field(max_length=10_000), TEXT]
+_OUTPUT: Final = 6_000
+"""Bytes of the output that are answered, its end."""
+
+
+@action(reads=False, idempotent=False)
+def add(
+    call: Call,
+    spec_id: SpecId,
+    verify_id: VerifyId,
+    result: Result,
+    command: Annotated[Line, Field(description="What was run, or is to be")] = "",
+    output: Annotated[Output, Field(description="What it printed")] = "",
+    issues: Annotated[Said, Field(description="What is wrong")] = "",
+    notes: Annotated[Said, Field(description="Anything else")] = "",
+    *,
+    dry_run: DryRun = False,
+) -> Json:
+    """Keep what somebody found."""
+    said = {"command": command, "output": output, "issues": issues, "notes": notes}
+    kept = call.core.use(Verifying).add(spec_id, verify_id, result, said, dry_run=dry_run)
+    return present(
+        {"spec_id": kept.spec, "verify_id": kept.id, "result": result, "dry_run": dry_run}
+    )
+
+
+@action(reads=False, destructive=True, idempotent=False, open_world=True)
+def execute(
+    call: Call,
+    progress: Progress,
+    spec_id: SpecId,
+    verify_id: VerifyId,
+    command: Annotated[Line, Field(description="Only for a node without one; no shell")] = "",
+    path: Annotated[Line, Field(description="Folder it runs in")] = "",
+    *,
+    record: Annotated[bool, Field(description="Keep the result with the node")] = False,
+) -> Json:
+    """Run a node's command here, under the project's rules; leaves a signed receipt."""
+    found = call.core.use(Verifying).execute(
+        spec_id, verify_id, watching(progress), command=command, folder=path, record=record
+    )
+    receipt = found.receipt
+    return present(
+        {
+            "spec_id": found.spec,
+            "verify_id": found.id,
+            "result": found.result,
+            "recorded": found.recorded,
+            "command": clip(found.command, 500) or None,
+            "output": _end(receipt.output) if receipt else "",
+            "exit_code": receipt.exit_code if receipt else None,
+            "receipt": _receipt(receipt, found.command_hash) if receipt else None,
+        }
+    )
+
+
+def _end(text: str) -> str:
+    """Return the end of an output that fits: what went wrong mostly stands there."""
+    return text[len(text) - fitting(text[::-1], _OUTPUT) :]
+
+
+def _receipt(receipt: Receipt, command_hash: str) -> Json:
+    return {
+        "receipt_id": receipt.id,
+        "command_hash": command_hash,
+        "exit_code": receipt.exit_code,
+        "output_digest": str(receipt.output_sha256),
+        "issued_at": receipt.ended_at,
+    }
+
+
+verification = of_actions("verification", "Verify the work of a spec.", (add, execute))

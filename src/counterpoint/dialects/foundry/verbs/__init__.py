@@ -1,0 +1,1 @@
+"""What only foundry does with work, on the one write path."""

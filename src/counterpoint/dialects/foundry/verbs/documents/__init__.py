@@ -1,0 +1,1 @@
+"""Whole documents: taken in, applied, mirrored as files, and as they were."""

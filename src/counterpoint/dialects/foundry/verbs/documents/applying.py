@@ -1,0 +1,411 @@
+"""A wanted document applied to its spec, through the verbs of single calls.
+
+Rules: (1) what differs is found by the ids of nodes, and derived fields are no difference. (2) Structure comes first, then the
+document is read again and all else compared, so that what was added or brought back is treated as any other node.
+(3) Nothing passes a gate, a claim or a blocker of the core: a word of the file is a word of whoever applies it. (4) What is refused
+is told with its node and field; the rest lands in one transaction, or nothing does if the whole was asked for. So that a refused
+part leaves nothing half done, all is tried first and undone, until nothing more is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from counterpoint.core.model.answers import Standing
+from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.closing.standing import (
+    block,
+    bring,
+    open_blockers,
+    refuse_other,
+    unblock,
+)
+from counterpoint.core.operations.gates import refuse_stale_word
+from counterpoint.core.operations.items import Items
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import item_named, labels_of
+from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.nouns.nodes import (
+    DEPENDS,
+    KEPT,
+    NODE,
+    REMOVED,
+    ROOT,
+    TYPE,
+    Folder,
+)
+from counterpoint.dialects.foundry.rules.importing.differing import (
+    Difference,
+    NodeChange,
+    differences,
+)
+from counterpoint.dialects.foundry.rules.importing.drafting import (
+    added_draft,
+    blocker_in,
+    outside_of,
+)
+from counterpoint.dialects.foundry.rules.importing.refusing import faults_of, refuse
+from counterpoint.dialects.foundry.rules.shape import metadata_of
+from counterpoint.dialects.foundry.rules.standing import folder_of
+from counterpoint.dialects.foundry.rules.tree import Tree
+from counterpoint.dialects.foundry.verbs.journal import Journals
+from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
+from counterpoint.dialects.foundry.verbs.performing import perform
+from counterpoint.dialects.foundry.verbs.queries import Nodes, node_name, spec_named
+from counterpoint.dialects.foundry.verbs.removing import take_out
+from counterpoint.dialects.foundry.verbs.specs import whole
+from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import Conflict, CounterpointError, InvalidInput
+
+APPLIED: Final = "spec.applied"
+_PASSES: Final = 10
+"""How often what is left is tried again without what was refused."""
+_STANDINGS: Final[Mapping[str, Standing]] = {
+    "pending": "open",
+    "in_progress": "active",
+    "completed": "done",
+}
+_CORE: Final[Mapping[str, str]] = {
+    "title": "title",
+    "description": "body",
+    "acceptance_criteria": "acceptance",
+    "file_path": "areas",
+}
+"""Fields that the core keeps, as an edit names them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What of a document was not applied, and why."""
+
+    node: str
+    field: str
+    reason: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What a document changed in its spec, or would have."""
+
+    spec: str
+    changes: tuple[NodeChange, ...]
+    refused: tuple[Refusal, ...]
+
+
+class Applying:
+    """Verbs for wanted documents."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def apply(
+        self,
+        spec: str,
+        wanted: Mapping[str, Json],
+        *,
+        whole: bool = False,
+        dry_run: bool = False,
+        because: str = "",
+        facts: Mapping[str, Json] | None = None,
+        folder: Folder | None = None,
+    ) -> Applied:
+        """Bring a spec to be as a document says, and into a folder if one is told.
+
+        whole: refuse all if a part is refused, with the error of the first. because: why, for what is moved or taken out.
+        facts: what the entry tells beside. Raises NotFound, MalformedDocument with all faults of the document.
+        """
+        with self._context.reading() as view:
+            root = spec_named(view, spec)
+        self._refuse_stale(root, wanted)
+        act = _Act(
+            root=root,
+            wanted=wanted,
+            because=because,
+            facts=facts or {},
+            whole=whole,
+            folder=folder,
+        )
+        if whole:
+            return perform(self._context, act.run, dry_run=dry_run)
+        for _ in range(_PASSES):
+            known = len(act.refused)
+            tried = perform(self._context, act.run, dry_run=True)
+            if len(act.refused) == known:
+                break
+        else:
+            raise Conflict(
+                "what is left of this document is refused again and again",
+                hint="Apply it in parts.",
+                refused=len(act.refused),
+            )
+        return tried if dry_run else perform(self._context, act.run)
+
+    def _refuse_stale(self, root: Item, wanted: Mapping[str, Json]) -> None:
+        """Ask git, before anybody waits to write, whether checks of what is to be completed are stale."""
+        with self._context.reading() as view:
+            known = Nodes(view, root)
+            done = [
+                item
+                for name, node in Tree(wanted).nodes.items()
+                if node.get("status") == "completed"
+                and (item := known.find(name)) is not None
+                and item.category not in {"done", "review"}
+                and item.is_workable
+            ]
+        for item in done:
+            refuse_stale_word(self._context, item.id, "done")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Act:
+    """Applies one document; run again, it leaves out what was refused before."""
+
+    root: Item
+    wanted: Mapping[str, Json]
+    because: str
+    facts: Mapping[str, Json]
+    whole: bool
+    folder: Folder | None
+    refused: dict[tuple[str, str], Refusal] = field(
+        init=False, default_factory=dict[tuple[str, str], Refusal]
+    )
+    _done: list[NodeChange] = field(init=False, default_factory=list[NodeChange])
+
+    def run(self, context: Context) -> Applied:
+        """Apply what was not refused, in the transaction that is open."""
+        self._done = []
+        with recording(context, APPLIED, self.root.id) as change:
+            change.open_session()
+            current = whole(change.writing, self._root(change.writing))
+            self._refuse(current)
+            steps = _Steps(context, self.root, self.wanted, self.because)
+            first = differences(current, self.wanted)
+            self._do(first.structure, steps)
+        with context.reading() as view:
+            current = whole(view, self._root(view))
+            folder = folder_of(self._root(view).category, labels_of(view, self.root.id))
+        self._do(differences(current, self.wanted).contents, steps)
+        if self.folder not in {None, folder}:
+            change_of = NodeChange(node=ROOT, field="folder", before=folder, after=self.folder)
+            self._do([Difference("folder", change_of)], steps)
+        with recording(context, APPLIED, self.root.id) as change:
+            if self._done:
+                change.add_facts(spec=str(current["spec_id"]), changes=len(self._done))
+                change.add_facts(refused=len(self.refused), **self.facts)
+        return Applied(
+            spec=str(current["spec_id"]),
+            changes=tuple(self._done),
+            refused=tuple(self.refused.values()),
+        )
+
+    def _root(self, view: Reading) -> Item:
+        return view.find(Item, self.root.id) or self.root
+
+    def _refuse(self, current: Mapping[str, Json]) -> None:
+        refuse(list(faults_of(self.wanted, Tree(self.wanted), outside_of(current))))
+        if self.wanted.get("spec_id") != current["spec_id"]:
+            raise InvalidInput(
+                f"the document is of {self.wanted.get('spec_id')!r}, not of {current['spec_id']!r}"
+            )
+
+    def _do(self, wanted: Sequence[Difference], steps: _Steps) -> None:
+        for one in wanted:
+            place = one.change.node, one.change.field
+            if place in self.refused:
+                continue
+            try:
+                steps.take(one)
+            except CounterpointError as fault:
+                if self.whole:
+                    raise
+                self.refused[place] = Refusal(
+                    node=one.change.node,
+                    field=one.change.field,
+                    reason=fault.message,
+                    code=str(fault.facts.get("error_code", fault.code)),
+                )
+            else:
+                self._done.append(one.change)
+
+
+@dataclass(slots=True)
+class _Steps:
+    """Does one difference after the other, each as a single call would."""
+
+    context: Context
+    root: Item
+    wanted: Mapping[str, Json]
+    because: str
+    tree: Tree = field(init=False)
+    _made: set[str] = field(init=False, default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.tree = Tree(self.wanted)
+
+    def take(self, one: Difference) -> None:
+        """Do it; any refusal of the core."""
+        match one.way:
+            case "add":
+                self._add(one.change.node)
+            case "move":
+                parent = self._item(str(one.change.after))
+                self._edit(one.change.node, Edit(parent=parent.id))
+            case "order":
+                self._order(one.change.node)
+            case "remove":
+                self._remove(one.change.node)
+            case "status":
+                self._status(one.change)
+            case "entry":
+                self._entry(one.change)
+            case "folder":
+                Lifecycle(self.context).move(self._spec, one.change.after)
+            case "write":
+                self._edit(one.change.node, self._edit_of(one.change))
+
+    def _item(self, name: str) -> Item:
+        with self.context.reading() as view:
+            return Nodes(view, self.root).named(name)
+
+    def _target(self, name: str) -> str:
+        """Return the item that a dependency names: of a node, or of other work by its own id."""
+        with self.context.reading() as view:
+            known = Nodes(view, self.root)
+            found = known.find(name) or view.find(Item, name) or known.named(name)
+        return found.id
+
+    def _edit(self, name: str, edit: Edit) -> None:
+        Items(self.context).edit(self._item(name).id, edit)
+
+    def _add(self, name: str) -> None:
+        """Make a node with all below it that is new, or bring it back if it was there once."""
+        if name in self._made:
+            return
+        spec = self._spec
+        parent = self._item(self.tree.owner[name])
+        with self.context.reading() as view:
+            below = self.tree.below(name)
+            known = {
+                one: item
+                for one in below
+                if (item := item_named(view, node_name(spec, one), NODE)) is not None
+            }
+        if name in known:
+            self._bring_back(name, known[name], parent)
+        else:
+            kind = "phase" if self._is_phase(name, parent) else "task"
+            is_in_task = bool(parent.is_workable and parent.parent)
+            tree = self._without(known) if known else self.tree
+            draft = added_draft(spec, tree, name, kind, is_in_task=is_in_task)
+            Plans(self.context).create(draft, parent.id)
+            self._made |= {*tree.below(name)}
+
+    def _is_phase(self, name: str, parent: Item) -> bool:
+        return self.tree.nodes[name].get("type") == "phase" and not parent.is_workable
+
+    @property
+    def _spec(self) -> str:
+        return str(self.wanted["spec_id"])
+
+    def _without(self, known: Mapping[str, Item]) -> Tree:
+        """Return the tree without nodes that were there once, and all below these: each comes by itself."""
+        gone = {below for name in known for below in self.tree.below(name)}
+        nodes = {
+            name: {**node, "children": [kid for kid in self.tree.kids[name] if kid not in gone]}
+            for name, node in self.tree.nodes.items()
+            if name not in gone
+        }
+        return Tree({**self.wanted, "hierarchy": nodes})
+
+    def _bring_back(self, name: str, item: Item, parent: Item) -> None:
+        if item.root != self.root.id:
+            raise Conflict(f"{name!r} is {item.id} in another tree of work now")
+        if item.status == REMOVED:
+            Items(self.context).edit(item.id, Edit(status="open", reason=self.because))
+        if item.parent != parent.id:
+            Items(self.context).edit(item.id, Edit(parent=parent.id))
+
+    def _order(self, name: str) -> None:
+        wanted = {kid: place for place, kid in enumerate(self.tree.kids[name])}
+        with recording(self.context, "spec.reordered", self._item(name).id) as change:
+            change.open_session()
+            siblings = change.select(Item, parent=change.subject, order="position,number")
+            names = Nodes(change.writing, self.root).ids(one.id for one in siblings)
+            siblings.sort(key=lambda one: wanted.get(names[one.id], len(wanted)))
+            for place, sibling in enumerate(siblings):
+                if sibling.position != place:
+                    change.put(replace(sibling, position=place, updated_at=change.now))
+
+    def _remove(self, name: str) -> None:
+        with recording(self.context, "task.removed") as change:
+            change.open_session()
+            known = Nodes(change.writing, self.root)
+            item = known.named(name)
+            change.subject = item.id
+            below = [one for some in known.below((item,)).values() for one in some]
+            left = [
+                one for one in known.ids(one.id for one in below).values() if one in self.tree.nodes
+            ]
+            if left:
+                raise Conflict(f"{name} still holds {', '.join(left[:5])}")
+            take_out(change, item, self.because or f"{name} was taken out of the document")
+
+    def _status(self, wanted: NodeChange) -> None:
+        to = str(wanted.after)
+        with recording(self.context, "task.moved") as change:
+            change.open_session()
+            item = change.get(Item, Nodes(change.writing, self.root).named(wanted.node).id)
+            change.subject = item.id
+            if to == "blocked":
+                refuse_other(change, item)
+                said = blocker_in(metadata_of(self.tree.nodes[wanted.node]))
+                details = {"blocker_type": said.type, "ticket": said.ticket}
+                block(change, item, said.description, {k: v for k, v in details.items() if v})
+            elif self.tree.kids[wanted.node]:
+                refuse_other(change, item)
+                item = unblock(change, item, open_blockers(change, item), self.because)
+                if item.category == "active":
+                    move(change, item, "open", self.because)
+            else:
+                bring(change, item, _STANDINGS[to], self.because)
+
+    def _entry(self, wanted: NodeChange) -> None:
+        entry = object_of(wanted.after)
+        Journals(self.context).add(
+            self._spec,
+            str(entry.get("entry_type") or "note"),
+            str(entry.get("title") or ""),
+            str(entry.get("content") or ""),
+            "" if wanted.node == ROOT else wanted.node,
+            object_of(entry.get("metadata")),
+        )
+
+    def _edit_of(self, change: NodeChange) -> Edit:
+        after: Json = change.after
+        match change.field:
+            case "dependencies.blocked_by":
+                return self._needs(change)
+            case "dependencies.depends":
+                values = [self._item(one).id for one in after]
+                return Edit(attributes={DEPENDS: values or None})
+            case field if field in _CORE:
+                named: dict[str, Any] = {_CORE[field]: after}
+                return Edit(**named)
+            case field:
+                name = {"type": TYPE, "fields": KEPT}.get(field, field.removeprefix("metadata."))
+                return Edit(attributes={name: after})
+
+    def _needs(self, change: NodeChange) -> Edit:
+        before, after = set(change.before), set(change.after)
+        names = {one: self._target(one) for one in before ^ after}
+        return Edit(
+            add_needs=tuple(names[one] for one in sorted(after - before)),
+            remove_needs=tuple(names[one] for one in sorted(before - after)),
+        )

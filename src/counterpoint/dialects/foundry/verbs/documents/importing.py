@@ -1,0 +1,158 @@
+"""Specs made from documents, whole or not at all.
+
+A large one is made in slices that nobody sees (core/operations/planning/staging.py); what needs ids comes in the transaction
+that lets all see it: soft dependencies, blockers, the journal, and how the whole stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from counterpoint.core.model.filters import Edit, Note
+from counterpoint.core.model.work import TITLE_LIMIT, Item
+from counterpoint.core.operations.items import Items
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import item_named, set_attributes
+from counterpoint.core.operations.recording.links import shift
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, DEPENDS, ROOT, SPEC, Folder
+from counterpoint.dialects.foundry.rules.entries import ENTRY_TYPE, SOURCE, note_kind
+from counterpoint.dialects.foundry.rules.folders import STATES
+from counterpoint.dialects.foundry.rules.importing.drafting import Blocker, DocumentDraft, draft_of
+from counterpoint.dialects.foundry.rules.shape import text_of
+from counterpoint.dialects.foundry.verbs.queries import chunks
+from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import Conflict
+
+IMPORTED: Final = "spec.imported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedSpec:
+    """A spec that was made from a document; root: its item, empty if it was only looked at."""
+
+    spec: str
+    root: str
+    nodes: int
+    remarks: tuple[str, ...]
+
+
+class Importing:
+    """Verbs for documents that become specs."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def look(self, document: Mapping[str, Json], folder: Folder | None = None) -> ImportedSpec:
+        """Return what an import would make; it refuses what that would refuse, and writes nothing."""
+        drafted = self._drafted(document, folder)
+        Plans(self._context).preview(drafted.draft)
+        return _told(drafted, "")
+
+    def make(
+        self, document: Mapping[str, Json], folder: Folder | None = None, source: str = ""
+    ) -> ImportedSpec:
+        """Make the spec of a document; MalformedDocument with all faults, CyclicDependency, Conflict.
+
+        folder: where its file lies; None: what its status says. source: the file that it came from.
+        """
+        drafted = self._drafted(document, folder)
+        with joined(self._context):
+            made = Plans(self._context).create(drafted.draft)
+            # The core makes items in the order of the draft's levels, which is that of the nodes.
+            items = dict(zip(drafted.order, (item.id for item in made.items), strict=True))
+            with recording(self._context, IMPORTED, made.root.id) as change:
+                change.open_session()
+                change.add_facts(spec=drafted.spec, nodes=len(items))
+                if source:
+                    change.add_facts(file=source)
+                self._connect(change, drafted, items)
+            self._write_down(drafted, items)
+            self._settle(made.root.id, drafted)
+        return _told(drafted, made.root.id)
+
+    def _drafted(self, document: Mapping[str, Json], folder: Folder | None) -> DocumentDraft:
+        drafted = draft_of(document, folder)
+        with self._context.reading() as view:
+            known = item_named(view, drafted.spec, SPEC)
+        if known is not None:
+            raise Conflict(
+                f"there is a spec {drafted.spec!r} already",
+                hint="Take it by another id, or have its file applied.",
+                error_code="DUPLICATE_ENTRY",
+                item=known.id,
+            )
+        return drafted
+
+    def _connect(self, change: Change, drafted: DocumentDraft, items: Mapping[str, str]) -> None:
+        """Set what names items or is written down about them."""
+        for name, others in drafted.depends.items():
+            item = change.get(Item, items[name])
+            set_attributes(change, item, {DEPENDS: [items[other] for other in others]})
+        for name, blocker in drafted.blockers.items():
+            put_blocker(change, change.get(Item, items[name]), blocker)
+
+    def _write_down(self, drafted: DocumentDraft, items: Mapping[str, str]) -> None:
+        """Keep the journal, with who wrote it and when as the document says."""
+        verbs, session = Journal(self._context), self._context.caller.actor.session
+        for some in chunks(drafted.journal):
+            with recording(self._context, "spec.journaled", items[ROOT]) as change:
+                change.open_session()
+                for entry in some:
+                    item = items.get(text_of(entry.get("task_id")), items[ROOT])
+                    change.put(verbs.draft(change, _note(entry, item), session, ()))
+                change.add_facts(entries=len(some))
+
+    def _settle(self, root: str, drafted: DocumentDraft) -> None:
+        """Bring the root to stand as the folder says; what is left open in a completed one stays."""
+        verbs = Items(self._context)
+        item = verbs.get(root)
+        if drafted.folder == "completed":
+            if not item.is_closed:
+                verbs.edit(root, Edit(status="partial"))
+        elif drafted.folder == "archived":
+            parked = None if item.is_closed else STATES["archived"]
+            verbs.edit(root, Edit(add_labels=(ARCHIVED,), status=parked))
+        elif item.is_closed or drafted.folder == "active":
+            if item.category != "active":
+                verbs.edit(root, Edit(status="active"))
+            if drafted.folder == "pending":
+                verbs.edit(root, Edit(status="open"))
+
+
+def _note(entry: Mapping[str, Json], item: str) -> Note:
+    said = text_of(entry.get("entry_type"))
+    source = {name: text_of(entry.get(name)) for name in ("timestamp", "author")}
+    return Note(
+        kind=note_kind(said),
+        title=" ".join(text_of(entry.get("title")).split())[:TITLE_LIMIT],
+        body=text_of(entry.get("content")),
+        item=item,
+        details={
+            **object_of(entry.get("metadata")),
+            ENTRY_TYPE: said,
+            SOURCE: {name: value for name, value in source.items() if value},
+        },
+    )
+
+
+def put_blocker(change: Change, item: Item, blocker: Blocker) -> None:
+    """Write down within a change that an item is blocked."""
+    said: dict[str, Json] = {"blocker_type": blocker.type, "ticket": blocker.ticket}
+    details = {name: value for name, value in said.items() if value}
+    note = Note(kind="blocker", body=blocker.description, item=item.id, details=details)
+    session = change.context.caller.actor.session
+    record = Journal(change.context).draft(change, note, session, ())
+    change.put(record)
+    shift(change, change.get(Item, item.id), 1)
+
+
+def _told(drafted: DocumentDraft, root: str) -> ImportedSpec:
+    return ImportedSpec(
+        spec=drafted.spec, root=root, nodes=len(drafted.order), remarks=drafted.remarks
+    )

@@ -1,0 +1,118 @@
+"""The refused calls of foundry: collected, found, told together and let go."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.secrets import mask
+from counterpoint.dialects.foundry.error_log import ErrorLog
+from counterpoint.dialects.foundry.nouns.errors import (
+    DAYS,
+    MOST,
+    ErrorFilter,
+    ErrorPattern,
+    ErrorRecord,
+    ErrorStatistics,
+)
+from counterpoint.dialects.foundry.rules import errors as rules
+from counterpoint.kernel.clock import later
+from counterpoint.kernel.errors import CounterpointError, NotFound, Unavailable
+
+_A_DAY = 86_400
+
+
+@contextmanager
+def _readable() -> Generator[None]:
+    """Say of a file that cannot be used what is wrong with it; Unavailable."""
+    try:
+        yield
+    except OSError as fault:
+        raise Unavailable(f"the errors that are kept cannot be used: {fault.strerror}") from fault
+
+
+class Errors:
+    """Verbs for calls that were refused."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def note(
+        self, tool: str, action: str, code: str, type_: str, refusal: CounterpointError
+    ) -> None:
+        """Keep a refusal, if that can be done at once: no call fails because of it."""
+        with suppress(OSError, CounterpointError):
+            ports = self._context.ports
+            message = mask(rules.without_texts(refusal.message), ports.secrets)
+            provider = refusal.facts.get("provider_id", "")
+            record = ErrorRecord(
+                # In the order in which they came, for several have one timestamp.
+                id=f"err_{time.time_ns():016x}{secrets.token_hex(2)}",
+                timestamp=ports.clock.now(),
+                fingerprint=rules.fingerprint_of(f"{tool} {action}", code, message),
+                tool_name=tool,
+                action=action,
+                error_code=code,
+                error_type=type_,
+                message=message,
+                provider_id=provider if isinstance(provider, str) else "",
+            )
+            self._log.append(self._context.project, record)
+
+    def find(self, wanted: ErrorFilter) -> list[ErrorRecord]:
+        """Return the refusals that are asked for, the newest first."""
+        return list(rules.found(reversed(self._kept()), wanted))
+
+    def get(self, id_: str) -> ErrorRecord:
+        """Return one refusal; NotFound."""
+        known = (one for one in self._kept() if one.id == id_)
+        record = next(known, None)
+        if record is None:
+            raise NotFound(
+                f"there is no error {id_!r}", hint="Its id stands in the list of errors."
+            )
+        return record
+
+    def statistics(self) -> ErrorStatistics:
+        """Return how many there are of what."""
+        return rules.statistics(self._kept())
+
+    def patterns(self, least: int) -> list[ErrorPattern]:
+        """Return the sorts with so many at least."""
+        return rules.patterns(self._kept(), least)
+
+    def clean(self, days: int, most: int, *, dry_run: bool) -> tuple[int, int]:
+        """Let go of what is older than so many days, and of more than so many; answer how many stay and go."""
+        since = self._since(days)
+
+        def keep(seen: list[ErrorRecord]) -> list[ErrorRecord]:
+            return rules.kept(seen, since, most)
+
+        if not dry_run:
+            with _readable(), recording(self._context, "errors.cleaned") as change:
+                stay, go = self._log.clean(self._context.project, keep)
+                change.add_facts(stay=stay, go=go)
+            return stay, go
+        with _readable():
+            seen = self._log.read(self._context.project)
+        return len(keep(seen)), len(seen) - len(keep(seen))
+
+    def now(self) -> str:
+        """Return the present moment."""
+        return self._context.ports.clock.now()
+
+    def _kept(self) -> list[ErrorRecord]:
+        with _readable():
+            seen = self._log.read(self._context.project)
+        return rules.kept(seen, self._since(DAYS), MOST)
+
+    def _since(self, days: int) -> str:
+        return later(self._context.ports.clock.now(), -days * _A_DAY)
+
+    @property
+    def _log(self) -> ErrorLog:
+        return self._context.ports.get(ErrorLog)

@@ -1,0 +1,209 @@
+"""Specs and nodes found by their ids, with how much below them is done.
+
+Rules: (1) an item without an id of foundry's is called by its own, so that the work of other dialects can be named. (2) What
+was cancelled is no node (nouns/nodes.py). (3) Nothing here walks over a spec but `Nodes.tree`: the cost of all else is that of
+what was asked for, and `tallies` counts in an index.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.work import ROOT_KINDS, WORKABLE, Alias, Gate, Item
+from counterpoint.core.operations.recording.facets import item_named, line_of
+from counterpoint.core.operations.recording.links import padded
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.nouns.nodes import NODE, REMOVED, ROOT, SPEC, Tally
+from counterpoint.dialects.foundry.rules.nodes import summed
+from counterpoint.dialects.foundry.rules.standing import counted, is_node
+from counterpoint.kernel.errors import NotFound
+
+T = TypeVar("T")
+
+CHUNK: Final = 100
+"""How many rows one question asks about."""
+
+
+def spec_named(view: Reading, name: str) -> Item:
+    """Return the root of the spec of an id, or of the work of another dialect; NotFound."""
+    found = item_named(view, name, SPEC) or view.find(Item, name)
+    if found is None or found.parent or found.kind not in ROOT_KINDS:
+        raise NotFound(f"there is no spec {name!r} in this project", error_code="SPEC_NOT_FOUND")
+    return found
+
+
+def spec_id(view: Reading, root: Item) -> str:
+    """Return what a spec is called."""
+    known = view.select(Alias, item=root.id, scope=SPEC, order="item", limit=1)
+    return known[0].name if known else root.id
+
+
+def node_name(spec: str, node: str) -> str:
+    """Return the name of a node in the scope that holds the nodes of all specs."""
+    return f"{spec}/{node}"
+
+
+class Nodes:
+    """The items of one spec by the ids of its nodes, within one look at the store."""
+
+    def __init__(self, view: Reading, root: Item) -> None:
+        self.view = view
+        self.root = root
+        self.spec = spec_id(view, root)
+        self._known: dict[str, str] = {root.id: ROOT}
+
+    def find(self, name: str) -> Item | None:
+        """Return the item of a node's id, or None."""
+        if name == ROOT:
+            return self.root
+        found = item_named(self.view, node_name(self.spec, name), NODE)
+        found = found or self.view.find(Item, name)
+        if found is None or found.root != self.root.id:
+            return None
+        # What was done below something that was removed stays as it was, and is no node either.
+        return found if all(map(is_node, line_of(self.view, found.id))) else None
+
+    def named(self, name: str, code: str = "TASK_NOT_FOUND") -> Item:
+        """Return the item of a node's id; NotFound with a code of foundry's."""
+        found = self.find(name)
+        if found is None:
+            raise NotFound(f"the spec {self.spec} has no node {name!r}", error_code=code)
+        return found
+
+    def id(self, item: str) -> str:
+        """Return what the node of an item is called; empty for none."""
+        return self.ids((item,))[item] if item else ""
+
+    def ids(self, items: Iterable[str]) -> Mapping[str, str]:
+        """Return what the nodes of some items are called, by item."""
+        wanted = list(dict.fromkeys(items))
+        for some in chunks([item for item in wanted if item not in self._known]):
+            self._known.update((item, item) for item in some)
+            # In the order of their items: in any other a database looks through all nodes of all specs.
+            for alias in self.view.select(Alias, item=padded(some), order="item"):
+                if alias.scope == NODE:
+                    self._known[alias.item] = alias.name.removeprefix(f"{self.spec}/")
+        return {item: self._known[item] for item in wanted}
+
+    def children(self, items: Sequence[str]) -> Mapping[str, tuple[Item, ...]]:
+        """Return the nodes directly below some items, in their order."""
+        found: dict[str, list[Item]] = defaultdict(list)
+        for some in chunks(items):
+            # By their places, and not by what holds them first: that order would be read from an index of all items.
+            for item in self.view.select(Item, parent=padded(some), order="position,number"):
+                if is_node(item):
+                    found[item.parent].append(item)
+        return {parent: tuple(below) for parent, below in found.items()}
+
+    def below(self, items: Sequence[Item]) -> Mapping[str, tuple[Item, ...]]:
+        """Return the nodes directly below some items, and below these, by what holds them."""
+        found: dict[str, tuple[Item, ...]] = {}
+        level = [item.id for item in items]
+        while level:
+            more = self.children(level)
+            found.update(more)
+            level = [one.id for some in more.values() for one in some]
+        return found
+
+    def gated(self, items: Iterable[str]) -> frozenset[str]:
+        """Return which of some items a closed gate keeps from their end."""
+        return frozenset(
+            name
+            for some in chunks(list(items))
+            for (name,) in self.view.cells(
+                Gate, ("item",), item=some, holds="finish", status="closed"
+            )
+        )
+
+    def awaiting(self) -> tuple[str, ...]:
+        """Return the ids of what a closed gate keeps from its end, of a spec of which all tasks are done."""
+        unclosed = self.view.cells(Item, ("id",), root=self.root.id, category=UNCLOSED)
+        found = self.gated(name for (name,) in unclosed)
+        return tuple(sorted(self.ids(found).values()))
+
+    def tree(self) -> tuple[list[Item], Mapping[str, tuple[Item, ...]]]:
+        """Return all items of the spec, each before those below it, and these by what holds them."""
+        held: dict[str, list[Item]] = defaultdict(list)
+        rows = self.view.select(Item, root=self.root.id, order="number")
+        for item in sorted(rows, key=lambda one: (one.position, one.number)):
+            if item.parent and is_node(item):
+                held[item.parent].append(item)
+        below = {parent: tuple(items) for parent, items in held.items()}
+        return list(_downwards(self.root, below)), below
+
+    def tallies(self, top: str = "") -> Mapping[str, Tally]:
+        """Return the tally of each item of the spec that holds work, and of all above it, by item.
+
+        top: an item; only it and what lies below it is counted then.
+        """
+        kinds = self.view.counts_by(Item, ("kind", "parent"), root=self.root.id)
+        held = list(dict.fromkeys(parent for _, parent in kinds if parent))
+        parents: dict[str, str] = {self.root.id: ""}
+        done: dict[str, bool] = {}
+        for some in chunks(held):
+            columns = ("id", "kind", "parent", "status", "category")
+            for name, kind, parent, status, category in self.view.cells(Item, columns, id=some):
+                if status != REMOVED or not parent:
+                    parents[name] = parent
+                    if kind in WORKABLE:
+                        done[name] = category == "done"
+        if top:
+            parents = {name: up for name, up in parents.items() if _is_under(name, top, parents)}
+        # What has phases in it, which are no work themselves, is counted by its kinds too.
+        mixed = {parent for kind, parent in kinds if parent and kind not in WORKABLE}
+        own = self._own([name for name in held if name in parents], mixed)
+        for name, is_done in done.items():
+            above = parents.get(name)
+            if above in own:
+                # A task that holds others counts by these.
+                own[above] = Tally(own[above].total - 1, own[above].completed - int(is_done))
+        return summed({name: own.get(name, Tally()) for name in parents}, parents)
+
+    def _own(self, parents: Sequence[str], mixed: Collection[str]) -> dict[str, Tally]:
+        """Return the tally of the work directly below each of some items; mixed: those that hold other things too."""
+        states: dict[str, dict[str, int]] = defaultdict(dict)
+        for some in chunks([name for name in parents if name not in mixed]):
+            self._count(states, some)
+        for some in chunks([name for name in parents if name in mixed]):
+            found = self.view.counts_by(Item, ("parent", "status"), parent=some, kind=WORKABLE)
+            for (parent, status), count in found.items():
+                states[parent][status] = count
+        return {name: counted(states[name]) for name in parents}
+
+    def _count(self, states: dict[str, dict[str, int]], parents: tuple[str, ...]) -> None:
+        """Add how many items directly below some are in each state, or in one of a category that counts alike."""
+        # Grouped as the index has them: states are asked for only where they make a difference.
+        dropped: list[str] = []
+        found = self.view.counts_by(Item, ("parent", "category"), parent=parents)
+        for (parent, category), count in found.items():
+            if category == "dropped":
+                dropped.append(parent)
+            else:
+                states[parent][category] = count
+        for some in chunks(dropped):
+            told = self.view.counts_by(Item, ("parent", "status"), parent=some, category="dropped")
+            for (parent, status), count in told.items():
+                states[parent][status] = count
+
+
+def _is_under(name: str, top: str, parents: Mapping[str, str]) -> bool:
+    while name and name != top:
+        name = parents.get(name, "")
+    return name == top
+
+
+def _downwards(item: Item, below: Mapping[str, Sequence[Item]]) -> Iterator[Item]:
+    waiting = [item]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        waiting.extend(reversed(below.get(here.id, ())))
+
+
+def chunks(names: Sequence[T]) -> Iterator[tuple[T, ...]]:
+    """Return names by as many as one question asks about."""
+    for start in range(0, len(names), CHUNK):
+        yield tuple(names[start : start + CHUNK])

@@ -1,0 +1,209 @@
+"""Several nodes at once: started all or none, ended one by one, given back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Final, cast
+
+from counterpoint.core.model.filters import Report
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import WORKABLE, Area, Item
+from counterpoint.core.operations.claims import Claims
+from counterpoint.core.operations.closing.standing import held_in, refuse_other, walk
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.tasks import Tasks
+from counterpoint.core.rules.areas import overlapping
+from counterpoint.dialects.foundry.nouns.tasks import (
+    FAILED_AT,
+    FAILURE,
+    RETRIES,
+    BatchResult,
+    Ended,
+    ResetBatch,
+    StartedBatch,
+)
+from counterpoint.dialects.foundry.rules.working.waiting import is_stale
+from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.tasks.moving import (
+    Moving,
+    note_start,
+    refuse_no_task,
+    refuse_unready,
+    state_text,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, CounterpointError
+
+HOURS: Final = 1.0
+"""After how long something that was begun counts as stale, if nobody says."""
+
+
+class Batches:
+    """Verbs for several nodes of one spec."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def start(self, spec: str, tasks: Sequence[str]) -> StartedBatch:
+        """Take several nodes up for the caller, all of them or none.
+
+        Raises NotFound for the spec, Conflict with what is in the way of each.
+        """
+        with self._context.reading() as view:
+            known = Nodes(view, spec_named(view, spec))
+            errors = _in_the_way(known, tasks)
+        if errors:
+            raise _not_together(errors)
+        # Looked at once for all, and before anything is written.
+        snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
+        with joined(self._context):
+            started: list[str] = []
+            at = ""
+            for task in dict.fromkeys(tasks):
+                with self._context.reading() as view:
+                    known = Nodes(view, spec_named(view, spec))
+                    item = known.named(task)
+                    name = known.id(item.id)
+                    context = held_in(self._context, view, item.id)
+                try:
+                    claim = Claims(context).start(item.id, snapshot=snapshot).claim
+                except CounterpointError as fault:
+                    raise _not_together({name: fault.message}) from fault
+                with recording(context, "task.noted", item.id) as change:
+                    note_start(change, item, str(claim.claimed_at))
+                    at = at or str(change.now)
+                started.append(name)
+            return StartedBatch(spec=known.spec, started=tuple(started), at=at)
+
+    def complete(self, spec: str, ended: Sequence[Ended]) -> tuple[str, list[BatchResult]]:
+        """End several nodes, each for itself; what failed is pending again, and counts the tries.
+
+        The id of the spec comes first; NotFound for the spec.
+        """
+        with self._context.reading() as view:
+            known = Nodes(view, spec_named(view, spec))
+        return known.spec, [self._end(known.spec, one) for one in ended]
+
+    def reset(self, spec: str, tasks: Sequence[str] = (), hours: float | None = None) -> ResetBatch:
+        """Let nodes that were begun be pending again: those named, or those begun longer ago than so many hours.
+
+        What somebody else is at stays his, and is told of. NotFound for the spec.
+        """
+        now = self._context.ports.clock.now()
+        reset: list[str] = []
+        errors: dict[str, str] = {}
+        with recording(self._context, "task.reset") as change:
+            change.open_session()
+            known = Nodes(change.writing, spec_named(change.writing, spec))
+            change.subject = known.root.id
+            for item in _begun(known, tasks, errors):
+                name = known.id(item.id)
+                claim = change.find(Claim, item.id)
+                since = claim.claimed_at if claim else ""
+                if not tasks and not is_stale(since, now, HOURS if hours is None else hours):
+                    continue
+                try:
+                    refuse_other(change, item)
+                except CounterpointError as fault:
+                    errors[name] = fault.message
+                    continue
+                walk(change, change.get(Item, item.id), "open")
+                reset.append(name)
+            if reset:
+                change.add_facts(reset=list[Json](reset[:50]))
+        return ResetBatch(spec=known.spec, reset=tuple(reset), errors=errors)
+
+    def _end(self, spec: str, ended: Ended) -> BatchResult:
+        try:
+            if ended.success:
+                done = Moving(self._context).complete(spec, ended.id, ended.note)
+                return BatchResult(id=ended.id, status=done.status, completed_at=done.completed_at)
+            return self._fail(spec, ended)
+        except CounterpointError as fault:
+            return BatchResult(id=ended.id, status="error", error=fault.message)
+
+    def _fail(self, spec: str, ended: Ended) -> BatchResult:
+        with self._context.reading() as view:
+            known = Nodes(view, spec_named(view, spec))
+            item = known.named(ended.id)
+            refuse_no_task(known, item)
+            if item.category not in {"open", "active"}:
+                raise Conflict(f"{ended.id} is {state_text(item)}")
+            session = held_in(self._context, view, item.id).caller.actor.session
+            claim = view.find(Claim, item.id)
+        with joined(self._context):
+            own = self._context.caller.actor.session
+            context = self._context if session == own else self._context.in_session(session)
+            if claim is not None and claim.is_held_by(session):
+                report = Report(outcome="partial", summary=ended.note or "It failed")
+                Tasks(context).finish(item.id, claim.token, report)
+            with recording(context, "task.failed", item.id) as change:
+                change.open_session()
+                now = change.get(Item, item.id)
+                refuse_other(change, now)
+                if now.category == "active":
+                    now = walk(change, now, "open")
+                kept = attributes_of(change.writing, item.id).get(RETRIES)
+                retries = 1 + (kept if isinstance(kept, int) else 0)
+                values: dict[str, Json] = {
+                    RETRIES: retries,
+                    FAILED_AT: str(change.now),
+                    FAILURE: ended.note or None,
+                }
+                set_attributes(change, now, values)
+                return BatchResult(
+                    id=ended.id, status="failed", retries=retries, failed_at=str(change.now)
+                )
+
+
+def _begun(known: Nodes, tasks: Sequence[str], errors: dict[str, str]) -> list[Item]:
+    """Return the nodes of some ids that were begun, or all; what is none is told in `errors`."""
+    if not tasks:
+        return known.view.select(
+            Item, root=known.root.id, kind=WORKABLE, category="active", order="number"
+        )
+    found: list[Item] = []
+    for task in dict.fromkeys(tasks):
+        item = known.find(task)
+        if item is None:
+            errors[task] = f"the spec {known.spec} has no node {task!r}"
+        elif not item.is_workable or item.category != "active":
+            errors[task] = f"{task} is not in progress"
+        else:
+            found.append(item)
+    return found
+
+
+def _in_the_way(known: Nodes, tasks: Sequence[str]) -> dict[str, str]:
+    """Return what keeps nodes from being started, each for itself or beside the others, by their ids."""
+    errors: dict[str, str] = {}
+    items: dict[str, Item] = {}
+    for task in dict.fromkeys(tasks):
+        try:
+            item = known.named(task)
+            refuse_unready(known, item)
+            items[known.id(item.id)] = item
+        except CounterpointError as fault:
+            errors[task] = fault.message
+    areas = {
+        name: [one.pattern for one in known.view.select(Area, item=item.id)]
+        for name, item in items.items()
+    }
+    for one, other in combinations(items, 2):
+        shared = overlapping(areas[one], areas[other])
+        if shared:
+            errors[other] = f"{shared[0][1]} overlaps with {shared[0][0]} of {one}"
+    return errors
+
+
+def _not_together(errors: dict[str, str]) -> Conflict:
+    words = "; ".join(errors.values())
+    return Conflict(
+        f"none was started: {words}",
+        hint="Leave these out, or start them later.",
+        error_code="OPERATION_FAILED",
+        errors=cast("dict[str, Json]", errors),
+    )

@@ -1,0 +1,29 @@
+"""Commands of checks that nobody has let be run yet, in words."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+from counterpoint.core.model.trust.checking import Lacking
+from counterpoint.dialects.paging import clip
+
+_SHOWN: Final = 5
+_ROOM: Final = 100
+
+
+def said_of_lacking(found: Lacking) -> str:
+    """Return in words which commands would not be run, and what lets them; empty if all would."""
+    if found.why:
+        return f"{found.why}: no check runs until a person mends it and says `counterpoint trust`"
+    if not found.commands:
+        return ""
+    shown = [clip(shlex.join(argv), _ROOM) for argv in found.commands[:_SHOWN]]
+    rest = len(found.commands) - len(shown)
+    more = f" and {rest} more" if rest else ""
+    allow = " ".join(f"--allow {shlex.quote(one)}" for one in shown)
+    names = ", ".join(f"`{one}`" for one in shown)
+    return (
+        f"checks ask for commands that nobody has let be run: {names}{more}."
+        f" A person lets them: counterpoint trust {allow}"
+    )

@@ -1,0 +1,1 @@
+"""Commands of checks: what may be run, how, and what they wrote."""

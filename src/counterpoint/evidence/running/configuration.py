@@ -1,0 +1,150 @@
+"""What a project says of its checks, in a file that is committed with it.
+
+`counterpoint.toml` in the project's own folder, not that of a linked worktree:
+
+    [checks]
+    sandbox = "auto"      # or "require", or "off"
+    network = true
+    commands = [           # what may be run; a last "*" stands for any words
+        ["pytest", "*"],
+    ]
+    free = false           # whether any other command may be run too
+
+    [specs]
+    mirror = true          # whether specs are kept as files too; without it: where there is a folder `specs`
+
+What it says of commands counts once a person has trusted it (core/rules/trust/commands.py). A file that cannot be read so, or has a key or
+table that there is not, is refused, with all its faults: what was meant would else be lost without a word. Nothing is run then.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Final, cast, get_args
+
+from counterpoint.core.model.trust.checking import CONFIGURATION, Checking, Sandboxing
+from counterpoint.kernel.errors import MalformedDocument
+
+NAME: Final = CONFIGURATION
+TABLE: Final = "checks"
+MIRRORED: Final = "specs"
+MIRROR: Final = "mirror"
+_MOST_DOTS: Final = 500
+_LARGEST: Final = 100_000
+_MEND: Final = "Mend the file, or move it away."
+_KINDS: Final = {"sandbox": str, "network": bool, "commands": list, "free": bool}
+_NAMES: Final = {bool: "true or false", str: "a text", list: "a list of commands"}
+
+
+def read_checking(home: Path) -> Checking:
+    """Return what the file of a project says; the defaults without one. MalformedDocument."""
+    return load_checking(read_text(home))
+
+
+def load_checking(text: str) -> Checking:
+    """Return what the text of such a file says; MalformedDocument."""
+    whole = _whole(text)
+    faults = [_stray(name, whole[name]) for name in sorted(set(whole) - {TABLE, MIRRORED})]
+    table = _table(whole)
+    faults += [f"`{name}` is not known{_near(name)}" for name in sorted(set(table) - set(_KINDS))]
+    faults += [
+        f"`{name}` must be {_NAMES[kind]}"
+        for name, kind in _KINDS.items()
+        if name in table and type(table[name]) is not kind
+    ]
+    faults += _mirror_faults(whole.get(MIRRORED, {}))
+    sandbox = table.get("sandbox", "auto")
+    if not faults and sandbox not in get_args(Sandboxing):
+        faults.append(f"`sandbox` must be one of {', '.join(get_args(Sandboxing))}")
+    commands = table.get("commands", [])
+    if not faults and not all(_is_command(one) for one in commands):
+        faults.append("each of `commands` must be a list of words, with a program first")
+    if faults:
+        raise MalformedDocument(
+            f"[{TABLE}] in {NAME}: {'; '.join(faults)}", hint=_MEND, faults=faults
+        )
+    return Checking(
+        sandbox=sandbox,
+        network=table.get("network", True),
+        commands=tuple(tuple(words) for words in commands),
+        free=table.get("free", False),
+        mirrors=whole.get(MIRRORED, {}).get(MIRROR),
+    )
+
+
+def _mirror_faults(table: Any) -> list[str]:
+    if type(table) is not dict:
+        return [f"`{MIRRORED}` is not a table"]
+    said = cast("dict[str, Any]", table)
+    faults = [f"`{name}` is not known below [{MIRRORED}]" for name in sorted(set(said) - {MIRROR})]
+    if type(said.get(MIRROR, False)) is not bool:
+        faults.append(f"`{MIRROR}` must be true or false")
+    return faults
+
+
+def _is_command(words: object) -> bool:
+    """Return whether these are the words of a command, which names its program."""
+    if type(words) is not list or not words:
+        return False
+    found = cast("list[object]", words)
+    return all(type(word) is str for word in found) and found[0] not in {"", "*"}
+
+
+def read_text(home: Path) -> str:
+    """Return the text of a project's file, empty without one; MalformedDocument."""
+    try:
+        # A link could lead to what somebody else may change, a pipe would wait.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(home / NAME, flags), "rb") as file:
+            return file.read(_LARGEST).decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError) as fault:
+        raise _unread(fault) from fault
+
+
+def _unread(fault: Exception) -> MalformedDocument:
+    return MalformedDocument(f"{NAME} cannot be read: {fault}", hint=_MEND)
+
+
+def _whole(text: str) -> dict[str, Any]:
+    # The parser takes a time that grows with the square of a key's parts.
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        raise _unread(ValueError(f"a line has more than {_MOST_DOTS} dots"))
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise _unread(ValueError("it is nested too deep")) from None
+    except ValueError as fault:
+        raise _unread(fault) from fault
+
+
+def _table(whole: dict[str, Any]) -> dict[str, Any]:
+    table = whole.get(TABLE, {})
+    if type(table) is not dict:
+        raise MalformedDocument(f"`{TABLE}` in {NAME} is not a table", hint=_MEND)
+    return cast("dict[str, Any]", table)
+
+
+def _stray(name: str, value: object) -> str:
+    """Return what is wrong with a key or table beside the only table that there is."""
+    if name in _KINDS:
+        return f"`{name}` belongs below [{TABLE}]"
+    return f"[{name}] is not known{_near(name)}" if type(value) is dict else _below(name)
+
+
+def _below(name: str) -> str:
+    return f"`{name}` stands outside of [{TABLE}], and is not known{_near(name)}"
+
+
+def _near(name: str) -> str:
+    """Return which known name is meant by another, as far as that can be seen."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, (TABLE, *_KINDS), n=1)
+    if not near:
+        return ""
+    meant = f"[{TABLE}]" if near[0] == TABLE else f"`{near[0]}` below [{TABLE}]"
+    return f" (did you mean {meant}?)"

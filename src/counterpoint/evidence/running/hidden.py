@@ -1,0 +1,95 @@
+"""What a sandbox hides from commands: the ledger, and what proves or acts.
+
+1. The folder `.counterpoint` of the ledger, unless the tree that the command works in lies in it. A database elsewhere lies among
+   files of others: there each file whose name begins as that of the database does.
+2. The state of the signer, with the secrets of connections; people's keys; the user's own folder for sockets.
+3. What holds keys of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
+   variables name (`SOCKETS`), what such programs make in folders for temporary files, and the account's runtime folder (`/run/user/…`)
+   whole. Not what the command needs: a folder that has its tree or its temporary files.
+What is not there is not hidden, and may be made by a command: nothing reads it from there. The rest of a home is seen, since tools have their caches there.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from counterpoint.evidence.trust.personal import folder_of
+from counterpoint.kernel.places import FOLDER, own_folder, state_folder
+
+KEYS: Final = (
+    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".1password"),
+    *(".git-credentials", ".netrc", ".config/gh", ".config/git/credentials"),
+)
+SOCKETS: Final = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS")
+_MADE: Final = ("ssh-*", "gpg-*", "keyring-*", "dbus-*")
+_FOR_OTHERS: Final = 0o077
+
+
+def hidden_paths(
+    database: Path | None, tree: Path, *environs: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the folders and files that a command in a tree must not see; environs: whose state it is."""
+    found = [Path(own_folder())]
+    for environ in environs:
+        found += [Path(state_folder(environ)), folder_of(environ)]
+    if database is not None:
+        folder = database.parent
+        is_own = folder.name == FOLDER and not tree.is_relative_to(folder)
+        found += [folder] if is_own else sorted(folder.glob(f"{database.name}*"))
+    needed = [Path(os.path.realpath(path)) for path in (tree, tempfile.gettempdir())]
+    for path in (*_keys(environs), *_sockets(environs)):
+        there = Path(os.path.realpath(path))
+        if not any(one.is_relative_to(there) for one in needed):
+            found.append(there)
+    # A link would be followed to what it shows, which is hidden just so.
+    return tuple(sorted({os.path.realpath(path) for path in found if path.exists()}))
+
+
+def _keys(environs: tuple[Mapping[str, str], ...]) -> Iterator[Path]:
+    homes = {environ.get("HOME", "") for environ in environs} | {_home()}
+    for home in homes - {""}:
+        yield from (Path(home, name) for name in KEYS)
+
+
+def _home() -> str:
+    """Return the home that the system has for this account; empty if it knows of none."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+
+
+def _sockets(environs: tuple[Mapping[str, str], ...]) -> Iterator[Path]:
+    runtime = {environ.get("XDG_RUNTIME_DIR", "") for environ in environs}
+    for folder in (runtime | {f"/run/user/{os.getuid()}"}) - {""}:
+        if _is_private(Path(folder)):
+            yield Path(folder)
+    for environ in environs:
+        named = {name: environ.get(name, "") for name in SOCKETS}
+        # `unix:path=/run/…,guid=…` and `/…/S.gpg-agent:1:1`
+        for text in named.values():
+            path = Path(text.removeprefix("unix:path=").partition(",")[0].partition(":")[0])
+            if path.is_absolute():
+                yield path
+                if _is_private(path.parent):
+                    # A folder of its own has what belongs to it, too.
+                    yield path.parent
+    for place in {"/tmp", tempfile.gettempdir()}:  # noqa: S108 -- looked at, not written into
+        for pattern in _MADE:
+            yield from (path for path in Path(place).glob(pattern) if _is_private(path))
+
+
+def _is_private(folder: Path) -> bool:
+    """Return whether a folder is this account's, and closed to others."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    is_closed = stat.S_ISDIR(found.st_mode) and not found.st_mode & _FOR_OTHERS
+    return is_closed and found.st_uid == os.getuid()

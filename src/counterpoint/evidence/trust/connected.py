@@ -1,0 +1,111 @@
+"""Which agents are connected to a ledger, before they have written anything in it.
+
+Rule 1: whoever runs this program with the word `mcp` serves the agent that started it: a relay passes on what that
+says, and a server of one alone answers it. Who only has these words among its own, as a program has that starts others, does not. It is there before it answers anything, so that what an agent starts after its
+handshake finds it, whether or not a server has heard of it. Options of the program itself may stand before that word: none
+of them takes a value. Rule 2: which ledger it is for say its words, its variables
+and its folder, as for itself. Of a process of the same account that hides them it may be this one. Rule 3: an agent that is connected
+to another ledger is one here too, for whatever it has started. Whom it may have left counts there alone: else an agent of any
+project would take every terminal after it for its own. Rule 4: that of another account
+is not looked at: it reaches the ledger of this one through a server, which knows it. Rule 5: the server tells of those whose relay has
+ended, and of those that are not to be seen from here. Where there is no /proc, as on macOS, it is the only one that does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import dropwhile
+from pathlib import Path
+from typing import Any, Final, cast
+
+from counterpoint.core.model.identity import Connection
+from counterpoint.core.rules.identity import agent_behind, candidates
+from counterpoint.evidence.processes import peer
+from counterpoint.evidence.trust.servers import is_program, named_ledgers, words_of
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.places import find_database
+from counterpoint.settings import is_address, masked
+
+_PROC: Final = Path("/proc")
+_SERVES: Final = "mcp"
+_INSTEAD: Final = ("-c", "-")
+_WITH_VALUE: Final = ("-X", "-W")
+_VARIABLE: Final = b"COUNTERPOINT_DB="
+
+
+def connected_agents(database: Path, place: str, now: Timestamp) -> list[Connection]:
+    """List the agents that are connected to a ledger, or were to its server as long as that is there; Unavailable.
+
+    With them come those above this process that are connected to any other ledger.
+    place: where the ledger is, as it is shown: the path of the database, or an address.
+    """
+    from counterpoint.protocol.rendezvous import find_rendezvous
+
+    told = find_rendezvous(database).ask("agents") or {}
+    listed = cast("list[dict[str, Any]]", told.get("agents", []))
+    found = [Connection(**one) for one in listed]
+    above, here = candidates(peer(os.getpid())), {*serving(partial(_is_at, place))}
+    for pid in serving(_is_any):
+        agent = agent_behind(peer(pid), now)
+        if agent is not None and (pid in here or agent.id in above):
+            found.append(agent)
+    return found
+
+
+def _is_any(_folder: str, _ledger: str) -> bool:
+    return True
+
+
+def _is_at(place: str, folder: str, ledger: str) -> bool:
+    """Return whether what a process in a folder calls a ledger is the one at a place. ledger: empty without a name."""
+    if is_address(place) or is_address(ledger):
+        return is_address(ledger) and masked(ledger) == place
+    named = str(Path(folder) / Path(ledger).expanduser()) if ledger else ""
+    return find_database(folder, named) == place
+
+
+def serving(is_of: Callable[[str, str], bool]) -> Iterator[int]:
+    """Return the numbers of the processes that serve agents of a ledger.
+
+    is_of: answers whether a folder, and a ledger as it was named there or nothing, are of that ledger.
+    """
+    for folder in _PROC.glob("[0-9]*"):
+        after = [*dropwhile(_is_option, _given(words_of(folder)))]
+        if after[:1] == [_SERVES] and _is_of(folder, after, is_of):
+            yield int(folder.name)
+
+
+def _given(words: list[str]) -> list[str]:
+    """Return what this program was given as words, where it is what a process runs; else nothing."""
+    left = words
+    while left and not is_program(left[0]):
+        # The interpreter, and its options; those that are run in place of a program end it.
+        if left is not words and not left[0].startswith("-"):
+            return []
+        if left[0] in _INSTEAD:
+            return []
+        left = left[2:] if left[0] in _WITH_VALUE else left[1:]
+    return left[1:]
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-")
+
+
+def _is_of(folder: Path, after: list[str], is_of: Callable[[str, str], bool]) -> bool:
+    try:
+        if folder.stat().st_uid != os.getuid():
+            return False
+        place = str((folder / "cwd").readlink())
+        variables = (folder / "environ").read_bytes().split(b"\0")
+        set_to = [one for one in variables if one.startswith(_VARIABLE)]
+        named = [os.fsdecode(one.removeprefix(_VARIABLE)) for one in set_to]
+        # The last word counts, and before any variable.
+        return is_of(place, ["", *named, *named_ledgers(after)][-1])
+    except PermissionError:
+        return True
+    except OSError:
+        # It has ended meanwhile, or its folder has gone.
+        return False

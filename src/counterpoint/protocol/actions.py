@@ -1,0 +1,388 @@
+"""One tool made of several actions: `action` says which of them a call is.
+
+Rules: (1) An action is a plain function with parameters, annotations and a key of its own, as a tool is. (2) A call
+is checked against its action alone: what only other actions take is refused by name, with those that take it. (3) What
+is listed is the union of the open actions: `action`, `command` where one action has several, then every
+parameter once, in the widest of its types; the description says what each action takes. (4) Names of actions are
+compared without regard to case, and `_` is `-`. (5) A tool only reads if all of its open actions do; it may take
+something away, or reach outside, if one may.
+
+So whoever asks whether a call reads, or may take long, asks the action that is meant (`Tool.meant`), not the tool.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Concatenate, Final, TypeVar, cast
+
+from typing_extensions import override
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.arguments import refusal
+from counterpoint.protocol.faults import MISSING, fault, meant, show
+from counterpoint.protocol.parameters import KEY, Parameters
+from counterpoint.protocol.schema import Schema, widest
+from counterpoint.protocol.tools import Chosen, Tool, tool
+
+C = TypeVar("C")
+
+ACTION: Final = "action"
+COMMAND: Final = "command"
+_OWN: Final = frozenset({ACTION, COMMAND})
+_NAME: Final = 100
+"""How much of a name is looked at: the nearest one is found in time that grows with the square of the length."""
+_MANY: Final = 3
+"""An argument that so many actions take, and most of them, is named once for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action(Tool[C]):
+    """One action of a tool; its name is that of the tool, the action and the command together.
+
+    action, command: how it is asked for. legacy: other names that are accepted, and not listed. called: which of them
+    the call has used; empty if none.
+    """
+
+    action: str
+    command: str = ""
+    legacy: tuple[str, ...] = ()
+    called: str = ""
+
+    @property
+    def spoken(self) -> str:
+        """How the action is named without its tool: `start`, or `session start`."""
+        return f"{self.action} {self.command}".rstrip()
+
+
+def action(
+    *,
+    reads: bool,
+    destructive: bool = False,
+    idempotent: bool = True,
+    open_world: bool = False,
+    aliases: Mapping[str, str] | None = None,
+    hidden: Collection[str] = (),
+    trees: Collection[str] = (),
+    name: str = "",
+    command: str = "",
+    legacy: Sequence[str] = (),
+) -> Callable[[Callable[Concatenate[C, ...], Json]], Action[C]]:
+    """Make an action of a synchronous function, as `tool` makes a tool; TypeError if it cannot be one.
+
+    It has the function's name with `-` for `_`, unless `name` says another. command: tells apart several actions of one
+    name. legacy: names that it had; they are accepted, and `within` is told which of them was used.
+    """
+    make = tool(
+        reads=reads,
+        destructive=destructive,
+        idempotent=idempotent,
+        open_world=open_world,
+        aliases=aliases,
+        hidden=hidden,
+        trees=trees,
+    )
+
+    def wrap(function: Callable[Concatenate[C, ...], Json]) -> Action[C]:
+        made = make(function)
+        taken = (_OWN if command else {ACTION}) & made.parameters.own
+        if taken:
+            raise TypeError(
+                f"{function.__name__}: {', '.join(sorted(taken))} says which action it is"
+            )
+        chosen = name or _normal(made.name)
+        return Action(
+            name=f"{chosen} {command}".rstrip(),
+            description=made.description,
+            function=made.function,
+            parameters=made.parameters,
+            reads=reads,
+            destructive=destructive,
+            idempotent=idempotent,
+            open_world=open_world,
+            action=chosen,
+            command=command,
+            legacy=tuple(map(_normal, legacy)),
+        )
+
+    return wrap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionTool(Tool[C]):
+    """A tool made of actions; those that are shut are known, and refused."""
+
+    actions: tuple[Action[C], ...]
+    shut: tuple[Action[C], ...] = ()
+    _named: dict[tuple[str, str], Action[C]] = field(
+        init=False, repr=False, compare=False, default_factory=dict[tuple[str, str], "Action[C]"]
+    )
+    _commands: dict[str, list[str]] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, list[str]]
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse two actions of one name with ValueError."""
+        for one in (*self.actions, *self.shut):
+            self._know(one.action, one.command, one)
+            for called in one.legacy:
+                self._know(called, "", replace(one, called=called))
+            if one.command:
+                self._commands.setdefault(one.action, []).append(one.command)
+
+    @property
+    @override
+    def told(self) -> str:
+        return describe(self.description, self.actions)
+
+    @property
+    @override
+    def parts(self) -> tuple[Tool[C], ...]:
+        return self.actions
+
+    @override
+    def meant(self, arguments: Mapping[str, Json]) -> Tool[C] | None:
+        asked, said = arguments.get(ACTION), arguments.get(COMMAND)
+        if not isinstance(asked, str):
+            return None
+        name, command = _normal(asked), _normal(said) if isinstance(said, str) else ""
+        found = self._named.get((name, command))
+        # Of an action without commands this one is an argument too many, which `chosen` refuses.
+        return found or self._named.get((name, ""))
+
+    @override
+    def closes(self, part: Tool[C] | None) -> bool:
+        return isinstance(part, Action) and any(part.name == one.name for one in self.shut)
+
+    @override
+    def chosen(self, arguments: Mapping[str, Json]) -> Chosen[C]:
+        found = self.meant(arguments)
+        if found is None:
+            raise self._unnamed(arguments)
+        part = cast("Action[C]", found)
+        own = _OWN if part.command and not part.called else {ACTION}
+        rest = {name: value for name, value in arguments.items() if name not in own}
+
+        def elsewhere(name: str) -> str:
+            return self._elsewhere(name, part)
+
+        return Chosen(tool=part, arguments=rest, elsewhere=elsewhere)
+
+    @override
+    def narrowed(self, keep: Callable[[Tool[C]], bool]) -> Tool[C] | None:
+        kept = tuple(one for one in self.actions if keep(one))
+        if len(kept) == len(self.actions):
+            return self
+        others = tuple(one for one in self.actions if one not in kept)
+        return _made(self.name, self.description, kept, (*self.shut, *others)) if kept else None
+
+    def _know(self, name: str, command: str, one: Action[C]) -> None:
+        if (name, command) in self._named:
+            raise ValueError(f"{self.name}: two actions are named {name} {command}".rstrip())
+        self._named[name, command] = one
+
+    def _unnamed(self, arguments: Mapping[str, Json]) -> InvalidInput:
+        """Return the refusal of a call that names no action."""
+        if ACTION not in arguments:
+            return self._unknown(
+                ACTION, None, {one.action: one.description for one in self.actions}
+            )
+        asked = arguments[ACTION]
+        if not isinstance(asked, str):
+            return refusal([fault((ACTION,), f"must be text, not {show(asked)}")])
+        commands = self._commands.get(_normal(asked))
+        if commands is None:
+            known = {one.action: one.description for one in self.actions}
+            return self._unknown(ACTION, asked, known)
+        said = arguments.get(COMMAND)
+        if said is not None and not isinstance(said, str):
+            return refusal([fault((COMMAND,), f"must be text, not {show(said)}")])
+        return self._unknown(COMMAND, said, dict.fromkeys(commands, ""))
+
+    def _unknown(self, place: str, said: str | None, known: Mapping[str, str]) -> InvalidInput:
+        """Return the refusal of a name that there is not, or of none."""
+        allowed: list[Json] = list(known)
+        listing = ", ".join(known)
+        if said is None:
+            return refusal([fault((place,), f"{MISSING}; one of: {listing}", allowed=allowed)])
+        near = meant(_normal(said[:_NAME]), known)
+        offer = f"; did you mean {near}?" if near else ""
+        facts: dict[str, Json] = {"allowed": allowed, **({"nearest": near} if near else {})}
+        return refusal([fault((place,), f"{show(said)} is not one of: {listing}{offer}", **facts)])
+
+    def _elsewhere(self, name: str, part: Action[C]) -> str:
+        """Return what is wrong with an argument that other actions take; empty if none does."""
+        takers = [one.spoken for one in self.actions if name in one.parameters.accepted]
+        if name == COMMAND:
+            takers = [*self._commands, *takers]
+        if not takers:
+            return ""
+        return f"is not taken by {part.spoken}; it is by: {', '.join(takers)}"
+
+
+def of_actions(name: str, sentence: str, actions: Sequence[Action[C]]) -> ActionTool[C]:
+    """Return one tool made of actions, in their order; ValueError if two have one name, or if there is none."""
+    if not actions:
+        raise ValueError(f"{name}: a tool needs an action")
+    own = tuple(replace(one, name=f"{name} {one.spoken}") for one in actions)
+    return _made(name, sentence, own, ())
+
+
+def _made(
+    name: str, sentence: str, actions: tuple[Action[C], ...], shut: tuple[Action[C], ...]
+) -> ActionTool[C]:
+    return ActionTool(
+        name=name,
+        description=sentence,
+        function=actions[0].function,
+        parameters=Union(actions),
+        reads=all(one.reads for one in actions),
+        destructive=any(one.destructive for one in actions),
+        idempotent=all(one.idempotent for one in actions),
+        open_world=any(one.open_world for one in actions),
+        actions=actions,
+        shut=shut,
+    )
+
+
+class Union(Parameters):
+    """What the actions of a tool take together: to be listed, and never to check a call by."""
+
+    def __init__(self, actions: Sequence[Action[Any]]) -> None:
+        """Keep the actions; nothing of them is worked out before it is asked for."""
+        super().__init__(_which, takes_key=any(not one.reads for one in actions))
+        self._actions = tuple(actions)
+        self.aliases = {
+            spelling: meaning
+            for one in self._actions
+            for spelling, meaning in one.parameters.aliases.items()
+        }
+
+    @cached_property
+    @override
+    def progress(self) -> str | None:
+        return next(
+            (one.parameters.progress for one in self._actions if one.parameters.progress), None
+        )
+
+    @cached_property
+    @override
+    def names(self) -> tuple[str, ...]:
+        return tuple(cast("dict[str, Json]", self.schema["properties"]))
+
+    @cached_property
+    @override
+    def required(self) -> tuple[str, ...]:
+        needed = Counter(name for one in self._actions for name in one.parameters.required)
+        by_all = (name for name, count in needed.items() if count == len(self._actions))
+        return (ACTION, *by_all)
+
+    @cached_property
+    @override
+    def accepted(self) -> frozenset[str]:
+        taken = frozenset[str]().union(*(one.parameters.accepted for one in self._actions))
+        return taken | _OWN
+
+    @cached_property
+    @override
+    def whole(self) -> dict[str, Json]:
+        return self._union(lambda one: one.parameters.whole)
+
+    @cached_property
+    @override
+    def schema(self) -> dict[str, Json]:
+        return self._union(lambda one: one.parameters.schema)
+
+    def _union(self, schema_of: Callable[[Action[Any]], Schema]) -> Schema:
+        properties = {**_which_of(self._actions)}
+        for name, parts in _by_name(schema_of(one) for one in self._actions).items():
+            if name in properties:
+                # One action has several under this name, and another takes it as its own: any text may stand there.
+                both = [cast("Schema", properties[name]), *parts]
+                words = "; or: ".join(str(one.get("description", "")) for one in both)
+                properties[name] = {"type": "string", "description": words}
+            elif name != KEY:
+                properties[name] = widest(parts)
+        if self.takes_key:
+            # Last, and once: in every action that writes it is the same.
+            properties[KEY] = {"type": "string", "description": "Retry key"}
+        return {
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": False,
+            "required": list(self.required),
+        }
+
+
+def describe(sentence: str, actions: Sequence[Action[Any]]) -> str:
+    """Return what a model reads of a tool: the sentence, and a line for each action with what it takes."""
+    shared = _shared(actions)
+    lines = [sentence + _shared_words(shared, actions)]
+    for one in actions:
+        own = [name for name in _arguments(one) if name not in shared]
+        takes = f"({', '.join(own)})" if own else ""
+        lines.append(f"{one.spoken}{takes}: {one.description.rstrip('.')}")
+    return "\n".join(lines)
+
+
+def _shared_words(shared: Sequence[str], actions: Sequence[Action[Any]]) -> str:
+    """Return what is said of arguments before the actions: the mark, and what most of them take."""
+    marked = any(name.endswith("*") for one in actions for name in _arguments(one))
+    words = " * = required." if marked else ""
+    said: list[str] = []
+    for name in shared:
+        without = [one.spoken for one in actions if name not in _arguments(one)]
+        said.append(f"{name} (not: {', '.join(without)})" if without else name)
+    return words + (f" Each takes {', '.join(said)}." if said else "")
+
+
+def _shared(actions: Sequence[Action[Any]]) -> list[str]:
+    """Return the arguments, as they are marked, that at least three quarters of the actions take."""
+    counts = Counter(name for one in actions for name in _arguments(one))
+    return [
+        name for name, count in counts.items() if count >= _MANY and 4 * count >= 3 * len(actions)
+    ]
+
+
+def _arguments(one: Action[Any]) -> list[str]:
+    """Return what an action shows, with a star where it is required."""
+    required = one.parameters.required
+    return [
+        f"{name}*" if name in required else name for name in one.parameters.names if name != KEY
+    ]
+
+
+def _which_of(actions: Sequence[Action[Any]]) -> dict[str, Json]:
+    """Return the properties that say which action is meant."""
+    names = dict.fromkeys(one.action for one in actions)
+    found: dict[str, Json] = {
+        ACTION: {"type": "string", "enum": list(names), "description": "What to do"}
+    }
+    commands = dict.fromkeys(one.command for one in actions if one.command)
+    if commands:
+        takers = ", ".join(dict.fromkeys(one.action for one in actions if one.command))
+        words = f"What of {takers}"
+        found[COMMAND] = {"type": "string", "enum": list(commands), "description": words}
+    return found
+
+
+def _by_name(schemas: Iterator[Schema]) -> dict[str, list[Schema]]:
+    """Return every property of some schemas with all its forms, in the order in which they are met."""
+    found: dict[str, list[Schema]] = {}
+    for schema in schemas:
+        for name, part in cast("dict[str, Schema]", schema["properties"]).items():
+            found.setdefault(name, []).append(part)
+    return found
+
+
+def _normal(name: str) -> str:
+    """Return a name of an action as it is compared."""
+    return name.lower().replace("_", "-")
+
+
+def _which(_call: object, action: str) -> Json:
+    """Return the name of an action: the signature of a tool of actions, which is never called."""
+    return action

@@ -1,0 +1,1 @@
+"""What is counted before it is parsed or looked at."""

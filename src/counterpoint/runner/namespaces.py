@@ -1,0 +1,126 @@
+"""Namespaces of a command's own: it sees no other process, and folders are empty.
+
+1. Who is not root becomes itself in a user namespace, for the right to do the rest. Root stays root, for files of others would not be its
+   own there.
+2. In a mount namespace that tells nobody outside, an empty folder that cannot be written covers each folder that is hidden, and
+   an empty file each file.
+3. In a PID namespace whose first process is ours, with a `/proc` of its own, nothing outside can be seen, signalled or read. When the
+   first process ends, the kernel ends all in it.
+4. Before the program starts, every right is given up that could undo this: no capability is left but those over files, users
+   and processes that root has, none can be had again, and what is mounted here is locked in namespaces below.
+5. Without the network there is a network namespace with nothing in it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, NoReturn
+
+    from counterpoint.runner.order import Confinement
+
+_CLONE_NEWNS: Final = 0x0002_0000
+_CLONE_NEWIPC: Final = 0x0800_0000
+_CLONE_NEWUSER: Final = 0x1000_0000
+_CLONE_NEWPID: Final = 0x2000_0000
+_CLONE_NEWNET: Final = 0x4000_0000
+_MS_RDONLY: Final = 1
+_MS_NOSUID: Final = 2
+_MS_NODEV: Final = 4
+_MS_NOEXEC: Final = 8
+_MS_BIND: Final = 0x1000
+_MS_PRIVATE_ALL: Final = 0x4_0000 | 0x4000
+_EMPTY: Final = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | _MS_RDONLY
+_PR_CAPBSET_DROP: Final = 24
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_CAPABILITIES: Final = 64
+"""More than there are; the kernel says where they end."""
+_KEPT: Final = frozenset((0, 1, 3, 4, 5, 6, 7))
+"""chown, dac_override, fowner, fsetid, kill, setgid, setuid: what root needs to work with files of others."""
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+
+
+class Refused(OSError):
+    """The system does not let a namespace be made; `strerror` says which step it refused."""
+
+
+def enter(sandbox: Confinement) -> None:
+    """Move this process into namespaces; its next child is the first process there. Refused."""
+    flags = _CLONE_NEWNS | _CLONE_NEWIPC | _CLONE_NEWPID
+    user, group = os.getuid(), os.getgid()
+    flags |= 0 if user == 0 else _CLONE_NEWUSER
+    flags |= 0 if sandbox["network"] else _CLONE_NEWNET
+    _must(_LIBC.unshare(flags), "unshare")
+    if user:
+        for name, text in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{user} {user} 1"),
+            ("gid_map", f"{group} {group} 1"),
+        ):
+            _write(f"/proc/self/{name}", text)
+
+
+def cover(hidden: list[str]) -> None:
+    """Hide folders and files, and show the processes of this namespace alone. Refused."""
+    _mount(None, "/", None, _MS_PRIVATE_ALL)
+    for path in hidden:
+        if os.path.isdir(path):
+            _mount("tmpfs", path, "tmpfs", _EMPTY, "size=4k,mode=0755")
+        elif os.path.exists(path):
+            _mount("/dev/null", path, None, _MS_BIND)
+    _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+
+
+def give_up() -> None:
+    """Lose what could undo it, for this process and whatever it starts."""
+    kept = _KEPT if os.getuid() == 0 else frozenset[int]()
+    for number in range(_CAPABILITIES):
+        if number not in kept:
+            _LIBC.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    _must(_LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+
+
+def attend(leader: int, ended: int) -> NoReturn:
+    """Be the first process: pass the wish to end on, collect whatever ends, and end with the command."""
+
+    def pass_on(number: int, _frame: object) -> None:
+        # It may not lead its group yet, or not be there any more.
+        with suppress(ProcessLookupError):
+            os.killpg(leader, number)
+
+    signal.signal(signal.SIGTERM, pass_on)
+    status = None
+    while status is None:
+        pid, found = os.waitpid(-1, 0)
+        if pid == leader:
+            status = os.waitstatus_to_exitcode(found)
+    os.write(ended, str(status).encode())
+    os._exit(0)
+
+
+def _mount(
+    source: str | None, target: str, kind: str | None, flags: int, options: str | None = None
+) -> None:
+    words = [None if word is None else os.fsencode(word) for word in (source, target, kind)]
+    more = None if options is None else options.encode()
+    result = _LIBC.mount(*words, ctypes.c_ulong(flags), more)
+    _must(result, f"mount of {kind or 'files'}")
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    except OSError as fault:
+        raise Refused(fault.errno, fault.strerror, path) from fault
+
+
+def _must(result: int, step: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise Refused(number, os.strerror(number), step)

@@ -1,0 +1,19 @@
+"""Databases whose driver is loaded only where somebody has one."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from counterpoint.kernel.errors import Unavailable
+
+
+def postgres() -> ModuleType:
+    """Return the store on PostgreSQL, which few need; Unavailable if its driver is missing."""
+    try:
+        from counterpoint.storage.postgres import store
+    except ImportError as missing:
+        raise Unavailable(
+            "a database on a PostgreSQL server needs the driver psycopg, which is not installed",
+            hint="Run `pip install 'counterpoint[postgres]'`.",
+        ) from missing
+    return store

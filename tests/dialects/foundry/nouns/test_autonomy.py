@@ -1,0 +1,88 @@
+"""The words, tables and rows of unattended runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from counterpoint.core.model.rows import columns, prose_columns
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    AUTONOMY,
+    COMMAND_MOVES,
+    COMMANDS,
+    PAUSE_REASONS,
+    STATUSES,
+    STEP_TYPES,
+    GateEvidence,
+    SessionStep,
+    SpecSession,
+    counts_of,
+    move_of,
+)
+from counterpoint.dialects.foundry.nouns.codes import TYPES
+
+REFUSED = "INVALID_STATE_TRANSITION"
+EXPECTED = {
+    ("start", None): "running",
+    ("start", "running"): "SPEC_SESSION_EXISTS",
+    ("start", "paused"): "SPEC_SESSION_EXISTS",
+    ("start", "failed"): "running",
+    ("start", "completed"): "running",
+    ("start", "ended"): "running",
+    ("pause", "running"): "paused",
+    ("resume", "paused"): "running",
+    ("resume", "failed"): REFUSED,
+    ("rebase", "paused"): "running",
+    ("rebase", "failed"): "running",
+    ("end", "running"): "ended",
+    ("end", "paused"): "ended",
+    ("end", "failed"): "ended",
+    ("reset", "failed"): "ended",
+}
+"""What a command without any word more makes of a run; what is not named is refused."""
+
+
+@pytest.mark.parametrize("noun", [SpecSession, SessionStep, GateEvidence])
+def test_every_row_says_how_its_columns_are_kept(noun):
+    """Keys, indexes and what is unique are columns of the noun."""
+    names = {column.name for column in columns(noun)}
+    partial = noun.partial.indexes if noun.partial else ()
+    for index in (*noun.indexes, *noun.unique, *partial, ",".join(noun.key)):
+        assert set(index.split(",")) <= names
+
+
+def test_nothing_that_is_found_by_is_a_text_that_can_be_taken_away():
+    """Texts and what hangs from them are no keys."""
+    assert set(prose_columns(SpecSession)) == {"limits", "retries", "reason_detail"}
+    assert set(prose_columns(SessionStep)) == {"command", "note", "report", "answer"}
+    assert set(prose_columns(GateEvidence)) == {"findings"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("status", [None, *STATUSES])
+def test_each_command_makes_the_move_of_the_contract_in_each_state(command, status):
+    """What is in no row of the contract is refused with a code of its own."""
+    move = move_of(command, status)
+    wanted = EXPECTED.get((command, status), REFUSED if status else "NO_ACTIVE_SESSION")
+    assert (move.code or move.to) == wanted
+    assert not move.code or move.code in TYPES
+
+
+def test_every_move_of_a_command_is_an_edge_of_the_table_of_states():
+    """A start makes a run of its own, so it is no edge."""
+    for command in set(COMMANDS) - {"start"}:
+        for status, move in COMMAND_MOVES[command].items():
+            if status and move.to:
+                assert AUTONOMY.allows(status, move.to)
+
+
+def test_the_words_are_those_of_the_contract():
+    """Eleven reasons to pause, six types of steps, five states, each in the table."""
+    assert (len(PAUSE_REASONS), len(STEP_TYPES)) == (11, 6)
+    assert set(AUTONOMY.categories) == set(STATUSES)
+    assert AUTONOMY.first == "running"
+
+
+def test_only_counts_are_read_as_counts():
+    """A row that somebody wrote otherwise reads as empty."""
+    assert counts_of({"a": 2, "b": True, "c": "3", "d": -1, "e": 0}) == {"a": 2}
+    assert counts_of(["a"]) == {}

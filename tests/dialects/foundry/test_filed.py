@@ -1,0 +1,53 @@
+"""Calls about specs of which only the file is there, or whose file is in trouble."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from builders import Agent
+from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+from fakes.spec_documents import document
+
+SPEC = "demo-2026-01-02-001"
+
+
+@pytest.fixture
+def file(foundry: Agent) -> Path:
+    """Give the file of a spec that the ledger does not have."""
+    found = foundry.core.use(Mirroring).files.specs / "active" / f"{SPEC}.json"
+    found.parent.mkdir(parents=True)
+    found.write_text(json.dumps(document()))
+    return found
+
+
+def test_a_spec_comes_in_when_it_is_named(foundry: Agent, file: Path):
+    """By whoever names it; one that is nowhere is refused as ever."""
+    told = foundry.does("task", action="next", spec_id=SPEC)
+    assert told["data"]["task_id"] == "task-1-1"
+    assert "warnings" not in told["meta"]
+    found = foundry.is_refused("task", action="next", spec_id="gone-2026-01-02-001")
+    assert found["data"]["error_code"] == "SPEC_NOT_FOUND"
+
+
+def test_a_file_in_trouble_is_told_with_each_answer(foundry: Agent, file: Path):
+    """Until it is mended."""
+    foundry.does("task", action="next", spec_id=SPEC)
+    before = file.read_bytes()
+    file.write_text("{")
+    foundry.core.use(Mirroring).round()
+    told = foundry.does("task", action="next", spec_id=SPEC)
+    assert "(invalid)" in told["meta"]["warnings"][0]
+    file.write_bytes(before)
+    foundry.core.use(Mirroring).round()
+    assert "warnings" not in foundry.does("task", action="next", spec_id=SPEC)["meta"]
+
+
+def test_a_file_that_is_none_refuses_the_call(foundry: Agent, file: Path):
+    """With what is wrong in it."""
+    file.write_text("{")
+    reply = foundry.call("task", {"action": "next", "spec_id": SPEC})
+    assert reply.is_error
+    assert "not valid JSON" in reply.text

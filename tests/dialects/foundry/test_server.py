@@ -1,0 +1,156 @@
+"""Server: what it tells of its tools and of itself is what holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from builders import Agent, Workshop, asked_by
+from counterpoint.dialects.registry import surface
+from counterpoint.settings import Settings
+
+
+def found(agent: Agent, action: str, **more: Any) -> dict[str, Any]:
+    """Answer the data of a call of the tool."""
+    reply = agent.call("server", {"action": action, **more})
+    assert not reply.is_error, reply.text
+    return reply.answer["data"]
+
+
+def whole(agent: Agent, action: str, part: str, **more: Any) -> list[dict[str, Any]]:
+    """Answer every entry of a list, on all of its pages, each of which fits."""
+    entries: list[dict[str, Any]] = []
+    while True:
+        answer = agent.call("server", {"action": action, **more}).answer
+        assert len(orjson.dumps(answer)) <= 10_000
+        entries += answer["data"][part]
+        more["cursor"] = answer["meta"]["pagination"]["cursor"]
+        if more["cursor"] is None:
+            return entries
+
+
+def test_every_tool_is_told_with_its_actions(foundry: Agent) -> None:
+    """In the order of the list, page by page."""
+    built = surface("foundry")
+    for limit in (1, 100):
+        told = whole(foundry, "tools", "tools", limit=limit)
+        assert [one["name"] for one in told] == [tool.name for tool in built.tools]
+    for one, tool in zip(told, built.tools, strict=True):
+        names = [" ".join(asked_by(part)[1].values()) for part in tool.parts]
+        assert [entry["name"] for entry in one["actions"]] == names
+        assert all(entry["summary"] for entry in one["actions"])
+        assert (one["version"], one["deprecated"]) == ("1.0.0", False)
+    answer = foundry.call("server", {"action": "tools"}).answer
+    assert answer["meta"]["telemetry"]["manifest_tokens"] > 1_000
+    assert answer["meta"]["telemetry"]["duration_ms"] >= 0
+
+
+def test_only_tools_in_the_scope_of_the_connection_are_told(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    """As only these can be called."""
+    scope = tmp_path / "scope.json"
+    scope.write_text('["spec", "server"]')
+    settings = Settings(surface="foundry", tool_scope=str(scope))
+    agent = workshop.agent("fay", surface="foundry", settings=settings)
+    assert [one["name"] for one in whole(agent, "tools", "tools")] == ["spec", "server"]
+    assert agent.call("server", {"action": "schema", "tool_name": "task"}).is_error
+
+
+def test_an_unknown_name_deep_in_an_argument_is_not_said_to_stand_alone(foundry: Agent) -> None:
+    """Completions take three others."""
+    completions = [{"task_id": "task-1-1", "success": True, "foo": 1}]
+    arguments = {"action": "complete-batch", "spec_id": "x", "completions": completions}
+    reply = foundry.call("task", arguments)
+    assert "completions[0].foo: there is no such argument." in reply.text
+    assert "None is taken" not in reply.text
+
+
+def test_tools_are_found_by_category_and_tag(foundry: Agent) -> None:
+    """Both are told with each tool, and the filters with the answer."""
+    data = found(foundry, "tools", category="specs")
+    assert "specs" in data["categories"]
+    assert {one["category"] for one in data["tools"]} == {"specs"}
+    assert data["filters_applied"] == {
+        "category": "specs",
+        "tag": None,
+        "include_deprecated": False,
+    }
+    writing = [one["name"] for one in found(foundry, "tools", tag="writes")["tools"]]
+    assert "plan" in writing
+    assert "health" not in writing
+    assert found(foundry, "tools", tag="nothing")["tools"] == []
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in surface("foundry").tools])
+def test_a_schema_has_the_parameters_of_each_action(foundry: Agent, name: str) -> None:
+    """Those that a call is checked by, not the union that is listed."""
+    parts = surface("foundry").tool(name).parts
+    told = whole(foundry, "schema", "actions", tool_name=name)
+    assert len(told) == len(parts)
+    for one, part in zip(told, parts, strict=True):
+        schema = part.parameters.schema
+        assert one["parameters"]["properties"] == schema["properties"]
+        assert one["parameters"].get("required") == schema.get("required")
+        assert one["writes"] is not part.reads
+
+
+def test_the_schema_of_a_tool_that_there_is_not_is_refused(foundry: Agent) -> None:
+    """With those there are."""
+    data = foundry.call("server", {"action": "schema", "tool_name": "code"}).answer["data"]
+    assert data["error_code"] == "NOT_FOUND"
+    assert "health" in data["remediation"]
+
+
+def test_capabilities_say_what_is_turned_on(foundry: Agent) -> None:
+    """As support and as what runs, with the settings of sessions and the call to make before one."""
+    data = found(foundry, "capabilities")
+    assert list(data) == [
+        *("schema_version", "capabilities", "runtime", "server_version", "api_version"),
+    ]
+    autonomy = data["runtime"]["autonomy"]
+    assert autonomy["enabled_now"].keys() == autonomy["supported_by_binary"].keys()
+    for name, is_on in autonomy["enabled_now"].items():
+        assert data["capabilities"][name] is is_on
+    assert autonomy["security"]["role"]
+    assert autonomy["session_defaults"]["max_tasks_per_session"] == 100
+    has_sessions = data["capabilities"]["autonomy_sessions"]
+    assert ("role_preflight" in data["runtime"]["conventions"]) is has_sessions
+
+
+def test_the_context_says_where_it_works(foundry: Agent, workshop: Workshop) -> None:
+    """Each part can be left out."""
+    data = found(foundry, "context")
+    assert list(data) == [
+        *("server", "paths", "workspace", "workflow", "llm_status", "capabilities"),
+    ]
+    assert data["paths"] == {"specs_dir": None, "research_dir": None}
+    assert data["workspace"]["roots"] == [str(workshop.root)]
+    assert data["workflow"]["git"]["auto_push"] is False
+    assert "session_defaults" not in data["capabilities"]["runtime"]["autonomy"]
+    (workshop.root / "specs").mkdir()
+    parts = ("llm", "workflow", "workspace", "capabilities")
+    short = found(foundry, "context", **{f"include_{part}": False for part in parts})
+    assert list(short) == ["server", "paths"]
+    assert short["paths"]["specs_dir"] == str(workshop.root / "specs")
+
+
+def test_no_model_can_be_asked_yet(foundry: Agent) -> None:
+    """And that is what is told."""
+    assert found(foundry, "llm-status") == {
+        "llm_status": {"configured": False, "available": False, "providers": [], "priority": []}
+    }
+
+
+def test_in_the_mode_that_only_reads_only_what_reads_is_told(workshop: Workshop) -> None:
+    """What is listed and what is told are the same."""
+    settings = Settings(surface="foundry", mode="READONLY")
+    agent = workshop.agent("fay", surface="foundry", settings=settings)
+    told = whole(agent, "tools", "tools")
+    listed = surface("foundry", settings).tools
+    assert [one["name"] for one in told] == [tool.name for tool in listed]
+    assert [len(one["actions"]) for one in told] == [len(tool.parts) for tool in listed]
+    assert all("writes" not in one["tags"] for one in told)

@@ -1,0 +1,77 @@
+"""Files that somebody takes away under a real server: each acknowledged write is there, in a copy, or told."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE = 30.0
+
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(120)]
+
+
+def note(client: Any, wire: Any, text: str) -> str:
+    """Write a note through the relay; answer the code of the refusal, or nothing once it is acknowledged."""
+    try:
+        client.call("note", kind="finding", text=text)
+    except wire.Refused as refused:
+        return refused.answer["error"]
+    return ""
+
+
+def until_told(client: Any, wire: Any, code: str) -> dict[str, Any]:
+    """Write until another server answers, whose refusal has a code; answer that."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            client.call("note", kind="finding", text="late")
+        except wire.Refused as refused:
+            if refused.answer["error"] == code:
+                return refused.answer
+    raise AssertionError("it is never told")
+
+
+@pytest.mark.parametrize("harm", ["clean", "move", "log"])
+def test_what_a_server_acknowledged_is_found_after_its_files_were_taken_away(
+    repository, connect, counterpoint, wire, git, monkeypatch, tmp_path, harm
+):
+    """The first write after it is refused and says where all is; the next server finds what is there, or what was."""
+    monkeypatch.setenv("COUNTERPOINT_IDLE_MINUTES", "10")
+    client = connect(repository, "--agent", "ada")
+    done = [text for n in range(30) if not note(client, wire, text := f"note {n:02}")]
+    data = repository / ".counterpoint"
+    if harm == "clean":
+        git(repository, "clean", "-fdxq")
+    elif harm == "log":
+        for part in ("-wal", "-shm"):
+            (data / f"ledger.db{part}").unlink()
+    else:
+        data.rename(tmp_path / "aside")
+    with pytest.raises(wire.Refused) as refused:
+        client.call("note", kind="finding", text="never")
+    told = refused.value.answer
+    assert (told["error"], told["retryable"]) == ("store_replaced", False)
+    with pytest.raises(wire.Refused):
+        client.call("brief")
+    if harm != "log":
+        gone = until_told(client, wire, "ledger_gone")
+        saved = sorted(Path(os.environ["XDG_STATE_HOME"]).rglob("rescued/*.db"))
+        assert str(saved[0]) in gone["message"]
+        assert counterpoint("status", cwd=repository).returncode == 3
+        ran = counterpoint("down", cwd=repository)
+        assert ran.returncode == 0, ran.stderr
+        ran = counterpoint("restore", str(saved[0]), "--yes", cwd=repository)
+        assert ran.returncode == 0, ran.stderr
+    else:
+        while note(client, wire, "after"):
+            pass
+    client.close()
+    counterpoint("down", cwd=repository)
+    found = counterpoint("find", "note", "--limit", "100", "--json", cwd=repository).stdout
+    assert [text for text in done if text not in found] == []
+    assert "never" not in found
+    assert counterpoint("audit", "verify", cwd=repository).returncode == 0

@@ -1,0 +1,204 @@
+"""What a sandbox hides from a command, and what it says where there is none."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.core.model.evidence import Command, Execution
+from counterpoint.core.model.trust.checking import Checking
+from counterpoint.evidence.local import LocalEvidence
+from counterpoint.evidence.running.configuration import read_checking
+from counterpoint.evidence.running.hidden import hidden_paths
+from counterpoint.kernel.clock import SystemClock
+from counterpoint.kernel.errors import MalformedDocument, SandboxMissing
+from counterpoint.runner import namespaces, starting
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(sys.platform != "linux", reason="other systems have no namespaces"),
+]
+
+Run = Callable[..., Execution]
+
+
+class Mapped:
+    """A runner that says one thing."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        """Take what it says."""
+        self._said = said
+
+    def attend(self, _order: object) -> dict[str, Any]:
+        """Say it."""
+        return self._said
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Answer what runs a script in a tree, beside a ledger and the state of a signer."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for folder in ("tree/.counterpoint", "state/counterpoint", "config/counterpoint/keys"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "ledger.db").write_text("secret")
+
+    def run_(script: str, **said: Any) -> Execution:
+        evidence = LocalEvidence(
+            clock=SystemClock(),
+            checking=lambda: Checking(**said),
+            database=tmp_path / "tree/.counterpoint/ledger.db",
+        )
+        return evidence.run(tmp_path / "tree", Command(argv=("sh", "-c", script)))
+
+    if run_("true").sandbox == "none":
+        pytest.skip("this system lets nobody make a namespace")
+    return run_
+
+
+def test_ledger_and_keys_and_other_processes_are_not_seen(run: Run, tmp_path: Path) -> None:
+    """Nor can any of that be undone or written over; the tree can be worked in, and the exit code is its own."""
+    hidden = "../state/counterpoint ../config/counterpoint/keys .counterpoint"
+    looks = f"cat /proc/{os.getpid()}/environ; ls -A {hidden}; echo made > made"
+    undoes = f"for one in {hidden}; do umount $one; unshare -Urm umount $one; touch $one/x; done; "
+    found = run(f"({undoes} {looks}; kill -9 {os.getpid()}; cat {hidden}/ledger.db) 2>&1; exit 3")
+    assert (found.sandbox, found.exit_code) == ("namespaces", 3)
+    assert "secret" not in found.output
+    assert "\nledger.db" not in found.output
+    assert (tmp_path / "tree/made").read_text() == "made\n"
+    assert not (tmp_path / "tree/.counterpoint/x").exists()
+
+
+def test_keys_of_the_person_and_who_uses_them_for_others_are_not_seen(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the variable, not by the path; what tools keep in the home is seen, and can be written."""
+    home, agent = tmp_path / "home", tmp_path / "ssh-x"
+    for folder in (home / ".ssh", home / ".gnupg", home / ".cache", agent):
+        folder.mkdir(mode=0o700, parents=True)
+        (folder / "held").write_text("held")
+    (home / ".git-credentials").write_text("https://ada:secret@example.org")
+    with socket.socket(socket.AF_UNIX) as listening:
+        monkeypatch.chdir(tmp_path)
+        listening.bind("ssh-x/agent.1")
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(agent / "agent.1"))
+        looks = f"ls -A ~/.ssh ~/.gnupg {agent}; cat ~/.git-credentials; test -S {agent}/agent.1"
+        found = run(f"env; {looks} && echo seen; cat ~/.cache/held > ~/.cache/more")
+    assert "SSH_AUTH_SOCK" not in found.output
+    assert "\nheld" not in found.output
+    assert not {"seen", "secret"} & set(found.output.split())
+    assert "secret@" not in found.output
+    assert (home / ".cache/more").read_text() == "held"
+
+
+def test_what_a_command_works_in_is_not_hidden(tmp_path: Path) -> None:
+    """A tree in the runtime folder of the account, or where somebody keeps a program that has keys."""
+    (tmp_path / "tree").mkdir()
+    tmp_path.chmod(0o700)
+    environ = {"XDG_RUNTIME_DIR": str(tmp_path), "SSH_AUTH_SOCK": str(tmp_path / "agent")}
+    (tmp_path / "agent").touch()
+    assert str(tmp_path) not in hidden_paths(None, tmp_path / "tree", environ)
+    assert str(tmp_path) in hidden_paths(None, Path("/"), environ)
+
+
+def test_signals_time_and_orphans_are_as_without_one(run: Run) -> None:
+    """A command that kills itself says so, and what it left in another session is gone."""
+    assert run("kill -9 $$").exit_code == -9
+    assert run("setsid -f sleep 60; exit 4").exit_code == 4
+
+
+def test_a_project_can_have_commands_without_a_network(run: Run) -> None:
+    """There is no interface that leads anywhere; unless that is said there is."""
+    script = "grep -c : /proc/net/dev; grep -v lo: /proc/net/dev | grep -c :"
+    alone, usual = run(script, network=False), run(script)
+    assert (alone.output, alone.network) == ("1\n0\n", False)
+    assert usual.network
+
+
+def test_where_none_can_be_had_it_is_refused_or_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`require` runs nothing and names the reason; `auto` runs the command and names it too."""
+
+    def refuse(_sandbox: object) -> None:
+        raise namespaces.Refused(1, "Operation not permitted", "unshare")
+
+    monkeypatch.setattr(namespaces, "enter", refuse)
+    sandbox: dict[str, Any] = {"hidden": [], "network": True, "bubblewrap": ""}
+    order: dict[str, Any] = {
+        "program": "/bin/sh",
+        "argv": ["sh", "-c", "echo ran > ran"],
+        "environ": {},
+    }
+    order |= {"folder": str(tmp_path), "file_bytes": 1 << 20}
+    why = "unshare: Operation not permitted; bubblewrap is not installed"
+    found = starting.start(order | {"sandbox": sandbox | {"mode": "require"}}, 1)
+    assert (found.pid, found.sandbox, found.refused) == (0, "refused", why)
+    assert not (tmp_path / "ran").exists()
+    found = starting.start(order | {"sandbox": sandbox | {"mode": "auto"}}, 1)
+    os.waitpid(found.pid, 0)
+    assert (found.sandbox, found.refused, found.status(0)) == ("none", why, 0)
+    assert (tmp_path / "ran").exists()
+    said = {"sandbox": "refused", "refused": why}
+    monkeypatch.setattr(
+        "counterpoint.evidence.running.commands._Attendance.attend", Mapped(said).attend
+    )
+    evidence = LocalEvidence(clock=SystemClock())
+    with pytest.raises(SandboxMissing, match="unshare: Operation not permitted"):
+        evidence.run(tmp_path, Command(argv=("sh",)))
+
+
+def test_a_database_among_files_of_others_hides_its_own(tmp_path: Path) -> None:
+    """Not the folder that it lies in, which others need."""
+    for name in ("work.db", "work.db-wal", "other"):
+        (tmp_path / name).touch()
+    (tmp_path / "tree").mkdir()
+    found = hidden_paths(tmp_path / "work.db", tmp_path / "tree")
+    assert {path for path in found if path.startswith(str(tmp_path))} == {
+        str(tmp_path / "work.db"),
+        str(tmp_path / "work.db-wal"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[checks]\nsandbox = 'much'\n", "`sandbox` must be one of auto, require, off"),
+        ("[checks]\nnetwork = 'no'\ncolour = 1\n", "`colour` is not known; `network` must be true"),
+        ("checks = 1\n", "is not a table"),
+        (
+            "sandbox = 'require'\nnetwork = false\n",
+            "`network` belongs below .checks.; `sandbox` bel",
+        ),
+        ("[sandbxo]\n", r"\[sandbxo\] is not known \(did you mean `sandbox` below \[checks\]"),
+        ("[check]\nfree = true\n", r"\[check\] is not known \(did you mean \[checks\]\?\)"),
+        ("[checks]\ncomands = []\n", r"`comands` is not known \(did you mean `commands`"),
+        ("version = 1\n[checks]\nfree = 2\n", r"outside of \[checks\].*; `free` must be true"),
+        ("[checks\n", "cannot be read"),
+        # With a time that grows with the square, or a stack that does with the depth, the test would not end.
+        ("[checks]\na=" + "[" * 200_000, "cannot be read: it is nested too deep"),
+        ("a" + ".a" * 40_000 + "=1", "cannot be read: a line has more than 500 dots"),
+    ],
+)
+def test_a_configuration_with_faults_is_refused_whole(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    """Each of them is named; a link is not followed."""
+    file = tmp_path / "counterpoint.toml"
+    assert read_checking(tmp_path) == Checking()
+    file.write_text("[checks]\nsandbox = 'require'\nnetwork = false\n")
+    assert read_checking(tmp_path) == Checking(sandbox="require", network=False)
+    file.write_text(text)
+    with pytest.raises(MalformedDocument, match=words):
+        read_checking(tmp_path)
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to("elsewhere")
+    with pytest.raises(MalformedDocument, match="cannot be read"):
+        read_checking(tmp_path)
