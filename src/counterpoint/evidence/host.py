@@ -92,6 +92,7 @@ class ProcessHost:
         self._seating = threading.Lock()
         self._open: dict[str, list[Presence]] = {}
         self._ended: OrderedDict[str, float] = OrderedDict()
+        self._fresh: OrderedDict[str, str] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -119,6 +120,14 @@ class ProcessHost:
         if name.partition("-")[0] != _machine():
             return elapsed_ms(last, self._clock.now()) > SILENCE_MS
         return _is_free(self._file(name))
+
+    def fresh_session(self, capability: str, session: str) -> str:
+        """Return the session that was first given for a capability here, which is this one if none was."""
+        with self._seating:
+            found = self._fresh.setdefault(capability, session)
+            if len(self._fresh) > MOST:
+                self._fresh.popitem(last=False)
+            return found
 
     def take_seat(self, seat: str, presence: Presence, *, alone: bool = False) -> bool:
         """Seat a connection by the session that it came with, unless it is over; answer whether it was seated.

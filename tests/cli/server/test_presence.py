@@ -12,6 +12,7 @@ import pytest
 
 from counterpoint.cli.server.serving import ConnectionApps
 from counterpoint.core.model.filters import Note
+from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.protocol.peers import PeerProcess
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.surface import Caller
@@ -48,6 +49,26 @@ def test_who_is_started_again_goes_on_before_the_end_of_its_connection_was_seen(
         following.kill()
         following.wait()
         assert app.host.absence(began.caller.actor.session) is not None
+
+
+def test_who_is_started_again_in_its_first_call_is_the_same(app, ledger):
+    """What was killed may still be written: were they two, the call that is repeated would do it twice."""
+    hall = ConnectionApps(host=app)
+    with living() as killed, living() as following:
+        entered = hall.admit(greeting(ledger, "a", killed.pid, os.pidfd_open(killed.pid)))
+        began = entered.call_for(Caller()).core
+        entered.leave()
+        killed.kill()
+        killed.wait()
+        again = hall.admit(greeting(ledger, "a", following.pid, os.pidfd_open(following.pid)))
+        now = again.call_for(Caller()).core
+        assert now.caller.actor.session == began.caller.actor.session
+        assert now.caller.own_seat == began.caller.own_seat
+        assert now.caller.capability == began.caller.capability
+        before = len(now.sessions.list(SessionFilter(), None, 9))
+        began.journal.append(Note(kind="comment", body="late"))
+        now.journal.append(Note(kind="comment", body="repeated"))
+        assert len(now.sessions.list(SessionFilter(), None, 9)) == before + 1
 
 
 @contextmanager

@@ -193,16 +193,18 @@ class Connection:
         return known[0]
 
     def _take_seat(self, identity: Identity, presence: Presence) -> Identity:
-        """Return the identity in the session that it came with before, if that is known."""
+        """Return the identity in the session that it came with before, or comes with now."""
+        host = self._host_process
         if not self._app.settings.session:
+            # Who was killed in its first call may come again before that call is written.
+            fresh = host.fresh_session(identity.capability, identity.session)
             core = self._app.core(identity, guarded=self._is_guarded)
-            session, seat = core.identities.recall(identity.capability)
-            if seat and self._host_process.take_seat(seat, presence, alone=True):
-                return replace(identity, session=session or identity.session, seat=seat)
-            if seat:
-                # Two that live are not one, whoever copied the secret.
-                identity = replace(identity, capability=capability_of("secret", token_hex()))
-        self._host_process.take_seat(identity.seat or identity.session, presence)
+            session, seat = core.identities.recall(identity.capability, fresh)
+            if host.take_seat(seat, presence, alone=True):
+                return replace(identity, session=session, seat=seat)
+            # Two that live are not one, whoever copied the secret.
+            identity = replace(self._app.agent(), capability=capability_of("secret", token_hex()))
+        host.take_seat(identity.seat or identity.session, presence)
         return identity
 
     def leave(self) -> None:

@@ -61,6 +61,7 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
+from counterpoint.kernel.ids import Mint
 
 _BYTES = 32
 _PREFIXES: Final[dict[TokenKind, str]] = {"caller": "tok", "agent": "agt"}
@@ -136,13 +137,15 @@ class Identities:
             )
         return found
 
-    def recall(self, capability: str) -> tuple[str, str]:
-        """Return where the connection of a capability writes, and with which session it came.
+    def recall(self, capability: str, fresh: str = "") -> tuple[str, str]:
+        """Return where the connection of a capability writes, and the session with which it came.
 
-        Empty are both where nothing is known of it, and the first after the end of its last session.
+        fresh: what both are where nothing is known of it, and the first after the end of its last session.
         """
         with self._context.reading() as view:
-            return _place(view, capability)
+            session, seat = _place(view, capability)
+            session = session or _unused(view, fresh, self._context.ports.mint)
+            return session, seat or session
 
 
 class Tokens:
@@ -266,12 +269,8 @@ class Tokens:
             mine, seat = _place(view, bearer.capability)
             if not mine:
                 mine = "" if seat else bearer.session
-                mine = mine or self._fresh(view, fresh)
+                mine = mine or _unused(view, fresh, self._context.ports.mint)
             return CallIdentity(agent=name, session=mine, seat=seat or mine)
-
-    def _fresh(self, view: Reading, fresh: str) -> str:
-        is_free = bool(fresh) and view.find(Session, fresh) is None
-        return fresh if is_free else self._context.ports.mint.mint("ses")
 
     def usage(self, subject: str) -> Usage:
         """Return what a subject has used of this month, with what was taken ahead."""
@@ -310,6 +309,12 @@ def _place(view: Reading, capability: str) -> tuple[str, str]:
         return "", ""
     now = following(view, began.id, capability) if began.has_ended else began
     return (now.id if now else ""), began.id
+
+
+def _unused(view: Reading, session: str, mint: Mint) -> str:
+    """Return an id of a session that nothing was written in: the one given, if it is such."""
+    is_free = bool(session) and view.find(Session, session) is None
+    return session if is_free else mint.mint("ses")
 
 
 def _own(view: Reading, wanted: str, bearer: Bearer, name: str) -> Session:
