@@ -51,8 +51,8 @@ LOOKS: Final = {
     "plan.named", "plans.counted", "sessions.counted",
 }  # fmt: skip
 """Actions of which there is no entry: they look into a transaction and write nothing, or get another name before it ends."""
-UNWRITTEN: Final = set[str]()
-"""Tables that nothing writes yet."""
+UNWRITTEN: Final = {"spec_sessions", "session_steps", "gate_evidence"}
+"""Tables that nothing wrote when the ledgers of this number were made."""
 WAY: Final = (
     "The format is frozen: what was released is never edited. Add a migration of the next number to RELEASED, for both databases"
     " (scripts/tables.py words it; a column is added at the end, with a default), keep the golden ledgers that there are, and make those of"
@@ -174,7 +174,7 @@ def test_a_later_program_brings_a_golden_file_forward(place: Path) -> None:
     assert kept.everything(store, told) == told
     assert faults_of(store) == []
     store.close()
-    assert place.with_name(f"ledger.db.before-{known[-1].number}.backup").exists()
+    assert place.with_name(f"ledger.db.before-{NUMBER + 1}.backup").exists()
     with pytest.raises(StoreNewer):
         SqliteStore(place, nouns=NOUNS)
 

@@ -13,10 +13,16 @@ from counterpoint.core.model.lifecycles import Lifecycle, register
 from counterpoint.core.model.rows import Noun
 from counterpoint.dialects.agentic.nouns.briefs import BRIEF, Brief
 from counterpoint.dialects.colibri.nouns import STAGED, Action
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    AUTONOMY,
+    GateEvidence,
+    SessionStep,
+    SpecSession,
+)
 
-NOUNS: Final[tuple[type[Noun], ...]] = (Action, Brief)
+NOUNS: Final[tuple[type[Noun], ...]] = (Action, Brief, SpecSession, SessionStep, GateEvidence)
 
-TABLES: Final[tuple[Lifecycle, ...]] = (STAGED, BRIEF)
+TABLES: Final[tuple[Lifecycle, ...]] = (STAGED, BRIEF, AUTONOMY)
 
 for _table in TABLES:
     register(_table)

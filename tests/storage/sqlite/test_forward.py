@@ -44,13 +44,14 @@ def _next(sql):
     return (*FIRST, Migration(LAST + 1, "9001_next.sql", sql))
 
 
-def test_the_first_shape_is_one_migration_and_each_noun_of_a_dialect_another():
-    """All of them under the number that the first release begins with."""
+def test_the_first_shape_is_one_migration_and_later_ones_have_numbers_of_their_own():
+    """Under the number that the first release begins with, each noun of a dialect is another one."""
     known = schema.migrations(NOUNS, "sqlite")
     assert [(one.number, one.name) for one in known] == [
         (schema.FIRST, "first"),
         (schema.FIRST, "actions"),
         (schema.FIRST, "briefs"),
+        (14, "unattended"),
     ]
 
 

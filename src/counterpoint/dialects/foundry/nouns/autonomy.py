@@ -274,6 +274,7 @@ class SpecSession(Noun):
     idempotency: the key that it was started with. limits: every limit and stop condition, a JSON object. is_locking: whether
     what changes the spec through these tools needs its id. retries: those of tasks and phases, a JSON object.
     structure, place: the digest of the structure that it works on, and the place in the ledger at which that was so.
+    last_pause: why it paused last, also after it was resumed.
     context_*: see ContextUse. heartbeat_at: the last sign of life; its start and resumption count as such.
     acknowledged: the attempt at a gate that somebody has reviewed. evidence_faults: reports in a row with invalid evidence.
     """
@@ -292,6 +293,7 @@ class SpecSession(Noun):
     agent: Agent
     status: Word
     pause_reason: Word
+    last_pause: Word
     failure_reason: Word
     phase: Id
     posture: Word
@@ -326,7 +328,8 @@ class SessionStep(Noun):
 
     task, phase: items; empty without one. attempt: at a gate. reason: of a pause. proof: the SHA-256 of the proof, which
     is told once. command: the SHA-256 of the command of a verification. renewed_at: when it was last issued again, with
-    another proof; empty if it was not. report: the digest of what was reported. answer: what the report was answered with, a JSON object without proofs.
+    another proof; empty if it was not. receipt: of the core, which a success of a verification rests on. report: the digest of
+    what was reported. answer: what the report was answered with, a JSON object without proofs.
     """
 
     table: ClassVar[str] = "session_steps"
@@ -350,6 +353,7 @@ class SessionStep(Noun):
     outcome: Word
     note: Prose
     files: Names
+    receipt: Id
     report: PlainHash
     answer: JsonText
 
@@ -358,7 +362,8 @@ class SessionStep(Noun):
 class GateEvidence(Noun):
     """What a reviewer found about a phase of a run. id: the attempt at the gate, made with its step.
 
-    findings: a JSON array. reviewer: who judged. integrity: over all other fields that a report rests on.
+    findings: a JSON array. reviewer: who judged. integrity: over all of these. reported_at: when a report rested on it; empty before.
+    answered_at: when it was answered, by feedback or by resuming, so that the gate is to be judged afresh; empty while it stands.
     """
 
     table: ClassVar[str] = "gate_evidence"
@@ -374,6 +379,8 @@ class GateEvidence(Noun):
     reviewer: Name
     issued_at: Timestamp
     integrity: Digest
+    reported_at: Time
+    answered_at: Time
 
 
 RETRIES: Final = ("task_retries", "phase_retries")
