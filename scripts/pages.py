@@ -22,6 +22,7 @@ from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
 from counterpoint.dialects import registry
 from counterpoint.dialects.agentic.nouns import briefs
 from counterpoint.dialects.colibri import nouns as stages
+from counterpoint.dialects.foundry.nouns import autonomy
 from counterpoint.dialects.nouns import TABLES
 from counterpoint.protocol.actions import Action, ActionTool
 from counterpoint.protocol.parameters import KEY
@@ -31,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 TARGET = ROOT
 """The folder that the pages are written below."""
 _GENERATED = "<!-- Written by `make pages` from {source}; edit that instead. -->"
-_BROUGHT = (stages, briefs)
+_BROUGHT = (stages, briefs, autonomy)
 """Where the tables of states of our own dialects stand, which `dialects/nouns.py` makes known."""
 _LIFECYCLES = (
     "Every state has a category. The core asks for the category only, so that another dialect can"
@@ -68,7 +69,10 @@ def _captions() -> dict[str, str]:
         pair for source in sources for pair in pairwise(ast.parse(inspect.getsource(source)).body)
     ):
         match statement, after:
-            case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(ast.Constant(str(text))):
+            case (
+                ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(ast.Constant(str(text))),
+            ):
                 found[name.lower()] = text
             case _:
                 pass
