@@ -110,7 +110,7 @@ class LocalEvidence:
             command,
             environ=environ,
             clock=self.clock,
-            watch=watch,
+            attention=commands.Attention(watch=watch),
             quotas=self.quotas or quotas_here(),
             sandbox=Sandbox(mode=said.sandbox, network=said.network, hidden=hidden),
         )

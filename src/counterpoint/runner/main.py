@@ -4,7 +4,8 @@
    the command writes into; it has no other, so that no command can be given the ledger, a key or a socket.
 2. It adopts whatever the command starts (descendants.py), so that all of it is below this process, and of this one command.
 3. When the command has ended, when the socket ends because the server cancelled or is gone, or when a quota is passed,
-   everything below is killed before the answer is given. At the time limit the command is asked first (SIGTERM).
+   everything below is killed before the answer is given. At the time limit the command is asked first (SIGTERM), and so it
+   is when a byte comes over the socket.
 4. If this process is killed, the kernel kills the command. What that had started stays.
 
 Standard library only, and little of that: each command pays for the start.
@@ -37,7 +38,7 @@ _LOOK_SECONDS: Final = 0.5
 
 def main() -> None:
     """Carry out the one order, and end."""
-    order = _order()
+    order, is_asked = _order()
     if order is None:
         return
     adopt()
@@ -48,22 +49,23 @@ def main() -> None:
     told: Told = {"sandbox": started.sandbox, "refused": started.refused}
     if started.pid:
         family = Family(started.pid, woken)
-        reason = "" if started.fault else _attend(family, order)
+        reason = "" if started.fault else _attend(family, order, is_asked=is_asked)
         family.end()
         status = started.status(family.status)
         told["errno"], told["exit_code"], told["ended_for"] = started.fault, status, reason
     _answer(told)
 
 
-def _order() -> Order | None:
-    """Return what is to be run; None if the server went away before it had said it."""
+def _order() -> tuple[Order | None, bool]:
+    """Return what is to be run, and whether it is to end already; None if the server went away before it had said it."""
     line = bytearray()
-    while not line.endswith(b"\n"):
+    while b"\n" not in line:
         piece = os.read(_CONTROL, _CHUNK)
         if not piece:
-            return None
+            return None, False
         line += piece
-    return json.loads(line)
+    said, _, more = line.partition(b"\n")
+    return json.loads(said), bool(more)
 
 
 def _woken_by_children() -> int:
@@ -81,32 +83,49 @@ def _hear(_number: int, _frame: object) -> None:
     """Take a signal, which the descriptor tells of."""
 
 
-def _attend(family: Family, order: Order) -> str:
-    """Wait until the command has ended or must; answer for what: nothing, a quota, or `cancelled`."""
-    deadline, is_asked = monotonic() + order["seconds"], False
+class _Deadline:
+    """Until when a command may run, and what it was asked to end for; nothing yet."""
+
+    def __init__(self, family: Family, order: Order, *, is_asked: bool) -> None:
+        """Begin with all of its time, or with the moment that is left to who was asked to end before it began."""
+        self._family, self._grace = family, order["grace"]
+        self.at, self.reason = monotonic() + order["seconds"], ""
+        if is_asked:
+            self.ask("asked")
+
+    def ask(self, reason: str) -> None:
+        """Ask the command to end, once; it has a moment for that."""
+        if self.reason:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._family.leader, signal.SIGTERM)
+        self.at, self.reason = monotonic() + self._grace, reason
+
+
+def _attend(family: Family, order: Order, *, is_asked: bool) -> str:
+    """Wait until the command has ended or must; answer for what: nothing, a quota, `asked` or `cancelled`."""
+    deadline = _Deadline(family, order, is_asked=is_asked)
     next_look = monotonic() + _LOOK_SECONDS
     while True:
         family.collect()
         if family.status is not None:
-            return "time" if is_asked else ""
+            return deadline.reason
         present = monotonic()
         if present >= next_look:
             if quota := _exceeded(order):
                 return quota
             next_look = present + _LOOK_SECONDS
-        left = deadline - present
-        if left <= 0 and is_asked:
-            return "time"
-        if left <= 0:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(family.leader, signal.SIGTERM)
-            deadline, is_asked = monotonic() + order["grace"], True
-            continue
-        patience = max(0.0, min(left, next_look - present))
+        if present >= deadline.at:
+            if deadline.reason:
+                return deadline.reason
+            deadline.ask("time")
+        patience = max(0.0, min(deadline.at, next_look) - present)
         ready = select.select([_CONTROL, family.woken], [], [], patience)[0]
         if _CONTROL in ready:
-            return "cancelled"
-        if ready:
+            if not os.read(_CONTROL, _CHUNK):
+                return "cancelled"
+            deadline.ask("asked")
+        elif ready:
             family.hear()
 
 

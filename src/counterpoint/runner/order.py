@@ -33,7 +33,7 @@ class Order(TypedDict):
 
 
 class Told(TypedDict, total=False):
-    """What came of it; errno: 0 if it began. ended_for: a quota, `cancelled`, or nothing. refused: why it is no better confined."""
+    """What came of it; errno: 0 if it began. ended_for: a quota, `asked`, `cancelled`, or nothing. refused: why it is no better confined."""
 
     sandbox: str
     refused: str

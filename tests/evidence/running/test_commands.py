@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.evidence import Command, Execution, Quotas
+from counterpoint.core.model.evidence import Command, Execution, Quotas, Sandbox
 from counterpoint.evidence.environment import for_command, for_git, looks_secret
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.running import commands
 from counterpoint.evidence.running.allowance import quotas_here
+from counterpoint.evidence.running.commands import Attention
 from counterpoint.kernel.clock import SystemClock, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput, PathOutside, ProgramMissing
 
@@ -306,6 +307,56 @@ def test_a_watcher_that_raises_ends_the_command(
         evidence.run(tmp_path, Command(argv=argv), cancel)
     stray.append(int((tmp_path / "pid").read_text()))
     assert ends(stray[0])
+
+
+def attended(folder: Path, script: str, attention: Attention) -> Execution:
+    """Run a script of the shell for a caller who attends to it."""
+    return commands.run(
+        folder,
+        Command(argv=("sh", "-c", script), limit_seconds=30, output_limit=100),
+        environ=dict(os.environ),
+        clock=SystemClock(),
+        attention=attention,
+        quotas=Quotas(),
+        sandbox=Sandbox(),
+    )
+
+
+def test_a_command_that_is_asked_to_end_may_say_goodbye(tmp_path: Path) -> None:
+    """Long before its time, with the code that it gives itself; what it had started ends with it."""
+    script = "trap 'echo bye; exit 4' TERM; sleep 60 & echo $!; while :; do sleep 0.05; done"
+    heard = bytearray()
+    said = Attention(heard=heard.extend, ends=lambda: b"\n" in heard, grace=20)
+    found = attended(tmp_path, script, said)
+    assert (found.exit_code, found.ended_for, found.timed_out) == (4, "asked", False)
+    # The shell may tell of its child's end as well.
+    child, *words = heard.decode().split()
+    assert words[-1] == "bye"
+    assert ends(int(child))
+
+
+def test_a_command_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) -> None:
+    """As at its time limit; also if it was to end before it had begun."""
+    script = "trap '' TERM; echo on; while :; do sleep 0.05; done"
+    heard = bytearray()
+    for is_ending in (lambda: b"on" in heard, lambda: True):
+        found = attended(tmp_path, script, Attention(heard=heard.extend, ends=is_ending, grace=0.3))
+        assert found.ended_for == "asked"
+        assert found.exit_code in {-signal.SIGKILL, -signal.SIGTERM}
+
+
+def test_a_command_that_ends_as_it_is_asked_is_answered(tmp_path: Path) -> None:
+    """Its own end counts, whoever was first."""
+    found = attended(tmp_path, "exit 3", Attention(ends=lambda: True, grace=20))
+    assert found.exit_code in {3, -signal.SIGTERM}
+
+
+def test_all_that_a_command_writes_is_heard(tmp_path: Path) -> None:
+    """Beyond what is kept of it."""
+    heard = bytearray()
+    found = attended(tmp_path, "seq 1 10000", Attention(heard=heard.extend))
+    assert heard == "".join(f"{number}\n" for number in range(1, 10_001)).encode()
+    assert len(found.output) <= 100
 
 
 def test_no_descriptor_is_left_open(evidence: LocalEvidence, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class Command:
     search_path: str = ""
 
 
-Ending = Literal["", "time", "memory", "processes", "output"]
+Ending = Literal["", "time", "memory", "processes", "output", "asked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class Execution:
     output_sha256: over all bytes of stdout and stderr as they came, also beyond the cap.
     output_bytes: how many bytes came in all; `output` holds the first and last parts of them within
         the cap, decoded with replacement, secrets not yet masked.
-    ended_for: the quota that it was ended for, or its time; empty if it ended by itself.
+    ended_for: the quota that it was ended for, or its time, or `asked` by its caller; empty if it ended by itself.
     program: the file that was run, by its whole path, and its SHA-256 before; that is empty if it cannot be read.
     sandbox: what confined it: `namespaces`, `bubblewrap` or `none`. unconfined: why no better one did.
     network: whether it reached others.

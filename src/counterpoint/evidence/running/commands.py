@@ -7,7 +7,8 @@
 4. Standard output and error are one pipe, read here as they come; nobody waits for what is written after the end.
 5. At the time limit the command is asked to end (SIGTERM), and two seconds later made to (SIGKILL). It counts as timed
    out whatever it answers then. Who passes a quota is made to at once.
-6. If the watcher raises, everything is ended and the exception goes on: that is how to cancel.
+6. If the watcher raises, everything is ended and the exception goes on: that is how to cancel. Who wants it to end as it would at
+   the time limit says so when he is asked (`Attention.ends`).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -43,6 +44,8 @@ _BUBBLEWRAP: Final = ("/usr/bin/bwrap", "/usr/local/bin/bwrap")
 _LAST_SECONDS = 15.0
 """How long a runner may take to kill what is left, before it is killed itself."""
 _TELL_SECONDS = 1.0
+_ASKED: Final = b"."
+"""What tells a runner to ask its command to end."""
 _CHUNK = 1 << 16
 _LARGEST_PIPE = 1 << 20
 _RUNNER: Final = (
@@ -51,13 +54,27 @@ _RUNNER: Final = (
 """Isolated, and without what is installed beside us: what a command is run by is the standard library and this package."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """What the caller of a command hears of it while it runs, and says.
+
+    watch: told once a second how it is getting on. heard: given what it writes, as it comes. ends: answers, at least once
+    a second, whether the command is to be asked to end. grace: seconds from then, or from the time limit, until it is made to; None: the usual.
+    """
+
+    watch: Watch | None = None
+    heard: Callable[[bytes], None] | None = None
+    ends: Callable[[], bool] | None = None
+    grace: float | None = None
+
+
 def run(
     root: Path,
     command: Command,
     *,
     environ: Mapping[str, str],
     clock: Clock,
-    watch: Watch | None = None,
+    attention: Attention,
     quotas: Quotas,
     sandbox: Sandbox,
 ) -> Execution:
@@ -70,7 +87,7 @@ def run(
         "folder": str(folder),
         "environ": dict(environ),
         "seconds": command.limit_seconds,
-        "grace": GRACE_SECONDS,
+        "grace": GRACE_SECONDS if attention.grace is None else attention.grace,
         "memory": quotas.memory_bytes,
         "processes": quotas.processes,
         "file_bytes": quotas.file_bytes,
@@ -79,7 +96,7 @@ def run(
     transcript = Transcript(command.output_limit)
     started_at = clock.now()
     digest = _digest(program)
-    told = _Attendance(transcript, watch, quotas).attend(order)
+    told = _Attendance(transcript, attention, quotas).attend(order)
     if told.get("sandbox") == "refused":
         raise SandboxMissing(f"no sandbox can be had here: {told['refused']}")
     if fault := told.get("errno"):
@@ -183,9 +200,9 @@ def _not_run(name: str, fault: int) -> InvalidInput | ProgramMissing:
 class _Attendance:
     """Reads what one command writes, until its runner says that it has ended."""
 
-    def __init__(self, transcript: Transcript, watch: Watch | None, quotas: Quotas) -> None:
+    def __init__(self, transcript: Transcript, attention: Attention, quotas: Quotas) -> None:
         self._transcript = transcript
-        self._watch = watch
+        self._attention = attention
         self._quotas = quotas
         self._began = monotonic()
         self._next_told = self._began + _TELL_SECONDS
@@ -209,6 +226,7 @@ class _Attendance:
         ours.sendall(json.dumps(order).encode() + b"\n")
         latest = self._began + order["seconds"] + order["grace"] + _LAST_SECONDS
         reason: Ending = ""
+        is_asked = False
         with selectors.DefaultSelector() as selector:
             selector.register(ours, selectors.EVENT_READ)
             selector.register(output, selectors.EVENT_READ)
@@ -220,6 +238,11 @@ class _Attendance:
                             selector.unregister(output)
                     elif not self._listen(ours):
                         latest = 0.0
+                if not is_asked and self._attention.ends is not None and self._attention.ends():
+                    is_asked = True
+                    # It may have ended meanwhile.
+                    with suppress(OSError):
+                        ours.sendall(_ASKED)
                 if self._transcript.size > self._quotas.output_bytes and not reason:
                     reason = "output"
                     ours.shutdown(socket.SHUT_WR)
@@ -238,16 +261,21 @@ class _Attendance:
     def _tell(self, latest: float) -> float:
         """Say how far the command is once a second; answer the seconds to wait at most."""
         present = monotonic()
-        if self._watch is None:
+        if self._attention.watch is None and self._attention.ends is None:
             return max(0.0, latest - present)
         if present >= self._next_told:
             self._next_told = present + _TELL_SECONDS
-            self._watch(f"{present - self._began:.0f} s, {self._transcript.size:,} bytes")
+            if self._attention.watch is not None:
+                self._attention.watch(
+                    f"{present - self._began:.0f} s, {self._transcript.size:,} bytes"
+                )
         return max(0.0, min(latest, self._next_told) - present)
 
     def _read(self, output: int) -> bool:
         chunk = os.read(output, _CHUNK)
         self._transcript.hear(chunk)
+        if self._attention.heard is not None:
+            self._attention.heard(chunk)
         return bool(chunk)
 
     def _drain(self, output: int) -> None:
