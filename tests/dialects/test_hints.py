@@ -28,6 +28,8 @@ FLOORS = ("core", "kernel", "storage", "evidence", "protocol", "app.py", "settin
 """What knows no dialect, and so may name no tool."""
 OTHER_PROGRAMS = {"git", "chmod", "pip", "cd"}
 QUOTED = re.compile(r"`([^`]+)`")
+ACTION = re.compile(r'(\w+) action=\\?"([\w-]+)\\?"')
+"""How a call of a tool of several actions is written."""
 ERRORS = [
     found
     for found in vars(errors).values()
@@ -80,7 +82,7 @@ def strangers(text: str, tools: frozenset[str], more: frozenset[str] = frozenset
     return [
         quoted
         for quoted in QUOTED.findall(text)
-        if quoted not in tools | more
+        if ACTION.sub(r"\1 \2", quoted) not in tools | more
         and not is_command(quoted)
         and quoted.split()[0] not in OTHER_PROGRAMS
     ]

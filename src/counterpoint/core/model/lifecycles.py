@@ -260,7 +260,7 @@ def register(table: Lifecycle) -> None:
     Raises ValueError if its name means another already, or one of its states is of another category elsewhere.
     """
     for state, category in table.categories.items():
-        for other in _of_work():
+        for other in tables_of_work():
             if other.categories.get(state, category) != category:
                 raise ValueError(
                     f"the state {state!r} is {other.categories[state]} in {other.name!r}"
@@ -275,11 +275,12 @@ def category_of(status: str) -> Category:
     To be asked only where no category is kept beside the state: an item has its own. A state of a
     table whose dialect is not installed is neither waiting nor over, so it is active.
     """
-    for table in _of_work():
+    for table in tables_of_work():
         if status in table.categories:
             return table.categories[status]
     return "active"
 
 
-def _of_work() -> Iterator[Lifecycle]:
+def tables_of_work() -> Iterator[Lifecycle]:
+    """Return the tables of work that are known."""
     return (table for table in LIFECYCLES.values() if table.name not in _NO_WORK)

@@ -9,7 +9,6 @@ a session opened with an intent   an audit session
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final, Literal, get_args
@@ -29,6 +28,7 @@ from counterpoint.dialects.colibri.nouns import Action, NextMove
 from counterpoint.dialects.colibri.rules.skills import Skill, SkippedFile
 from counterpoint.dialects.continuing import next_call, offered, present_left
 from counterpoint.dialects.paging import PAGE, clip, size_of
+from counterpoint.dialects.rewording import Rewording
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, IllegalMove
 
@@ -41,10 +41,7 @@ Status = Literal["INIT", "GATHER", "ANALYZE", "PLAN", "APPLY", "VERIFY", "DONE",
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 ThoughtWord = Literal["plan", "analysis", "decision", "reflection"]
 
-_STATE: Final = re.compile(
-    # Not `plan-12`, which is the id of an item, nor the slot of an act in a hint.
-    rf"(?<![\w{{-])'?({'|'.join(map(str.lower, STATUSES))})'?(?![\w}}-])"
-)
+_STATES: Final = {status.lower(): status for status in STATUSES}
 
 
 def _one_name(text: str) -> str:
@@ -119,18 +116,13 @@ def id_of(task: ItemView) -> str:
 
 def retold(refusal: CounterpointError, task: ItemView, goal: Status | None) -> CounterpointError:
     """Return a refusal of a change with the states in the words of this dialect."""
-    facts: dict[str, Json] = {**refusal.facts, "task_id": id_of(task)}
-    for name in {"state", "status", "moves"} & facts.keys():
-        found = facts[name]
-        facts[name] = present_status(found) if type(found) is str else [*map(present_status, found)]
+    prefix = task.item.id.rpartition("-")[0]
+    said = Rewording(prefix=prefix, names={}, states=_STATES).refusal(refusal)
+    facts: dict[str, Json] = {**said.facts, "task_id": id_of(task)}
     if isinstance(refusal, IllegalMove):
         facts |= {"from": facts.get("state"), "to": goal}
-    message, hint = (_STATE.sub(_shouted, text) for text in (refusal.message, refusal.steps))
-    return type(refusal)(message, hint=hint, **facts)
-
-
-def _shouted(found: re.Match[str]) -> str:
-    return present_status(found[1])
+    said.facts = facts
+    return said
 
 
 def present_task(task: ItemView, room: int = 8_000) -> dict[str, Json]:

@@ -18,6 +18,7 @@ can act on.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
@@ -73,19 +74,25 @@ _OF_META: Final = ("request_id", "telemetry", "deprecated")
 """Facts about the call, not about what is wrong."""
 _WHICH: Final = frozenset({"", "action", "command"})
 """Faults of these are not of a value's form."""
+_ID: Final = re.compile(r"(?<=`)(counterpoint [a-z]+) ID\b")
+"""Where a command of a person names an item."""
 PHRASES: Final[Phrases] = {
     **PEOPLE,
-    Act.LOOK_UP: "look with `spec list` or `task list`",
-    Act.READ_AGAIN: "read it again with `task info`",
-    Act.LIST_BELOW: "`task query` with `parent` shows what is below",
-    Act.TAKE_OTHER_WORK: "take another task: `task next`",
-    Act.START: "start it with `task start`",
-    Act.UNBLOCK: "resolve what blocks it with `task unblock`",
-    Act.REOPEN: "reopen it with `task update-status`",
-    Act.RECORD: "write it down with `journal add`",
-    Act.EXAMINE: "look with `health check`, or have a person run `counterpoint doctor`",
+    Act.LOOK_UP: 'look with `spec action="list"` or `task action="list"`',
+    Act.READ_AGAIN: 'read it again with `task action="info"`',
+    Act.LIST_BELOW: '`task action="query"` with `parent` shows what is below',
+    Act.TAKE_OTHER_WORK: 'take another task: `task action="next"`',
+    Act.START: 'start it with `task action="start"`',
+    Act.PROVE_CLAIM: "go on over the connection that started it",
+    Act.CONTINUE: "connect again: that begins another session",
+    Act.TAKE_OVER: "leave that one to whoever has it",
+    Act.UNBLOCK: 'resolve what blocks it with `task action="unblock"`',
+    Act.REOPEN: 'reopen it with `task action="update-status"`, a phase by a task in it,'
+    ' a spec with `lifecycle action="activate"`',
+    Act.RECORD: 'write it down with `journal action="add"`',
+    Act.EXAMINE: 'look with `health action="check"`, or have a person run `counterpoint doctor`',
 }
-"""What the acts of hints are called here: each is the tool with its action, `task start`."""
+"""What the acts of hints are called here: each names the tool with its action, as it is called."""
 
 
 def present(
@@ -164,6 +171,18 @@ def _of_faults(faults: Sequence[Mapping[str, Json]]) -> str:
     return "INVALID_FORMAT" if any(wrong) else ""
 
 
+def _remediation(refusal: CounterpointError) -> str:
+    """Return what to do next; a command of a person names the node, and the gate if there is only one."""
+    said = hint_of(refusal, PHRASES)
+    about, gates = (
+        refusal.facts.get("about"),
+        cast("Sequence[Json]", refusal.facts.get("gates", ())),
+    )
+    if isinstance(about, str):
+        said = _ID.sub(lambda found: f"{found[1]} {about}", said)
+    return said.replace(" GATE`", f" {gates[0]}`") if len(gates) == 1 else said
+
+
 def refuse(refusal: CounterpointError) -> Json:
     """Return a refusal; `remediation` says what to do next."""
     code = code_of(refusal)
@@ -174,7 +193,7 @@ def refuse(refusal: CounterpointError) -> Json:
     data: dict[str, Json] = {
         "error_code": code,
         "error_type": TYPES[code],
-        "remediation": hint_of(refusal, PHRASES),
+        "remediation": _remediation(refusal),
     }
     details: dict[str, Json] = {"kind": refusal.code, "retryable": refusal.retryable}
     answer: dict[str, Json] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from counterpoint import __version__
@@ -32,6 +33,7 @@ from counterpoint.dialects.foundry.tools.spec import spec
 from counterpoint.dialects.foundry.tools.tasks.tool import task
 from counterpoint.dialects.foundry.tools.verification import verification
 from counterpoint.dialects.foundry.verbs.errors import Errors
+from counterpoint.dialects.foundry.verbs.tasks.naming import Naming
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.actions import Action
@@ -52,6 +54,11 @@ def _listed() -> tuple[Tool[Call], ...]:
     """Return every tool: what tells of all of them asks when it is called."""
     return _TOOLS
 
+
+_NODES: Final = ("task_id", "phase_id", "verify_id", "node_id")
+"""Arguments that name the node which a call is about."""
+_ABOUT_LEDGER: Final = frozenset({"unavailable", "integrity"})
+"""Kinds of refusals that name no node: the ledger itself is what they tell of."""
 
 _TOOLS: Final[tuple[Tool[Call], ...]] = (
     health,
@@ -91,14 +98,27 @@ def around(call: Call, tool: Tool[Call], arguments: Mapping[str, Json], run: Run
     try:
         with contained(f"the tool {tool.name}"):
             answer = with_files(call, arguments, run)
-    except CounterpointError as refusal:
+    except CounterpointError as fault:
+        refusal = _retold(call, arguments, fault)
         _add(refusal, request_id=name, telemetry=_telemetry(began))
         if not call.settings.is_read_only:
             part, code = tool.meant(arguments), code_of(refusal)
             action = part.spoken if isinstance(part, Action) else ""
             call.core.use(Errors).note(tool.name, action, code, TYPES[code], refusal)
-        raise
+        raise refusal from fault
     return stamped(answer, request_id=name, telemetry=_telemetry(began))
+
+
+def _retold(
+    call: Call, arguments: Mapping[str, Json], refusal: CounterpointError
+) -> CounterpointError:
+    """Return a refusal in the words of specs; as it is where the ledger cannot be asked for them."""
+    given = {name: value for name, value in arguments.items() if isinstance(value, str)}
+    node = next((given[name] for name in _NODES if name in given), "")
+    if refusal.kind not in _ABOUT_LEDGER:
+        with suppress(CounterpointError):
+            return call.core.use(Naming).retold(refusal, given.get("spec_id", ""), node)
+    return refusal
 
 
 def _add(refusal: CounterpointError, **facts: Json) -> None:

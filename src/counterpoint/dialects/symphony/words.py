@@ -13,7 +13,6 @@ Ids are shown as people say them (`SYM-001`) and taken in any of their forms.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
@@ -23,6 +22,7 @@ from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import TEXT, TEXTS
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.rewording import Rewording, ids_in
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
@@ -77,12 +77,11 @@ STATES: Final[dict[Status, tuple[str, ...]]] = {
 }
 """The states of the core that a status may stand for."""
 _LEAST: Final = 4
-_SAID: Final = re.compile(r"\b(it is|is|are|from|to) (open|active|skipped|partial|failed)\b")
-_OTHER: Final = (
-    ("no branch of", "no PR of"),
-    ("there is no item", "there is no issue"),
-    ("the plan cannot be made: ", "the issue cannot be made: "),
-)
+_PHRASES: Final = {
+    "no branch of": "no PR of",
+    "there is no item": "there is no issue",
+    "the plan cannot be made: ": "the issue cannot be made: ",
+}
 """How the core says what has another word here."""
 
 
@@ -103,19 +102,9 @@ def present_status(item: Item, *, blocked: bool) -> Status:
 
 def retold(refusal: CounterpointError, prefix: str) -> CounterpointError:
     """Return a refusal with the states and the ids of a project in the words of this dialect."""
-    # Not in quotes or commands, nor as a part of a branch or a path: there it is what was given.
-    name = re.compile(rf"(?<![\w'`/.-]){re.escape(prefix)}-[1-9][0-9]*(?![\w'`/.-]*[\w'`/-])")
-
-    def said(text: str) -> str:
-        for core, here in _OTHER:
-            text = text.replace(core, here)
-        text = name.sub(lambda found: spoken_of(found[0]), text)
-        return _SAID.sub(lambda found: f"{found[1]} {_STATUSES[found[2]]}", text)
-
-    facts = dict(refusal.facts)
-    if isinstance(state := facts.get("state"), str):
-        facts["state"] = _STATUSES.get(state, state)
-    return type(refusal)(said(refusal.message), hint=said(refusal.steps), **facts)
+    names = {name: spoken_of(name) for name in ids_in(refusal, prefix)}
+    said = Rewording(prefix=prefix, names=names, states=_STATUSES, phrases=_PHRASES)
+    return said.refusal(refusal)
 
 
 def present_id(item: str) -> str:

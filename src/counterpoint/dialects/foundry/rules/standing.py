@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, get_args
 
-from counterpoint.core.model.lifecycles import category_of
+from counterpoint.core.model.lifecycles import category_of, tables_of_work
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.foundry.nouns.nodes import (
     ARCHIVED,
@@ -42,6 +42,16 @@ def status_of(category: str, *, is_blocked: bool = False) -> Status:
     """
     found = _STATUSES[category]
     return "blocked" if is_blocked and found != "completed" else found
+
+
+def state_words() -> dict[str, str]:
+    """Return what each state of any work is called here."""
+    found: dict[str, str] = {
+        state: status_of(category)
+        for table in tables_of_work()
+        for state, category in table.categories.items()
+    }
+    return {**found, REMOVED: "removed"}
 
 
 def rolled_up(own: Status, tally: Tally, *, is_begun: bool, is_gated: bool = False) -> Status:

@@ -27,7 +27,7 @@ from counterpoint.dialects.foundry.nouns.specs import (
 )
 from counterpoint.dialects.foundry.rules.bulk import phase_draft
 from counterpoint.dialects.foundry.rules.numbering import next_phase_number, phase_id
-from counterpoint.dialects.foundry.rules.standing import is_node
+from counterpoint.dialects.foundry.rules.standing import folder_of, is_node
 from counterpoint.dialects.foundry.verbs.holding import refuse_held_at
 from counterpoint.dialects.foundry.verbs.performing import perform
 from counterpoint.dialects.foundry.verbs.placing import placed
@@ -154,7 +154,8 @@ def _add(context: Context, spec: str, phase: PhaseDraft) -> MadePhase:
         view = change.writing
         known = Nodes(view, spec_named(view, spec))
         if known.root.is_closed:
-            raise Conflict(f"{known.spec} is {known.root.status}", hint=f"{Act.REOPEN} first.")
+            folder = folder_of(known.root.category)
+            raise Conflict(f"{known.spec} is {folder}", hint=f"{Act.REOPEN} first.")
         line = _line(view, known.root)
         place = len(line) if phase.position is None else phase.position
         _refuse_no_place(place, len(line), 0)

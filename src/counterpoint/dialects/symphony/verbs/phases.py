@@ -243,9 +243,7 @@ def _refuse_other_phase(item: Item | None, labels: tuple[str, ...], phase: str) 
         raise NotFound("there is no such issue in this project")
     current = phase_of(labels)
     if item.is_closed:
-        raise NotReady(
-            f"{spoken_of(item.id)} is {item.status}", hint="Nothing can be handed over any more."
-        )
+        raise NotReady(f"{item.id} is {item.status}", hint="Nothing can be handed over any more.")
     if current != phase and (current or phase != "ready"):
         raise NotReady(
             f"{spoken_of(item.id)} is in {f'the phase {current}' if current else 'no phase'},"

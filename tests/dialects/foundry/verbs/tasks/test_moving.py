@@ -224,7 +224,7 @@ def test_what_failed_elsewhere_is_blocked_until_it_is_tried_again(
     token = ada.core.claims.start(item).claim.token
     ada.core.tasks.finish(item, token, Report(outcome="failed", summary="No"))
     assert node("task-1-1").status == "blocked"
-    with pytest.raises(Conflict, match="task-1-1 is failed"):
+    with pytest.raises(Conflict, match="task-1-1 is blocked: it failed"):
         moving.start(SPEC, "task-1-1")
     assert moving.unblock(SPEC, "task-1-1", "again").status == "pending"
 

@@ -57,9 +57,10 @@ from counterpoint.dialects.foundry.rules.tree import Tree
 from counterpoint.dialects.foundry.verbs.journal import Journals
 from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
 from counterpoint.dialects.foundry.verbs.performing import perform
-from counterpoint.dialects.foundry.verbs.queries import Nodes, node_name, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, node_name, spec_id, spec_named
 from counterpoint.dialects.foundry.verbs.removing import take_out
 from counterpoint.dialects.foundry.verbs.specs import whole
+from counterpoint.dialects.foundry.verbs.tasks.naming import in_words
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict, CounterpointError, InvalidInput
 
@@ -228,7 +229,7 @@ class _Act:
                 self.refused[place] = Refusal(
                     node=one.change.node,
                     field=one.change.field,
-                    reason=fault.message,
+                    reason=steps.said(fault),
                     code=str(fault.facts.get("error_code", fault.code)),
                 )
             else:
@@ -269,6 +270,11 @@ class _Steps:
                 Lifecycle(self.context).move(self._spec, one.change.after)
             case "write":
                 self._edit(one.change.node, self._edit_of(one.change))
+
+    def said(self, fault: CounterpointError) -> str:
+        """Return what a refusal says, in the words of the spec."""
+        with self.context.reading() as view:
+            return in_words(Nodes(view, self.root), fault).message
 
     def _item(self, name: str) -> Item:
         with self.context.reading() as view:
@@ -326,7 +332,9 @@ class _Steps:
 
     def _bring_back(self, name: str, item: Item, parent: Item) -> None:
         if item.root != self.root.id:
-            raise Conflict(f"{name!r} is {item.id} in another tree of work now")
+            with self.context.reading() as view:
+                other = spec_id(view, view.find(Item, item.root) or item)
+            raise Conflict(f"{name!r} is a node of {other} now")
         if item.status == REMOVED:
             Items(self.context).edit(item.id, Edit(status="open", reason=self.because))
         if item.parent != parent.id:

@@ -34,6 +34,7 @@ from counterpoint.dialects.foundry.verbs.tasks.moving import (
     refuse_unready,
     state_text,
 )
+from counterpoint.dialects.foundry.verbs.tasks.naming import in_words
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -71,7 +72,9 @@ class Batches:
                 try:
                     claim = Claims(context).start(item.id, snapshot=snapshot).claim
                 except CounterpointError as fault:
-                    raise _not_together({name: fault.message}) from fault
+                    with self._context.reading() as view:
+                        said = in_words(Nodes(view, known.root), fault).message
+                    raise _not_together({name: said}) from fault
                 with recording(context, "task.noted", item.id) as change:
                     note_start(change, item, str(claim.claimed_at))
                     at = at or str(change.now)
@@ -85,7 +88,7 @@ class Batches:
         """
         with self._context.reading() as view:
             known = Nodes(view, spec_named(view, spec))
-        return known.spec, [self._end(known.spec, one) for one in ended]
+        return known.spec, [self._end(known, one) for one in ended]
 
     def reset(self, spec: str, tasks: Sequence[str] = (), hours: float | None = None) -> ResetBatch:
         """Let nodes that were begun be pending again: those named, or those begun longer ago than so many hours.
@@ -108,7 +111,7 @@ class Batches:
                 try:
                     refuse_other(change, item)
                 except CounterpointError as fault:
-                    errors[name] = fault.message
+                    errors[name] = in_words(known, fault).message
                     continue
                 walk(change, change.get(Item, item.id), "open")
                 reset.append(name)
@@ -116,14 +119,16 @@ class Batches:
                 change.add_facts(reset=list[Json](reset[:50]))
         return ResetBatch(spec=known.spec, reset=tuple(reset), errors=errors)
 
-    def _end(self, spec: str, ended: Ended) -> BatchResult:
+    def _end(self, known: Nodes, ended: Ended) -> BatchResult:
         try:
             if ended.success:
-                done = Moving(self._context).complete(spec, ended.id, ended.note)
+                done = Moving(self._context).complete(known.spec, ended.id, ended.note)
                 return BatchResult(id=ended.id, status=done.status, completed_at=done.completed_at)
-            return self._fail(spec, ended)
+            return self._fail(known.spec, ended)
         except CounterpointError as fault:
-            return BatchResult(id=ended.id, status="error", error=fault.message)
+            with self._context.reading() as view:
+                said = in_words(Nodes(view, known.root), fault).message
+            return BatchResult(id=ended.id, status="error", error=said)
 
     def _fail(self, spec: str, ended: Ended) -> BatchResult:
         with self._context.reading() as view:

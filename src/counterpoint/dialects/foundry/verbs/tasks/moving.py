@@ -274,7 +274,8 @@ def refuse_unready(known: Nodes, item: Item) -> None:
     name = known.id(item.id)
     if item.category not in {"open", "active"}:
         way = {"done": Act.REOPEN, "dropped": Act.UNBLOCK}.get(item.category, Act.REVIEW)
-        raise Conflict(f"{name} is {state_text(item)}", hint=f"{way}.", status=item.status)
+        status = status_of(item.category)
+        raise Conflict(f"{name} is {state_text(item)}", hint=f"{way}.", status=status)
     reasons = waiting_for(known, item)
     if known.view.exists(Item, parent=item.id, category=UNCLOSED):
         reasons.append(f"{name} has unfinished work below it")
@@ -297,7 +298,7 @@ def waiting_for(known: Nodes, item: Item) -> list[str]:
 def state_text(item: Item) -> str:
     """Return how an item stands that is not taken up, for a refusal."""
     words = {"done": "completed already", "review": "handed in, and awaits a verdict"}
-    return words.get(item.category, item.status)
+    return words.get(item.category, "blocked: it failed")
 
 
 def note_start(change: Change, item: Item, at: str) -> str:

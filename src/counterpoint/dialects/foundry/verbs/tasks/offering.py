@@ -46,6 +46,7 @@ from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
 from counterpoint.dialects.foundry.verbs.reading import node_of, nodes_of
 from counterpoint.dialects.foundry.verbs.tasks.edges import soft_of
 from counterpoint.dialects.foundry.verbs.tasks.moving import phase_of, type_in, waiting_for
+from counterpoint.dialects.foundry.verbs.tasks.naming import texts_in_words
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 
@@ -163,7 +164,10 @@ class Offering:
         )
         needs = [found[one.needs] for one in edges if one.needs in found]
         readiness = judged(view, item, self._context.caller.actor.session, now)
-        reasons = waiting_for(known, item)
+        # What neither blocks a node nor comes before it says the core: who holds it, and whose files it shares.
+        reasons = waiting_for(known, item) or (
+            [] if readiness.is_ready else texts_in_words(known, readiness.reasons)
+        )
         return Waits(
             spec=known.spec,
             id=known.id(item.id),
@@ -172,7 +176,7 @@ class Offering:
             depends=tuple(found[one] for one in soft if one in found),
             blocks=tuple(found[one.item] for one in after[:_MANY] if one.item in found),
             more=more,
-            reasons=tuple(reasons) or (() if readiness.is_ready else readiness.reasons),
+            reasons=tuple(reasons),
         )
 
 

@@ -20,7 +20,7 @@ from counterpoint.dialects.foundry.nouns.nodes import DEPENDS, NODE, ROOT, TYPE,
 from counterpoint.dialects.foundry.nouns.tasks import AddedNode, MovedNode, NodeDraft, RemovedNode
 from counterpoint.dialects.foundry.rules.numbering import next_node_id
 from counterpoint.dialects.foundry.rules.shape import texts_of
-from counterpoint.dialects.foundry.rules.standing import is_node
+from counterpoint.dialects.foundry.rules.standing import is_node, status_of
 from counterpoint.dialects.foundry.verbs.holding import refuse_held_at
 from counterpoint.dialects.foundry.verbs.performing import perform
 from counterpoint.dialects.foundry.verbs.placing import placed
@@ -28,7 +28,8 @@ from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, node_name
 from counterpoint.dialects.foundry.verbs.reading import node_of
 from counterpoint.dialects.foundry.verbs.removing import take_out
 from counterpoint.dialects.foundry.verbs.tasks.moving import type_in
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.acts import Act
+from counterpoint.kernel.errors import Conflict, InvalidInput
 
 _HOLD: Final = frozenset({"phase", "group", "task", "subtask"})
 """Types of nodes that may hold others."""
@@ -92,6 +93,7 @@ def _add(context: Context, spec: str, asked: NodeDraft) -> AddedNode:
         known = Nodes(change.writing, spec_named(change.writing, spec))
         above = known.named(asked.parent, "NOT_FOUND")
         _refuse_parent(known, above)
+        _refuse_closed(known, above)
         name = _free_id(known, above, asked.type)
         change.add_facts(node=name)
     usual = "subtask" if above.is_workable else "task"
@@ -162,6 +164,8 @@ def _move(context: Context, spec: str, task: str, parent: str, position: int | N
         if goal is None:
             raise InvalidInput(f"there is no node {parent!r}", error_code="INVALID_PARENT")
         _refuse_parent(known, goal)
+        if goal.id != item.parent and not item.is_closed:
+            _refuse_closed(known, goal)
         before = [one.id for one in _line(view, item.parent)].index(item.id) + 1
         others = [one for one in _line(view, goal.id) if one.id != item.id]
         size = 1 + sum(map(len, known.below([item]).values()))
@@ -211,6 +215,15 @@ def _refuse_parent(known: Nodes, above: Item) -> None:
             f"a {what} holds no tasks",
             hint="Give a phase, a group or a task.",
             error_code="INVALID_PARENT",
+        )
+
+
+def _refuse_closed(known: Nodes, above: Item) -> None:
+    """Raise Conflict where no work can be added, since what is to hold it has ended."""
+    if above.is_closed:
+        raise Conflict(
+            f"{known.id(above.id)} is {status_of(above.category)}: nothing is put below it",
+            hint=f"{Act.REOPEN} first, or choose another parent.",
         )
 
 
