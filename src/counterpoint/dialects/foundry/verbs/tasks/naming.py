@@ -1,4 +1,4 @@
-"""What items are called in the specs they are of, and what the core says in these words.
+"""What items are called in the specs they are of, also where the core names them.
 
 Rules: (1) in its own spec a node is called by its id alone, in any other by `<spec id>/<node id>`, as commands of people take it; the root of a
 spec by the id of the spec. (2) What is a node's own id in the spec that a call is about means that node, even if an item has that id in the core.
