@@ -158,8 +158,8 @@ def _actions(tool: ActionTool[Any]) -> str:
 
 
 def _taken(one: Action[Any]) -> Iterator[str]:
-    for name in one.parameters.names:
-        if name != KEY:
+    for name in (*one.parameters.names, *sorted(one.parameters.hidden)):
+        if name not in {KEY, *one.parameters.beside}:
             yield f"**`{name}`**" if name in one.parameters.required else f"`{name}`"
 
 
@@ -189,7 +189,7 @@ def _json(value: object) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("\n", "<br>")
 
 
 def _table(heading: list[str], rows: list[list[str]]) -> str:

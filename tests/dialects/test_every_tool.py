@@ -115,6 +115,14 @@ def test_a_tool_is_described_by_one_sentence(name: str, tool: Tool[Call]) -> Non
     assert re.fullmatch(r"[A-Z].{15,180}\.", tool.description)
 
 
+@pytest.mark.parametrize("name", names())
+def test_no_client_cuts_what_is_said_of_a_tool(name: str) -> None:
+    """Claude Code shows a model 2,048 characters of a description and of the instructions, and says nothing of the rest."""
+    built = surface(name)
+    assert len(built.instructions) <= 2_048
+    assert [one.name for one in built.tools if len(str(one.listed()["description"])) > 2_048] == []
+
+
 @pytest.mark.parametrize(("name", "part"), PARTS)
 def test_an_action_is_a_tool_of_its_own(name: str, part: Tool[Call]) -> None:
     """Said in one short sentence; its parameters are described, and it has a key if it writes."""

@@ -179,35 +179,31 @@ def test_a_parameter_of_two_actions_is_shown_at_its_widest() -> None:
     }
 
 
-def test_the_description_says_what_each_action_takes() -> None:
-    """A star marks what is required; what most actions take stands once, with those that do not take it."""
-    assert task().listed()["description"].splitlines() == [
-        "Tasks of a spec. * = required. Each takes spec_id* (not: session status).",
+def test_the_words_of_action_say_what_each_does_and_requires() -> None:
+    """They stand in the schema, which no client cuts; what goes for most actions is not said with each."""
+    assert properties(task())["action"]["description"].splitlines() == [
+        "What to do (needs)",
         "next: Next task to work on",
-        "add(parent*, position): Add a task",
-        "move(task_id*, position): Move a task",
-        "list(status): List tasks",
-        "session start(force): Start a session",
-        "session status(session_id*): Show a session",
+        "add(parent): Add a task",
+        "move(task_id): Move a task",
+        "list: List tasks",
+        "session start: Start a session",
+        "session status(session_id): Show a session",
         "run-all: Run everything",
     ]
-    assert task().description == "Tasks of a spec."
+    assert task().listed()["description"] == "Tasks of a spec."
 
 
-def test_what_few_actions_take_stands_with_each() -> None:
-    """Two actions are not enough to say it once, and without a required argument no star is explained."""
-    made = of_actions("task", "Tasks.", (add, move))
-    assert made.told.splitlines()[0] == "Tasks. * = required."
-    assert "add(spec_id*, parent*, position)" in made.told
-
-    @action(reads=True)
-    def liveness(call: Call) -> Json:
-        """Whether it lives."""
-        return {}
-
-    assert (
-        of_actions("health", "Health.", (liveness,)).told == "Health.\nliveness: Whether it lives"
-    )
+def test_what_is_plain_is_not_said() -> None:
+    """Of an action whose name tells what it does only what it requires stands there, if anything."""
+    plain = [replace(one, plain=True) for one in (next_, add, list_)]
+    made = of_actions("task", "Tasks.", [*plain, run_all])
+    assert properties(made)["action"]["description"].splitlines() == [
+        *("What to do (needs)", "add(parent)", "run-all: Run everything"),
+    ]
+    assert properties(made)["action"]["enum"] == ["next", "add", "list", "run-all"]
+    alone = of_actions("task", "Tasks.", plain[:1])
+    assert properties(alone)["action"]["description"] == "What to do"
 
 
 def test_the_annotations_are_those_of_the_worst_action() -> None:

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 TEXT: Final = WithJsonSchema({"type": "string"})
 TEXTS: Final = WithJsonSchema({"type": "array", "items": {"type": "string"}})
 INTEGER: Final = WithJsonSchema({"type": "integer"})
+NUMBER: Final = WithJsonSchema({"type": "number"})
 HIGHEST: Final = 2**53 - 1
 """The highest whole number that every JSON reader keeps."""
 

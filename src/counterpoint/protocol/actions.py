@@ -3,9 +3,10 @@
 Rules: (1) An action is a plain function with parameters, annotations and a key of its own, as a tool is. (2) A call
 is checked against its action alone: what only other actions take is refused by name, with those that take it. (3) What
 is listed is the union of the open actions: `action`, `command` where one action has several, then every
-parameter once, in the widest of its types; the description says what each action takes. (4) Names of actions are
-compared without regard to case, and `_` is `-`. (5) A tool only reads if all of its open actions do; it may take
-something away, or reach outside, if one may.
+parameter once, in the widest of its types. The words of `action` say what each does and what it requires, as far as
+that is not plain: a client may cut the description of a tool (at 2,048 characters, one of them), but no schema. (4) Names
+of actions are compared without regard to case, and `_` is `-`. (5) A tool only reads if all of its open actions do; it
+may take something away, or reach outside, if one may.
 
 So whoever asks whether a call reads, or may take long, asks the action that is meant (`Tool.meant`), not the tool.
 """
@@ -36,19 +37,20 @@ _OWN: Final = frozenset({ACTION, COMMAND})
 _NAME: Final = 100
 """How much of a name is looked at: the nearest one is found in time that grows with the square of the length."""
 _MANY: Final = 3
-"""An argument that so many actions take, and most of them, is named once for all."""
+"""An argument that so many actions take, and most of them require, needs no word beside each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action(Tool[C]):
     """One action of a tool; its name is that of the tool, the action and the command together.
 
-    action, command: how it is asked for. legacy: other names that are accepted, and not listed. called: which of them
-    the call has used; empty if none.
+    action, command: how it is asked for. plain: its name says what it does. legacy: other names that are accepted, and
+    not listed. called: which of them the call has used; empty if none.
     """
 
     action: str
     command: str = ""
+    plain: bool = False
     legacy: tuple[str, ...] = ()
     called: str = ""
 
@@ -69,12 +71,14 @@ def action(
     trees: Collection[str] = (),
     name: str = "",
     command: str = "",
+    plain: bool = False,
     legacy: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[C, ...], Json]], Action[C]]:
     """Make an action of a synchronous function, as `tool` makes a tool; TypeError if it cannot be one.
 
     It has the function's name with `-` for `_`, unless `name` says another. command: tells apart several actions of one
-    name. legacy: names that it had; they are accepted, and `within` is told which of them was used.
+    name. plain: what it does is told by its name, so that the list does not say it again. legacy: names that it had;
+    they are accepted, and `within` is told which of them was used.
     """
     make = tool(
         reads=reads,
@@ -105,6 +109,7 @@ def action(
             open_world=open_world,
             action=chosen,
             command=command,
+            plain=plain,
             legacy=tuple(map(_normal, legacy)),
         )
 
@@ -132,11 +137,6 @@ class ActionTool(Tool[C]):
                 self._know(called, "", replace(one, called=called))
             if one.command:
                 self._commands.setdefault(one.action, []).append(one.command)
-
-    @property
-    @override
-    def told(self) -> str:
-        return describe(self.description, self.actions)
 
     @property
     @override
@@ -223,11 +223,29 @@ class ActionTool(Tool[C]):
         return f"is not taken by {part.spoken}; it is by: {', '.join(takers)}"
 
 
-def of_actions(name: str, sentence: str, actions: Sequence[Action[C]]) -> ActionTool[C]:
-    """Return one tool made of actions, in their order; ValueError if two have one name, or if there is none."""
+def of_actions(
+    name: str,
+    sentence: str,
+    actions: Sequence[Action[C]],
+    *,
+    beside: Mapping[str, Any] | None = None,
+    aliases: Mapping[str, str] | None = None,
+) -> ActionTool[C]:
+    """Return one tool made of actions, in their order; ValueError if two have one name, or if there is none.
+
+    beside: annotations of what every action takes too; `within` sees it, their functions do not. aliases: other
+    spellings of that.
+    """
     if not actions:
         raise ValueError(f"{name}: a tool needs an action")
-    own = tuple(replace(one, name=f"{name} {one.spoken}") for one in actions)
+    own = tuple(
+        replace(
+            one,
+            name=f"{name} {one.spoken}",
+            parameters=one.parameters.joined(beside or {}, aliases or {}),
+        )
+        for one in actions
+    )
     return _made(name, sentence, own, ())
 
 
@@ -298,7 +316,10 @@ class Union(Parameters):
 
     def _union(self, schema_of: Callable[[Action[Any]], Schema]) -> Schema:
         properties = {**_which_of(self._actions)}
-        for name, parts in _by_name(schema_of(one) for one in self._actions).items():
+        beside = {name for one in self._actions for name in one.parameters.beside}
+        every = _by_name(schema_of(one) for one in self._actions)
+        # What has nothing to do with an action comes last.
+        for name, parts in sorted(every.items(), key=lambda item: item[0] in beside):
             if name in properties:
                 # One action has several under this name, and another takes it as its own: any text may stand there.
                 both = [cast("Schema", properties[name]), *parts]
@@ -317,49 +338,37 @@ class Union(Parameters):
         }
 
 
-def describe(sentence: str, actions: Sequence[Action[Any]]) -> str:
-    """Return what a model reads of a tool: the sentence, and a line for each action with what it takes."""
-    shared = _shared(actions)
-    lines = [sentence + _shared_words(shared, actions)]
+def describe(actions: Sequence[Action[Any]]) -> str:
+    """Return what a model reads of actions: a line for each that is not plain, or requires what others do not."""
+    unsaid = _unsaid(actions)
+    lines: list[str] = []
     for one in actions:
-        own = [name for name in _arguments(one) if name not in shared]
-        takes = f"({', '.join(own)})" if own else ""
-        lines.append(f"{one.spoken}{takes}: {one.description.rstrip('.')}")
-    return "\n".join(lines)
+        needs = [name for name in one.parameters.required if name not in unsaid]
+        takes = f"({', '.join(needs)})" if needs else ""
+        if not one.plain:
+            lines.append(f"{one.spoken}{takes}: {one.description.rstrip('.')}")
+        elif takes:
+            lines.append(f"{one.spoken}{takes}")
+    marked = any("(" in line.partition(":")[0] for line in lines)
+    return "\n".join([f"What to do{' (needs)' if marked else ''}", *lines])
 
 
-def _shared_words(shared: Sequence[str], actions: Sequence[Action[Any]]) -> str:
-    """Return what is said of arguments before the actions: the mark, and what most of them take."""
-    marked = any(name.endswith("*") for one in actions for name in _arguments(one))
-    words = " * = required." if marked else ""
-    said: list[str] = []
-    for name in shared:
-        without = [one.spoken for one in actions if name not in _arguments(one)]
-        said.append(f"{name} (not: {', '.join(without)})" if without else name)
-    return words + (f" Each takes {', '.join(said)}." if said else "")
-
-
-def _shared(actions: Sequence[Action[Any]]) -> list[str]:
-    """Return the arguments, as they are marked, that at least three quarters of the actions take."""
-    counts = Counter(name for one in actions for name in _arguments(one))
-    return [
-        name for name, count in counts.items() if count >= _MANY and 4 * count >= 3 * len(actions)
-    ]
-
-
-def _arguments(one: Action[Any]) -> list[str]:
-    """Return what an action shows, with a star where it is required."""
-    required = one.parameters.required
-    return [
-        f"{name}*" if name in required else name for name in one.parameters.names if name != KEY
-    ]
+def _unsaid(actions: Sequence[Action[Any]]) -> set[str]:
+    """Return what goes without saying: what all actions require, or many take and three quarters of them require."""
+    taken = Counter(name for one in actions for name in one.parameters.names)
+    required = Counter(name for one in actions for name in one.parameters.required)
+    return {
+        name
+        for name, count in required.items()
+        if count == len(actions) or (taken[name] >= _MANY and 4 * count >= 3 * taken[name])
+    }
 
 
 def _which_of(actions: Sequence[Action[Any]]) -> dict[str, Json]:
     """Return the properties that say which action is meant."""
     names = dict.fromkeys(one.action for one in actions)
     found: dict[str, Json] = {
-        ACTION: {"type": "string", "enum": list(names), "description": "What to do"}
+        ACTION: {"type": "string", "enum": list(names), "description": describe(actions)}
     }
     commands = dict.fromkeys(one.command for one in actions if one.command)
     if commands:

@@ -40,7 +40,10 @@ _MOST_ERRORS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """Valid arguments: what the function gets, what the caller gave, and the key."""
+    """Valid arguments: what the function gets, what the caller gave, and the key.
+
+    given: under their own names, with those that are taken beside the function's.
+    """
 
     values: dict[str, Any]
     given: dict[str, Json]
@@ -91,6 +94,8 @@ def check(
         raise refusal(faults)
     given.pop(KEY, None)
     key = cast("str | None", values.pop(KEY, None))
+    for name in parameters.beside:
+        values.pop(name, None)
     return Checked(values=values, given=given, key=key)
 
 

@@ -6,7 +6,7 @@ answer is kept: a server that only routes never builds a schema.
 
 The schema shown is lean: see `counterpoint.protocol.schema`. Two sorts of argument are accepted without
 being shown: other spellings (`aliases`) and parameters named in `hidden`. A tool that writes takes an
-idempotency key as well, which never reaches the function.
+idempotency key as well, which never reaches the function; nor does what is taken `beside`.
 """
 
 from __future__ import annotations
@@ -58,18 +58,38 @@ class Parameters:
         hidden: Collection[str] = (),
         takes_key: bool = False,
         trees: Collection[str] = (),
+        beside: Mapping[str, Any] | None = None,
     ) -> None:
         """Read the signature; TypeError if the function cannot be a tool.
 
-        trees: arguments of any size, which the function checks itself.
+        trees: arguments of any size, which the function checks itself. beside: annotations of arguments that are taken
+        too, all of them optional; what runs the tool sees them, the function does not.
         """
         self.function = function
         self.aliases: dict[str, str] = dict(aliases or {})
         self.hidden = frozenset(hidden)
         self.takes_key = takes_key
         self.trees = frozenset(trees)
+        self.beside: dict[str, Any] = dict(beside or {})
         self._signature = dict(list(inspect.signature(function).parameters.items())[1:])
         self._check_declaration()
+
+    def joined(self, beside: Mapping[str, Any], aliases: Mapping[str, str]) -> Parameters:
+        """Return these parameters with others beside them, as far as the function has none of the name itself."""
+        more = {name: hint for name, hint in beside.items() if name not in self.own}
+        spelled = {
+            name: meaning
+            for name, meaning in aliases.items()
+            if name not in self.own and meaning in more
+        }
+        return Parameters(
+            self.function,
+            aliases={**self.aliases, **spelled},
+            hidden=self.hidden,
+            takes_key=self.takes_key,
+            trees=self.trees,
+            beside={**self.beside, **more},
+        )
 
     @cached_property
     def progress(self) -> str | None:
@@ -97,7 +117,7 @@ class Parameters:
         return tuple(
             name
             for name in self._fields
-            if name != KEY and self._signature[name].default is inspect.Parameter.empty
+            if name in self._signature and self._signature[name].default is inspect.Parameter.empty
         )
 
     @cached_property
@@ -136,6 +156,7 @@ class Parameters:
     @cached_property
     def _fields(self) -> dict[str, Any]:
         fields = {name: hint for name, hint in self._hints.items() if name != self.progress}
+        fields.update(self.beside)
         if self.takes_key:
             fields[KEY] = _Key
         return fields
@@ -175,7 +196,8 @@ class Parameters:
                 raise TypeError(f"{name}: {part.name} has no annotation")
         if KEY in self._signature:
             raise TypeError(f"{name}: a tool that writes takes {KEY} by itself")
-        for missing in {*self.aliases.values(), *self.hidden} - self._signature.keys():
+        taken = self._signature.keys() | self.beside.keys()
+        for missing in {*self.aliases.values(), *self.hidden} - taken:
             raise TypeError(f"{name}: there is no parameter {missing}")
-        for taken in self.aliases.keys() & self._signature.keys():
-            raise TypeError(f"{name}: the alias {taken} is a parameter already")
+        for twice in self.aliases.keys() & taken:
+            raise TypeError(f"{name}: the alias {twice} is a parameter already")

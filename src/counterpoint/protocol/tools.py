@@ -70,11 +70,6 @@ class Tool(Generic[C]):
         return code.co_filename, code.co_firstlineno
 
     @property
-    def told(self) -> str:
-        """What a model reads of it."""
-        return self.description
-
-    @property
     def parts(self) -> tuple[Tool[C], ...]:
         """What calls of it run: the tool itself, or each of its actions that is open."""
         return (self,)
@@ -99,7 +94,7 @@ class Tool(Generic[C]):
 
     def listed(self) -> dict[str, Json]:
         """Return the tool's entry in `tools/list`, keys in a fixed order."""
-        entry: dict[str, Json] = {"name": self.name, "description": self.told}
+        entry: dict[str, Json] = {"name": self.name, "description": self.description}
         entry["inputSchema"] = self.parameters.schema
         if self.output is not None:
             entry["outputSchema"] = dict(self.output)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import Agent
 from counterpoint.dialects.foundry.places import SpecsPlaces, specs_dir
 from counterpoint.kernel.errors import PathOutside
 from counterpoint.settings import load_settings
@@ -56,3 +57,38 @@ def test_the_variable_of_foundry_sets_the_folder() -> None:
     both = {"FOUNDRY_MCP_SPECS_DIR": "a", "COUNTERPOINT_SPECS_DIR": "b"}
     assert load_settings(both).specs_dir == "b"
     assert load_settings({"FOUNDRY_MCP_SPECS_DIR": ""}).specs_dir == ""
+
+
+CALLS = (
+    ("spec", {"action": "stats"}),
+    ("task", {"action": "next"}),
+    ("task", {"action": "start", "task_id": "task-1-1"}),
+    ("authoring", {"action": "constraint-list"}),
+    ("authoring", {"action": "constraint-add", "text": "It is fast"}),
+    ("lifecycle", {"action": "activate"}),
+    ("journal", {"action": "add", "title": "A", "content": "B"}),
+    ("verification", {"action": "add", "verify_id": "verify-3-1", "result": "PASSED"}),
+    ("verification", {"action": "execute", "verify_id": "verify-3-1"}),
+)
+"""Calls about a spec that name the folder of the project, too."""
+
+
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize(("tool", "given"), CALLS)
+@pytest.mark.parametrize("name", ["workspace", "path"])
+def test_the_folder_of_a_call_is_one_of_the_project(
+    repository: Path, tmp_path: Path, foundry: Agent, tool: str, given: dict[str, str], name: str
+) -> None:
+    """By either name; another one is refused before anything is done, also through a link."""
+    (repository / "away").symlink_to(tmp_path)
+    call = {**given, "spec_id": "export-2026-01-02-001"}
+    if tool == "verification":
+        foundry.does(
+            "authoring", action="phase-add", spec_id=call["spec_id"], title="Checked", position=0
+        )
+    for path in ("..", "/etc", "away", "~"):
+        refusal = foundry.is_refused(tool, **call, **{name: path})
+        assert refusal["data"]["error_code"] == "VALIDATION_ERROR"
+        assert "outside the project" in refusal["error"] or given["action"] == "execute"
+    foundry.does(tool, **call, **{name: str(repository) if tool == "verification" else "."})
+    assert foundry.is_refused(tool, **call, **{name: ""})["data"]["error_code"] == "INVALID_FORMAT"

@@ -33,7 +33,9 @@ from counterpoint.dialects.foundry.tools.spec import spec
 from counterpoint.dialects.foundry.tools.tasks.tool import task
 from counterpoint.dialects.foundry.tools.verification import verification
 from counterpoint.dialects.foundry.verbs.errors import Errors
+from counterpoint.dialects.foundry.verbs.specs import Specs
 from counterpoint.dialects.foundry.verbs.tasks.naming import Naming
+from counterpoint.dialects.foundry.words import PATH, WORKSPACE
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.actions import Action
@@ -75,11 +77,18 @@ _TOOLS: Final[tuple[Tool[Call], ...]] = (
 )
 """Every tool, in the order of the list."""
 
+_PLACES: Final = frozenset((*WORKSPACE, *PATH))
+
 
 def within(
     call: Call, tool: Tool[Call], arguments: Mapping[str, Json], key: str | None, run: Run
 ) -> Json:
-    """Run an action, under its idempotency key if it came with one; a former name is told of."""
+    """Run an action, under its idempotency key if it came with one; a former name is told of.
+
+    A folder that is named beside what the action takes has to be one of the project.
+    """
+    for name in _PLACES & tool.parameters.beside.keys() & arguments.keys():
+        call.core.use(Specs).within(str(arguments[name]))
     if not isinstance(tool, Action) or not tool.called:
         return calls.within(call, tool, arguments, key, run)
     told = deprecated(tool.called, tool.spoken)

@@ -20,7 +20,7 @@ from counterpoint.dialects.foundry.tools.shown import clipped
 from counterpoint.dialects.foundry.verbs.editing import Editing
 from counterpoint.dialects.foundry.verbs.frontmatter import Frontmatter
 from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.words import DryRun, FilePath, Name, SpecId
+from counterpoint.dialects.foundry.words import PATH, DryRun, FilePath, Name, SpecId
 from counterpoint.dialects.paging import size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
@@ -31,20 +31,21 @@ _FAULTS = 40
 _WHOLE = 3_000
 """Most bytes of a value that is told again."""
 
-PlanPath = Annotated[FilePath, Field(description="A file, from the folder of specs on")]
-Template = Annotated[str, Field(min_length=1, max_length=100, description="Template name"), TEXT]
+PlanPath = Annotated[FilePath, Field(description="From the specs folder: .plans/x.md")]
+ReviewPath = Annotated[FilePath, Field(description=".plan-reviews/x.md")]
+Template = Annotated[str, Field(min_length=1, max_length=100, description="Template"), TEXT]
 
 
 @action(reads=False, idempotent=False)
 def spec_create(
     call: Call,
-    name: Name,
+    name: Annotated[Name, Field(description="Of the spec")],
     plan_path: PlanPath,
-    plan_review_path: PlanPath,
+    plan_review_path: ReviewPath,
     template: Template = "empty",
     category: Annotated[
         Literal["investigation", "implementation", "refactoring", "decision", "research"] | None,
-        Field(description="Category of tasks without one"),
+        Field(description="Default of its tasks"),
     ] = None,
     mission: Annotated[
         str, Field(min_length=1, max_length=FIELD_LIMIT, description="What it is for"), TEXT
@@ -52,7 +53,7 @@ def spec_create(
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Make a spec of a plan and its review."""
+    """From a plan and its review."""
     draft = SpecDraft(
         name=name,
         plan_path=plan_path,
@@ -86,11 +87,11 @@ def spec_create(
     )
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def spec_template(
     call: Call,
     template_action: Annotated[
-        Literal["list", "show", "apply"], Field(description="What of templates")
+        Literal["list", "show", "apply"], Field(description="What to do with it")
     ] = "list",
     template_name: Template = "",
 ) -> Json:
@@ -120,12 +121,14 @@ def spec_template(
     )
 
 
-@action(reads=False, name="spec-update-frontmatter")
+@action(reads=False, name="spec-update-frontmatter", plain=True)
 def spec_update_frontmatter(
     call: Call,
     spec_id: SpecId,
-    key: Annotated[str, Field(min_length=1, max_length=100, description="title, mission, …"), TEXT],
-    value: Annotated[Any, WithJsonSchema({}), Field(description="Any JSON; null takes it away")],
+    key: Annotated[
+        str, Field(min_length=1, max_length=100, description="Such as title, mission"), TEXT
+    ],
+    value: Annotated[Any, WithJsonSchema({}), Field(description="Any JSON; null removes")],
     *,
     dry_run: DryRun = False,
 ) -> Json:
@@ -150,12 +153,20 @@ def _told(value: Json) -> Json:
     return value if size <= _WHOLE else f"{size} bytes of JSON"
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def revision_add(
     call: Call,
     spec_id: SpecId,
-    version: Annotated[str, Field(min_length=1, max_length=100, description="As 1.1"), TEXT],
-    changes: Words,
+    version: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="Such as 1.1; spec-rollback: of spec history, or a time",
+        ),
+        TEXT,
+    ],
+    changes: Annotated[Words, Field(description="What changed")],
     author: Author = "",
     *,
     dry_run: DryRun = False,
@@ -180,15 +191,17 @@ def revision_add(
 def spec_find_replace(
     call: Call,
     spec_id: SpecId,
-    find: Annotated[str, Field(min_length=1, max_length=FIND_LIMIT, description="What"), TEXT],
-    replace: Annotated[str, Field(max_length=FIELD_LIMIT, description="By what"), TEXT],
+    find: Annotated[
+        str, Field(min_length=1, max_length=FIND_LIMIT, description="Text to find"), TEXT
+    ],
+    replace: Annotated[str, Field(max_length=FIELD_LIMIT, description="New text"), TEXT],
     scope: Annotated[Literal["all", "titles", "descriptions"], Field(description="Where")] = "all",
     *,
-    use_regex: Annotated[bool, Field(description="find is an RE2 expression")] = False,
-    case_sensitive: Annotated[bool, Field(description="Tell A from a")] = True,
+    use_regex: Annotated[bool, Field(description="find is RE2")] = False,
+    case_sensitive: Annotated[bool, Field(description="A is not a")] = True,
     dry_run: DryRun = False,
 ) -> Json:
-    """Replace a text in titles and descriptions."""
+    """In titles and descriptions."""
     made = call.core.use(Editing).replace(
         spec_id,
         find,
@@ -230,4 +243,6 @@ authoring = of_actions(
         spec_find_replace,
         spec_rollback,
     ),
+    beside=PATH,
+    aliases={"workspace": "path"},
 )

@@ -39,7 +39,7 @@ def init(
     *,
     create_subdirs: Annotated[bool, Field(description="One per status")] = True,
 ) -> Json:
-    """Make the folder of specs."""
+    """Make the specs folder."""
     made = call.core.use(Environment).make_folders(path, below=create_subdirs)
     return present(
         {
@@ -51,7 +51,7 @@ def init(
     )
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def verify_env(
     _call: Call,
     *,
@@ -73,7 +73,7 @@ def verify_env(
     return present(data)
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def verify_toolchain(
     _call: Call,
     *,
@@ -89,14 +89,14 @@ def verify_toolchain(
 
 @action(reads=True)
 def detect(call: Call, path: Workspace = "") -> Json:
-    """Project type."""
+    """Type of project."""
     environment = call.core.use(Environment)
     kind, has_git = environment.kind(path)
     specs = environment.specs() or None
     return present({"project_type": kind, "has_git": has_git, "specs_dir": specs})
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def detect_test_runner(call: Call, path: Workspace = "") -> Json:
     """Its test runners."""
     found = call.core.use(Environment).test_runners(path)
@@ -113,7 +113,7 @@ def detect_test_runner(call: Call, path: Workspace = "") -> Json:
     return present({"detected_runners": shown, "recommended_default": default})
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def get_config(
     call: Call,
     sections: Sections = [],  # noqa: B006 -- read, and never changed
@@ -145,10 +145,10 @@ def environment_of(listed: Callable[[], Sequence[Tool[Call]]]) -> ActionTool[Cal
         call: Call,
         permissions_preset: Annotated[Preset, Field(description="What it may call")] = "minimal",
         *,
-        create_toml: Annotated[bool, Field(description="Write settings")] = True,
+        create_toml: Annotated[bool, Field(description="Write foundry-mcp.toml")] = True,
         dry_run: DryRun = False,
     ) -> Json:
-        """Write client settings."""
+        """Let a client call these tools."""
         names = [one.name for one in listed()]
         done = call.core.use(Environment).set_up(
             permissions_preset, names, has_config=create_toml, dry_run=dry_run

@@ -44,14 +44,14 @@ _Word = Annotated[str, Field(min_length=1, max_length=100), TEXT]
 Tool = Annotated[_Word, Field(description="Tool")]
 Code = Annotated[_Word, Field(description="Code")]
 Type = Annotated[_Word, Field(description="Type")]
-Fingerprint = Annotated[_Word, Field(description="Sort")]
+Fingerprint = Annotated[_Word, Field(description="Sort of error")]
 Provider = Annotated[_Word, Field(description="Provider")]
-Since = Annotated[str, Field(max_length=40, description="From"), TEXT]
-Until = Annotated[str, Field(max_length=40, description="To"), TEXT]
+Since = Annotated[str, Field(max_length=40, description="From this time"), TEXT]
+Until = Annotated[str, Field(max_length=40, description="To this time"), TEXT]
 Moment = AfterValidator(_moment)
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def list_(
     call: Call,
     tool_name: Tool = "",
@@ -84,13 +84,13 @@ def list_(
     return present({"errors": shown, "count": len(shown)}, pagination=told)
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def get(call: Call, error_id: Annotated[_Word, Field(description="Error id")]) -> Json:
     """One error."""
     return present({"error": _error(call.core.use(Errors).get(error_id))})
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def stats(call: Call) -> Json:
     """Counts."""
     errors = call.core.use(Errors)
@@ -110,7 +110,7 @@ def stats(call: Call) -> Json:
 @action(reads=True)
 def patterns(
     call: Call,
-    min_count: Annotated[int, Field(ge=1, le=MOST, description="At least"), INTEGER] = 3,
+    min_count: Annotated[int, Field(ge=1, le=MOST, description="How often"), INTEGER] = 3,
 ) -> Json:
     """Those that recur."""
     found = call.core.use(Errors).patterns(min_count)
@@ -123,11 +123,11 @@ def patterns(
     )
 
 
-@action(reads=False, destructive=True)
+@action(reads=False, destructive=True, plain=True)
 def cleanup(
     call: Call,
-    retention_days: Annotated[int, Field(ge=0, le=DAYS, description="Days kept")] = DAYS,
-    max_errors: Annotated[int, Field(ge=0, le=MOST, description="Errors kept")] = MOST,
+    retention_days: Annotated[int, Field(ge=0, le=DAYS, description="Days kept"), INTEGER] = DAYS,
+    max_errors: Annotated[int, Field(ge=0, le=MOST, description="Errors kept"), INTEGER] = MOST,
     *,
     dry_run: DryRun = False,
 ) -> Json:

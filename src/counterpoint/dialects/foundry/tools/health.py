@@ -25,7 +25,7 @@ _SAID: Final[dict[Grade, str]] = {
 }
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def liveness(_call: Call) -> Json:
     """It answers."""
     return present(_condition("healthy", "The server is alive"))
@@ -33,7 +33,7 @@ def liveness(_call: Call) -> Json:
 
 @action(reads=True)
 def readiness(call: Call) -> Json:
-    """It has what it needs."""
+    """Ledger, specs folder, disk."""
     return present(_graded(call.core.use(Condition).readiness()))
 
 
@@ -41,9 +41,9 @@ def readiness(call: Call) -> Json:
 def check(
     call: Call,
     *,
-    include_details: Annotated[bool, Field(description="With each one")] = True,
+    include_details: Annotated[bool, Field(description="With each dependency")] = True,
 ) -> Json:
-    """All dependencies."""
+    """Also git and AI providers."""
     found = call.core.use(Condition).everything()
     return present(_counted(found) if include_details else _shortly(found))
 

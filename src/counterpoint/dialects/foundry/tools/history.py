@@ -15,8 +15,7 @@ from counterpoint.dialects.foundry.tools.shown import META
 from counterpoint.dialects.foundry.verbs.documents.applying import Applied
 from counterpoint.dialects.foundry.verbs.documents.history import History, Past, PastChange
 from counterpoint.dialects.foundry.verbs.editing import Editing
-from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.words import Cursor, DryRun, Limit, LongLimit, SpecId, Workspace
+from counterpoint.dialects.foundry.words import Cursor, DryRun, Limit, LongLimit, SpecId
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -41,26 +40,32 @@ _CHANGES_ROOM: Final = 6_000
 
 Version = Annotated[
     str,
-    Field(min_length=1, max_length=100, description="A version of `spec history`, or a time"),
+    Field(
+        min_length=1,
+        max_length=100,
+        description="Such as 1.1; spec-rollback: of spec history, or a time",
+    ),
     TEXT,
 ]
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def diff(
     call: Call,
     spec_id: SpecId,
     target: Annotated[
         str,
-        Field(min_length=1, max_length=100, description="Version, time or spec id; else the last"),
+        Field(
+            min_length=1,
+            max_length=100,
+            description="Version, time or other spec; else the last version",
+        ),
         TEXT,
     ] = "",
     limit: LongLimit = 100,
     cursor: Cursor = "",
-    workspace: Workspace = "",
 ) -> Json:
     """What differs from an earlier version, or from another spec."""
-    call.core.use(Specs).within(workspace)
     compared, report = call.core.use(History).diff(spec_id, target, limit)
     changes = {
         name: [_cut(object_of(one)) for one in items_of(some)]
@@ -102,10 +107,8 @@ def history(
     spec_id: SpecId,
     cursor: Cursor = "",
     limit: Limit = 50,
-    workspace: Workspace = "",
 ) -> Json:
-    """Revisions, and every change with the version it led to, the newest first."""
-    call.core.use(Specs).within(workspace)
+    """Versions and revisions, newest first."""
     pages = pages_of(call, cursor, "spec history", spec_id, first={"revisions": 0, "changes": -1})
     before = pages.at.get("changes")
     past = call.core.use(History).changes(
@@ -175,7 +178,7 @@ def _changed(applied: Applied) -> dict[str, Json]:
     return {"changes": shown, "more_changes": len(applied.changes) - len(shown)}
 
 
-@action(reads=False, destructive=True)
+@action(reads=False, destructive=True, plain=True)
 def spec_rollback(
     call: Call, spec_id: SpecId, version: Version, *, dry_run: DryRun = False
 ) -> Json:

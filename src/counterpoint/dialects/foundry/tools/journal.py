@@ -12,7 +12,7 @@ from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry
 from counterpoint.dialects.foundry.tools.shown import META, SAID, clipped
 from counterpoint.dialects.foundry.verbs.journal import Journals
-from counterpoint.dialects.foundry.words import Cursor, LongLimit, SpecId, TaskId, Text
+from counterpoint.dialects.foundry.words import WORKSPACE, Cursor, LongLimit, SpecId, TaskId, Text
 from counterpoint.dialects.paging import PAGE, clip, pages_of, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action, of_actions
@@ -24,7 +24,7 @@ EntryType = Annotated[
 EntryTitle = Annotated[str, Field(min_length=1, max_length=500, description="Title"), TEXT]
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def add(
     call: Call,
     spec_id: SpecId,
@@ -40,7 +40,7 @@ def add(
     return present({"spec_id": spec_id, "entry": told})
 
 
-@action(reads=True, name="list")
+@action(reads=True, name="list", plain=True)
 def list_(
     call: Call,
     spec_id: SpecId,
@@ -63,7 +63,7 @@ def list_(
 def list_unjournaled(
     call: Call, spec_id: SpecId, cursor: Cursor = "", limit: LongLimit = 100
 ) -> Json:
-    """Completed nodes without an entry since."""
+    """Completed tasks without an entry."""
     pages = pages_of(call, cursor, "journal list-unjournaled", spec_id, first=0)
     found, spec = call.core.use(Journals).unjournaled(spec_id, pages.at, limit + 1)
     shown, further = pages.rows(
@@ -97,4 +97,10 @@ def entry_of(entry: JournalEntry) -> dict[str, Json]:
     }
 
 
-journal = of_actions("journal", "Keep the journal of a spec.", (add, list_, list_unjournaled))
+journal = of_actions(
+    "journal",
+    "Keep the journal of a spec.",
+    (add, list_, list_unjournaled),
+    beside=WORKSPACE,
+    aliases={"path": "workspace"},
+)

@@ -9,7 +9,7 @@ from counterpoint.dialects.foundry.nouns.specs import path_of
 from counterpoint.dialects.foundry.rules.folders import MOVES, awaits_text, is_finished
 from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
 from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.words import Folder, Force, SpecId
+from counterpoint.dialects.foundry.words import PATH, Folder, Force, SpecId
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action, of_actions
@@ -32,13 +32,13 @@ def _moved(call: Call, spec: str, to: FolderName, *, force: bool = False) -> Jso
     )
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def move(call: Call, spec_id: SpecId, to_folder: Folder) -> Json:
     """Bring a spec into a folder."""
     return _moved(call, spec_id, to_folder)
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def activate(call: Call, spec_id: SpecId) -> Json:
     """Take a spec up: to active."""
     return _moved(call, spec_id, "active")
@@ -46,19 +46,19 @@ def activate(call: Call, spec_id: SpecId) -> Json:
 
 @action(reads=False)
 def complete(call: Call, spec_id: SpecId, *, force: Force = False) -> Json:
-    """End a spec that is all done; force skips what is open."""
+    """All is done; force skips what is open."""
     return _moved(call, spec_id, "completed", force=force)
 
 
 @action(reads=False)
 def archive(call: Call, spec_id: SpecId) -> Json:
-    """Put a spec away that will not be pursued."""
+    """It will not be pursued."""
     return _moved(call, spec_id, "archived")
 
 
 @action(reads=True)
 def state(call: Call, spec_id: SpecId) -> Json:
-    """Where a spec stands, and what it may become."""
+    """Where it stands, and may go."""
     line = call.core.use(Specs).get(spec_id)
     tally, ways = line.tally, MOVES[line.folder]
     return present(
@@ -77,5 +77,9 @@ def state(call: Call, spec_id: SpecId) -> Json:
 
 
 lifecycle = of_actions(
-    "lifecycle", "Move specs between folders.", (move, activate, complete, archive, state)
+    "lifecycle",
+    "Move specs between folders.",
+    (move, activate, complete, archive, state),
+    beside=PATH,
+    aliases={"workspace": "path"},
 )

@@ -25,9 +25,7 @@ from counterpoint.dialects.paging import sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import Action, action
 
-Words = Annotated[
-    str, Field(min_length=1, max_length=FIELD_LIMIT, description="What it says"), TEXT
-]
+Words = Annotated[str, Field(min_length=1, max_length=FIELD_LIMIT, description="What to add"), TEXT]
 Level = Literal["low", "medium", "high"]
 Sort = Annotated[str, Field(min_length=1, max_length=100, description="Any word"), TEXT]
 Author = Annotated[str, Field(min_length=1, max_length=200, description="Who said so"), TEXT]
@@ -52,7 +50,7 @@ def _added(call: Call, spec_id: str, kind: SpecList, text: str, *, dry_run: bool
     )
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def assumption_add(
     call: Call,
     spec_id: SpecId,
@@ -79,7 +77,7 @@ def assumption_add(
     )
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def assumption_list(
     call: Call, spec_id: SpecId, assumption_type: Sort = "", cursor: Cursor = ""
 ) -> Json:
@@ -87,19 +85,19 @@ def assumption_list(
     return _listed(call, spec_id, ASSUMPTIONS, "assumptions", cursor, assumption_type)
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def constraint_add(call: Call, spec_id: SpecId, text: Words, *, dry_run: DryRun = False) -> Json:
     """Add a constraint."""
     return _added(call, spec_id, CONSTRAINTS, text, dry_run=dry_run)
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def constraint_list(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """List constraints."""
     return _listed(call, spec_id, CONSTRAINTS, "constraints", cursor)
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def risk_add(
     call: Call,
     spec_id: SpecId,
@@ -123,25 +121,25 @@ def risk_add(
     )
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def risk_list(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """List risks."""
     return _listed(call, spec_id, RISKS, "risks", cursor)
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def question_add(call: Call, spec_id: SpecId, text: Words, *, dry_run: DryRun = False) -> Json:
     """Add an open question."""
     return _added(call, spec_id, QUESTIONS, text, dry_run=dry_run)
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def question_list(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """List open questions."""
     return _listed(call, spec_id, QUESTIONS, "questions", cursor)
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def success_criterion_add(
     call: Call, spec_id: SpecId, text: Words, *, dry_run: DryRun = False
 ) -> Json:
@@ -149,7 +147,7 @@ def success_criterion_add(
     return _added(call, spec_id, CRITERIA, text, dry_run=dry_run)
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def success_criteria_list(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """List success criteria."""
     return _listed(call, spec_id, CRITERIA, "success_criteria", cursor)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, NotRequired
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from counterpoint.dialects.arguments import INTEGER
+from counterpoint.dialects.arguments import INTEGER, TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.nouns.specs import PURPOSE, MadePhase, PhaseDraft
@@ -34,11 +34,11 @@ _OBJECTS: Final = WithJsonSchema({"type": "array", "items": {"type": "object"}})
 _SHOWN: Final = 40
 """Titles of tasks that are told with the ids; of more the ids alone."""
 
-Purpose = Annotated[str, Field(max_length=LONGEST, description="What it is for")]
+Purpose = Annotated[str, Field(max_length=LONGEST, description="What it is for"), TEXT]
 Place = Annotated[int, Field(ge=0, le=10_000), INTEGER]
-Link = Annotated[bool, Field(description="Waits for the phase before it")]
+Link = Annotated[bool, Field(description="Blocked by the phase before it")]
 Defaults = Annotated[
-    dict[str, Any], Field(max_length=50, description="For tasks that do not say another"), _OBJECT
+    dict[str, Any], Field(max_length=50, description="Defaults of its tasks"), _OBJECT
 ]
 
 
@@ -58,12 +58,14 @@ def phase_add(
     title: Title,
     description: Description = "",
     purpose: Purpose = "",
-    position: Annotated[Place | None, Field(description="Place, from 0; else the last")] = None,
+    position: Annotated[
+        Place | None, Field(description="From 0, else last; phase-move: from 1")
+    ] = None,
     *,
     link_previous: Link = True,
     dry_run: DryRun = False,
 ) -> Json:
-    """Add a phase that ends with a run of the tests and a fidelity review."""
+    """Adds nodes that verify it: tests, fidelity review."""
     draft = PhaseDraft(
         title=title,
         description=description,
@@ -80,26 +82,30 @@ def phase_add_bulk(
     call: Call,
     spec_id: SpecId,
     phase: Annotated[
-        GivenPhase, Field(description="title, description, purpose, metadata_defaults"), _OBJECT
+        GivenPhase,
+        Field(description="{title, description?, purpose?, metadata_defaults?}"),
+        _OBJECT,
     ],
     tasks: Annotated[
         list[dict[str, Any]],
         Field(
             max_length=1_000,
-            description="type, title, description, acceptance_criteria, task_category, file_path,"
-            " complexity, estimated_hours, verification_type, command, metadata",
+            description="Each {title, description, type?: task|subtask|verify|research, acceptance_criteria?:"
+            " [text], task_category?, file_path?, estimated_hours?, complexity?, verification_type?, command?}",
         ),
         _OBJECTS,
     ],
     metadata_defaults: Annotated[
-        Defaults | None, Field(description="For tasks that do not say another")
+        Defaults | None, Field(description="Defaults of its tasks")
     ] = None,
-    position: Annotated[Place | None, Field(description="Place, from 0; else the last")] = None,
+    position: Annotated[
+        Place | None, Field(description="From 0, else last; phase-move: from 1")
+    ] = None,
     *,
     link_previous: Link = True,
     dry_run: DryRun = False,
 ) -> Json:
-    """Add a phase with its tasks; what verifies it is added where missing."""
+    """With tasks, and what verifies them if missing."""
     defaults: dict[str, Json] = {
         **call.core.use(Specs).task_defaults(spec_id),
         **(metadata_defaults or {}),
@@ -145,7 +151,7 @@ def _made(made: MadePhase, *, dry_run: bool) -> dict[str, Json]:
 def phase_remove(
     call: Call, spec_id: SpecId, phase_id: PhaseId, *, force: Force = False, dry_run: DryRun = False
 ) -> Json:
-    """Take a phase out with its tasks."""
+    """With its tasks."""
     gone = call.core.use(Phases).remove(spec_id, phase_id, force=force, dry_run=dry_run)
     return present(
         {
@@ -161,7 +167,7 @@ def phase_remove(
     )
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def phase_move(
     call: Call,
     spec_id: SpecId,
@@ -208,7 +214,7 @@ def phase_update_metadata(
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Word a phase anew."""
+    """Its description, purpose."""
     given = {"description": description, PURPOSE: purpose}
     changes = {name: text for name, text in given.items() if text is not None}
     if not changes:

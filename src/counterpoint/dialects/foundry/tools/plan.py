@@ -14,14 +14,14 @@ from counterpoint.protocol.actions import action, of_actions
 
 @action(reads=False)
 def create(call: Call, name: Name) -> Json:
-    """Write its skeleton."""
+    """Write the skeleton of one."""
     slug, path = call.core.use(Plans).create(name)
     return present({"plan_name": name, "plan_slug": slug, "plan_path": path})
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def list_(call: Call, limit: LongLimit = 100, cursor: Cursor = "") -> Json:
-    """All with reviews."""
+    """Plans with their reviews."""
     plans = call.core.use(Plans)
     pages = pages_of(call, cursor, "plans", first="")
     every = plans.list()

@@ -39,13 +39,16 @@ _OTHERS: Final = "server"
 _BYTES_A_TOKEN: Final = 4
 
 
-@action(reads=True, name="capabilities")
+@action(reads=True, name="capabilities", plain=True)
 def present_capabilities(_call: Call) -> Json:
     """What it can do."""
     return present(capabilities(__version__))
 
 
-@action(reads=True)
+@action(
+    reads=True,
+    hidden=["include_llm", "include_workflow", "include_workspace", "include_capabilities"],
+)
 def context(
     call: Call,
     *,
@@ -72,7 +75,7 @@ def context(
     return present(data)
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def llm_status(_call: Call) -> Json:
     """AI providers."""
     return present({"llm_status": dict(NO_PROVIDER)})
@@ -81,11 +84,13 @@ def llm_status(_call: Call) -> Json:
 def server_of(listed: Listed) -> ActionTool[Call]:
     """Return the tool that tells of these tools and of itself."""
 
-    @action(reads=True)
+    @action(reads=True, plain=True)
     def tools(
         call: Call,
-        category: Annotated[str, Field(max_length=100, description="Only of this"), TEXT] = "",
-        tag: Annotated[str, Field(max_length=100, description="Only with this"), TEXT] = "",
+        category: Annotated[
+            str, Field(max_length=100, description="specs, tasks, ai or server"), TEXT
+        ] = "",
+        tag: Annotated[str, Field(max_length=100, description="Such as reads, writes"), TEXT] = "",
         *,
         include_deprecated: Annotated[bool, Field(description="Deprecated too")] = False,
         limit: LongLimit = 100,
@@ -115,7 +120,7 @@ def server_of(listed: Listed) -> ActionTool[Call]:
 
     @action(reads=True)
     def schema(call: Call, tool_name: Name, limit: LongLimit = 100, cursor: Cursor = "") -> Json:
-        """Parameters of a tool's actions."""
+        """Parameters of each action."""
         found = next((one for one in _open(call, listed) if one.name == tool_name), None)
         if found is None:
             known = ", ".join(one.name for one in _open(call, listed))
@@ -174,8 +179,8 @@ def _entry(tool: Tool[Call]) -> dict[str, Json]:
 
 
 def _whole(part: Tool[Call]) -> Json:
-    """Return an action with what it takes."""
-    schema = {key: value for key, value in part.parameters.schema.items() if key != "type"}
+    """Return an action with what it takes, also what the list leaves out."""
+    schema = {key: value for key, value in part.parameters.whole.items() if key != "type"}
     action_name = part.name.partition(" ")[2]
     keyed = KEY in schema["properties"]
     return {"name": action_name, "summary": part.description, "writes": keyed, "parameters": schema}

@@ -18,7 +18,14 @@ from counterpoint.dialects.foundry.tools.shown import META, in_pages, json_text,
 from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.editing import Editing
 from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.words import Cursor, DryRun, LongLimit, SpecId, Workspace
+from counterpoint.dialects.foundry.words import (
+    WORKSPACE,
+    Cursor,
+    DryRun,
+    LongLimit,
+    SpecId,
+    Workspace,
+)
 from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, part_of_text
 from counterpoint.kernel.canonical import Json, dump_any, text_digest
 from counterpoint.kernel.errors import Conflict
@@ -30,20 +37,13 @@ _MOST: Final = 100
 _MOST_FIXES: Final = 40
 """Fixes that are told."""
 
-AutoFix = Annotated[bool, Field(description="Apply what can be fixed")]
-
-
-def _specs(call: Call, workspace: str) -> Specs:
-    """Return the verbs for specs, once the folder that was named is known to be of this project."""
-    specs = call.core.use(Specs)
-    specs.within(workspace)
-    return specs
+AutoFix = Annotated[bool, Field(description="Apply the fixes")]
 
 
 @action(reads=True)
-def find(call: Call, spec_id: SpecId, workspace: Workspace = "") -> Json:
-    """Where a spec is."""
-    found = _specs(call, workspace).find(spec_id)
+def find(call: Call, spec_id: SpecId) -> Json:
+    """Its path and folder."""
+    found = call.core.use(Specs).find(spec_id)
     if found is None:
         return present({"found": False, "spec_id": spec_id})
     return present(
@@ -57,9 +57,8 @@ def find(call: Call, spec_id: SpecId, workspace: Workspace = "") -> Json:
 
 
 @action(reads=True)
-def get(call: Call, spec_id: SpecId, cursor: Cursor = "", workspace: Workspace = "") -> Json:
-    """The whole document as JSON text, in pages to be joined."""
-    _specs(call, workspace)
+def get(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
+    """The whole document: JSON text, in pages to join."""
     pages = pages_of(call, cursor, "spec get", spec_id, first=[-1, "", 0])
     place, digest, at = cast("tuple[int, str, int]", pages.at)
     now, document = call.core.use(History).present(spec_id)
@@ -78,7 +77,7 @@ def get(call: Call, spec_id: SpecId, cursor: Cursor = "", workspace: Workspace =
     return present({"spec": shown}, pagination=page(further, 1) if cursor or further else None)
 
 
-@action(reads=True, name="list")
+@action(reads=True, name="list", plain=True)
 def list_(
     call: Call,
     status: Annotated[
@@ -89,11 +88,10 @@ def list_(
     include_progress: Annotated[bool, Field(description="With counts")] = True,
     cursor: Cursor = "",
     limit: LongLimit = 100,
-    workspace: Workspace = "",
 ) -> Json:
     """Specs by id."""
     pages = pages_of(call, cursor, "spec list", status, include_progress, first="")
-    found = _specs(call, workspace).list(
+    found = call.core.use(Specs).list(
         "" if status == "all" else status, pages.at, limit + 1, counted=include_progress
     )
     shown, further = pages.rows(
@@ -106,26 +104,24 @@ def list_(
     return present({"specs": shown, "count": len(shown)}, pagination=page(further, len(shown)))
 
 
-@action(reads=True)
-def validate(call: Call, spec_id: SpecId, cursor: Cursor = "", workspace: Workspace = "") -> Json:
+@action(reads=True, plain=True)
+def validate(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """All that is wrong with a spec, each with its place."""
-    report = judge(_specs(call, workspace).document(spec_id)).as_json()
+    report = judge(call.core.use(Specs).document(spec_id)).as_json()
     told = {"spec_id": spec_id, **report}
     return in_pages(call, ("spec validate", spec_id), cursor, told, "diagnostics")
 
 
-@action(reads=False)
+@action(reads=False, hidden=["create_backup"])
 def fix(
     call: Call,
     spec_id: SpecId,
     *,
     dry_run: DryRun = False,
     auto_fix: AutoFix = True,
-    create_backup: Annotated[bool, Field(description="Tell where to roll back to")] = True,
-    workspace: Workspace = "",
+    create_backup: Annotated[bool, Field(description="Name the version before")] = True,
 ) -> Json:
     """Mend what needs no decision."""
-    _specs(call, workspace)
     editing, is_tried = call.core.use(Editing), dry_run or not auto_fix
     position = editing.position()
     _, found = editing.fix(spec_id, dry_run=is_tried)
@@ -147,17 +143,15 @@ def fix(
     )
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def validate_fix(
     call: Call,
     spec_id: SpecId,
     *,
     auto_fix: AutoFix = True,
     cursor: Cursor = "",
-    workspace: Workspace = "",
 ) -> Json:
     """Mend a spec, and tell what is wrong still."""
-    _specs(call, workspace)
     document, found = call.core.use(Editing).fix(spec_id, dry_run=not auto_fix)
     if not auto_fix:
         document = call.core.use(Specs).document(spec_id)
@@ -166,37 +160,35 @@ def validate_fix(
     return in_pages(call, ("spec validate-fix", spec_id), cursor, told, "diagnostics")
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def recalculate_actual_hours(
     call: Call,
     spec_id: SpecId,
     *,
     dry_run: DryRun = False,
     cursor: Cursor = "",
-    workspace: Workspace = "",
 ) -> Json:
     """Add up the hours of phases and of the spec."""
-    _specs(call, workspace)
     report = call.core.use(Editing).recalculate(spec_id, dry_run=dry_run)
     told = {"spec_id": spec_id, "dry_run": dry_run, **report}
     return in_pages(call, ("spec recalculate-actual-hours", spec_id), cursor, told, "phases")
 
 
-@action(reads=True)
-def stats(call: Call, spec_id: SpecId, workspace: Workspace = "") -> Json:
+@action(reads=True, plain=True)
+def stats(call: Call, spec_id: SpecId) -> Json:
     """Counts and progress."""
-    document = _specs(call, workspace).document(spec_id)
+    document = call.core.use(Specs).document(spec_id)
     return present(analysis.stats(document, len(dump_any(document).encode())))
 
 
-@action(reads=True)
+@action(reads=True, aliases={"path": "directory"})
 def analyze(
     call: Call,
-    directory: Annotated[Workspace, Field(description="Folder to look at")] = "",
+    directory: Annotated[Workspace, Field(description="Folder to analyze")] = "",
     workspace: Workspace = "",
 ) -> Json:
-    """What there is of specs in a folder of the project."""
-    specs = _specs(call, workspace)
+    """Specs and docs of a folder."""
+    specs = call.core.use(Specs)
     place = specs.within(directory or workspace)
     counts = specs.folders()
     docs = any((place / name).exists() for name in _DOCS)
@@ -218,13 +210,12 @@ def analyze_deps(
     call: Call,
     spec_id: SpecId,
     bottleneck_threshold: Annotated[
-        int, Field(ge=1, le=1_000, description="From how many held up"), INTEGER
+        int, Field(ge=1, le=1_000, description="Least dependents of one"), INTEGER
     ] = analysis.BOTTLENECK_THRESHOLD,
     cursor: Cursor = "",
-    workspace: Workspace = "",
 ) -> Json:
-    """Circles, and what holds up many others."""
-    document = _specs(call, workspace).document(spec_id)
+    """Cycles and bottlenecks."""
+    document = call.core.use(Specs).document(spec_id)
     report = analysis.dependency_report(document, bottleneck_threshold)
     circles = [items_of(one)[:_MOST] for one in items_of(report["circular_deps"])]
     told = {"spec_id": spec_id, **report, "circular_deps": circles}
@@ -233,23 +224,20 @@ def analyze_deps(
 
 
 @action(reads=True)
-def schema(call: Call, workspace: Workspace = "") -> Json:
-    """The words that a spec may have."""
-    _specs(call, workspace)
+def schema(_call: Call) -> Json:
+    """Words that a spec may have."""
     return present(shape.schema())
 
 
-@action(reads=True)
-def completeness_check(
-    call: Call, spec_id: SpecId, cursor: Cursor = "", workspace: Workspace = ""
-) -> Json:
+@action(reads=True, plain=True)
+def completeness_check(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """How completely its nodes are described."""
-    report = analysis.completeness(_specs(call, workspace).document(spec_id))
+    report = analysis.completeness(call.core.use(Specs).document(spec_id))
     told = {"spec_id": spec_id, **report}
     return in_pages(call, ("spec completeness-check", spec_id), cursor, told, "issues")
 
 
-@action(reads=True)
+@action(reads=True, hidden=["scope", "threshold", "max_pairs"], plain=True)
 def duplicate_detection(
     call: Call,
     spec_id: SpecId,
@@ -261,10 +249,9 @@ def duplicate_detection(
         int, Field(ge=1, le=PAIRS_LIMIT, description="Most pairs"), INTEGER
     ] = PAIRS,
     cursor: Cursor = "",
-    workspace: Workspace = "",
 ) -> Json:
     """Tasks that say nearly the same."""
-    document = _specs(call, workspace).document(spec_id)
+    document = call.core.use(Specs).document(spec_id)
     report = duplicates(document, scope, threshold, max_pairs)
     query = ("spec duplicate-detection", spec_id, scope, threshold, max_pairs)
     return in_pages(call, query, cursor, {"spec_id": spec_id, **report}, "duplicates")
@@ -290,4 +277,6 @@ spec = of_actions(
         validate_fix,
         recalculate_actual_hours,
     ),
+    beside=WORKSPACE,
+    aliases={"path": "workspace"},
 )

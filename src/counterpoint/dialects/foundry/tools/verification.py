@@ -11,7 +11,7 @@ from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
-from counterpoint.dialects.foundry.words import DryRun, NodeId, SpecId
+from counterpoint.dialects.foundry.words import DryRun, NodeId, SpecId, Workspace
 from counterpoint.dialects.paging import clip, fitting
 from counterpoint.dialects.progress import watching
 from counterpoint.kernel.canonical import Json
@@ -20,6 +20,7 @@ from counterpoint.protocol.parameters import Progress
 
 VerifyId = Annotated[NodeId, Field(description="verify-1-1")]
 Result = Annotated[Literal["PASSED", "FAILED", "PARTIAL"], Field(description="What was found")]
+Folder = Annotated[Workspace, Field(description="Folder to run in")]
 Line = Annotated[str, Field(max_length=1_000), TEXT]
 Said = Annotated[str, Field(max_length=4_000), TEXT]
 Output = Annotated[str, Field(max_length=10_000), TEXT]
@@ -33,14 +34,16 @@ def add(
     spec_id: SpecId,
     verify_id: VerifyId,
     result: Result,
-    command: Annotated[Line, Field(description="What was run, or is to be")] = "",
+    command: Annotated[
+        Line, Field(description="What was run; execute: only if the node has none")
+    ] = "",
     output: Annotated[Output, Field(description="What it printed")] = "",
     issues: Annotated[Said, Field(description="What is wrong")] = "",
-    notes: Annotated[Said, Field(description="Anything else")] = "",
+    notes: Annotated[Said, Field(description="Other remarks")] = "",
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Keep what somebody found."""
+    """Record what you found."""
     said = {"command": command, "output": output, "issues": issues, "notes": notes}
     kept = call.core.use(Verifying).add(spec_id, verify_id, result, said, dry_run=dry_run)
     return present(
@@ -48,18 +51,24 @@ def add(
     )
 
 
-@action(reads=False, destructive=True, idempotent=False, open_world=True)
+@action(
+    reads=False,
+    destructive=True,
+    idempotent=False,
+    open_world=True,
+    aliases={"workspace": "path"},
+)
 def execute(
     call: Call,
     progress: Progress,
     spec_id: SpecId,
     verify_id: VerifyId,
-    command: Annotated[Line, Field(description="Only for a node without one; no shell")] = "",
-    path: Annotated[Line, Field(description="Folder it runs in")] = "",
+    command: Annotated[Line, Field(description="Only if the node has none")] = "",
+    path: Folder = "",
     *,
     record: Annotated[bool, Field(description="Keep the result with the node")] = False,
 ) -> Json:
-    """Run a node's command here, under the project's rules; leaves a signed receipt."""
+    """Run its command here, without a shell; signs a receipt."""
     found = call.core.use(Verifying).execute(
         spec_id, verify_id, watching(progress), command=command, folder=path, record=record
     )
@@ -93,4 +102,10 @@ def _receipt(receipt: Receipt, command_hash: str) -> Json:
     }
 
 
-verification = of_actions("verification", "Verify the work of a spec.", (add, execute))
+verification = of_actions(
+    "verification",
+    "Verify the work of a spec.",
+    (add, execute),
+    beside={"path": Folder},
+    aliases={"workspace": "path"},
+)

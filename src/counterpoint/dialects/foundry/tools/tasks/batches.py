@@ -7,7 +7,7 @@ from typing import Annotated, Final, NotRequired
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from counterpoint.dialects.arguments import INTEGER, TEXTS, Id
+from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXTS, Id
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.nouns.tasks import BatchResult, Ended, Prepared
@@ -47,7 +47,9 @@ class Completion(TypedDict):
 Completions = Annotated[
     list[Completion],
     Field(
-        min_length=1, max_length=_MANY, description="Each with task_id, success, completion_note"
+        min_length=1,
+        max_length=_MANY,
+        description="Each {task_id, success: boolean, completion_note?}",
     ),
     WithJsonSchema({"type": "array", "items": {"type": "object"}}),
 ]
@@ -57,12 +59,12 @@ Completions = Annotated[
 def prepare_batch(
     call: Call,
     spec_id: SpecId,
-    max_tasks: Annotated[int, Field(ge=1, le=20, description="At most"), INTEGER] = MAX_TASKS,
+    max_tasks: Annotated[int, Field(ge=1, le=20, description="Most tasks"), INTEGER] = MAX_TASKS,
     token_budget: Annotated[
-        int, Field(ge=1, le=10_000_000, description="Of all texts"), INTEGER
+        int, Field(ge=1, le=10_000_000, description="Most tokens"), INTEGER
     ] = TOKEN_BUDGET,
 ) -> Json:
-    """Nodes that can be worked on side by side."""
+    """Tasks to do side by side."""
     found = call.core.use(Offering).batch(spec_id, max_tasks, token_budget)
     graph = fitted(dict(found.graph), _GRAPH)
     stale: list[Json] = [
@@ -105,7 +107,7 @@ def _in_batch(one: Prepared, room: int) -> Json:
 
 @action(reads=False)
 def start_batch(call: Call, spec_id: SpecId, task_ids: TaskIds) -> Json:
-    """Take up all of them, or none."""
+    """All of them or none."""
     started = call.core.use(Batches).start(spec_id, task_ids)
     return present(
         {
@@ -119,7 +121,7 @@ def start_batch(call: Call, spec_id: SpecId, task_ids: TaskIds) -> Json:
 
 @action(reads=False, idempotent=False)
 def complete_batch(call: Call, spec_id: SpecId, completions: Completions) -> Json:
-    """End each for itself; what failed is pending again."""
+    """Each by itself; what failed is pending again."""
     ended = [
         Ended(id=one["task_id"], success=one["success"], note=one.get("completion_note", ""))
         for one in completions
@@ -154,10 +156,12 @@ def reset_batch(
     spec_id: SpecId,
     task_ids: Annotated[TaskIds | None, Field(description="Node ids")] = None,
     threshold_hours: Annotated[
-        float | None, Field(ge=0, le=10_000, description="Begun so long ago (1)")
+        float | None,
+        Field(ge=0, le=10_000, description="Without task_ids: begun so long ago (1)"),
+        NUMBER,
     ] = None,
 ) -> Json:
-    """Let what was begun be pending: these, or what is stale."""
+    """Stale ones, or task_ids, are pending again."""
     if task_ids and threshold_hours is not None:
         raise InvalidInput("give `task_ids` or `threshold_hours`, not both")
     found = call.core.use(Batches).reset(spec_id, task_ids or (), threshold_hours)

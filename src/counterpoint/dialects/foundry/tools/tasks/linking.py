@@ -15,14 +15,15 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action
 
 DependencyType = Annotated[
-    Literal["blocks", "blocked_by", "depends"], Field(description="depends holds nothing back")
+    Literal["blocks", "blocked_by", "depends"],
+    Field(description="What task_id does to target_id; depends is soft"),
 ]
 Target = Annotated[NodeId, Field(description="The other node")]
 _SHOWN: Final = 100
 """How many ids of each sort are told."""
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def add_dependency(
     call: Call,
     spec_id: SpecId,
@@ -39,7 +40,7 @@ def add_dependency(
     return present(_linked(made, dependency_type, "add", dry_run=dry_run), warnings=warnings)
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def remove_dependency(
     call: Call,
     spec_id: SpecId,

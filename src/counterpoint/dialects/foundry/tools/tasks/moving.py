@@ -23,7 +23,7 @@ CompletionNote = Annotated[
 ]
 BlockerType = Annotated[
     Literal["dependency", "technical", "resource", "decision"],
-    Field(description="What sort of blocker"),
+    Field(description="Sort of blocker"),
 ]
 Ticket = Annotated[str, Field(max_length=500, description="Where it is tracked"), TEXT]
 Resolution = Annotated[str, Field(max_length=LONGEST, description="How it was solved"), TEXT]
@@ -34,7 +34,7 @@ CADENCE: Final = "phase"
 
 @action(reads=False)
 def start(call: Call, spec_id: SpecId, task_id: TaskId, note: Note = "") -> Json:
-    """Take it up: it is yours."""
+    """It becomes yours."""
     started = call.core.use(Moving).start(spec_id, task_id, note)
     return present(
         {
@@ -50,7 +50,7 @@ def start(call: Call, spec_id: SpecId, task_id: TaskId, note: Note = "") -> Json
 
 @action(reads=False, idempotent=False)
 def complete(call: Call, spec_id: SpecId, task_id: TaskId, completion_note: CompletionNote) -> Json:
-    """End it as done; also if it was not started but can be."""
+    """Also one that was not started."""
     done = call.core.use(Moving).complete(spec_id, task_id, completion_note)
     phase = done.phase if done.phase_is_done else ""
     return present(
@@ -73,12 +73,12 @@ def complete(call: Call, spec_id: SpecId, task_id: TaskId, completion_note: Comp
 def update_status(
     call: Call, spec_id: SpecId, task_id: TaskId, status: Status, note: Note = ""
 ) -> Json:
-    """Bring it to a status; blocked needs `note`."""
+    """For blocked give a note."""
     spec = call.core.use(Moving).set_status(spec_id, task_id, status, note)
     return present({"spec_id": spec, "task_id": task_id, "new_status": status})
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def block(
     call: Call,
     spec_id: SpecId,
@@ -100,7 +100,7 @@ def block(
     )
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def unblock(call: Call, spec_id: SpecId, task_id: TaskId, resolution: Resolution = "") -> Json:
     """Let it go on."""
     free = call.core.use(Moving).unblock(spec_id, task_id, resolution)

@@ -27,7 +27,15 @@ from counterpoint.dialects.foundry.tools.tasks.shown import (
 from counterpoint.dialects.foundry.verbs.tasks.listing import Listing
 from counterpoint.dialects.foundry.verbs.tasks.naming import Naming
 from counterpoint.dialects.foundry.verbs.tasks.offering import Offering
-from counterpoint.dialects.foundry.words import Cursor, Limit, NodeId, SpecId, Status, TaskId
+from counterpoint.dialects.foundry.words import (
+    Cursor,
+    Limit,
+    NodeId,
+    Parent,
+    SpecId,
+    Status,
+    TaskId,
+)
 from counterpoint.dialects.paging import PAGE, clip, pages_of, size_of
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.actions import action
@@ -39,13 +47,13 @@ _WHOLE: Final = 3_000
 
 @action(reads=True)
 def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
-    """A node (the next one) with its context."""
+    """A task, or the next, with its context."""
     found = call.core.use(Offering).prepare(spec_id, task_id)
     mine = _continued(call) if not task_id else {}
     return present({**mine, **present_prepared(found)})
 
 
-@action(reads=True, name="next")
+@action(reads=True, name="next", plain=True)
 def next_(call: Call, spec_id: SpecId) -> Json:
     """The next node to take up."""
     found = call.core.use(Offering).next(spec_id)
@@ -83,7 +91,7 @@ def _continued(call: Call) -> dict[str, Json]:
     return offered(call, "tasks", shown)
 
 
-@action(reads=True, name="info")
+@action(reads=True, name="info", plain=True)
 def node(call: Call, spec_id: SpecId, task_id: TaskId, cursor: Cursor = "") -> Json:
     """One node, whole."""
     spec, found = call.core.use(Listing).get(spec_id, task_id)
@@ -98,7 +106,7 @@ def node(call: Call, spec_id: SpecId, task_id: TaskId, cursor: Cursor = "") -> J
     return present({**about, "task": shown, "content": text}, pagination=page(further, len(text)))
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def check_deps(call: Call, spec_id: SpecId, task_id: TaskId) -> Json:
     """What a node waits for."""
     waits = call.core.use(Offering).waits(spec_id, task_id)
@@ -106,7 +114,7 @@ def check_deps(call: Call, spec_id: SpecId, task_id: TaskId) -> Json:
     return present({**found, "spec_id": waits.spec} if isinstance(found, dict) else {})
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def list_blocked(call: Call, spec_id: SpecId) -> Json:
     """What is blocked, and why."""
     spec, found = call.core.use(Listing).blocked(spec_id)
@@ -125,11 +133,11 @@ def list_blocked(call: Call, spec_id: SpecId) -> Json:
     )
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def progress(
     call: Call,
     spec_id: SpecId,
-    node_id: NodeId = ROOT,
+    node_id: Annotated[NodeId, Field(description="Whose progress")] = ROOT,
     *,
     include_phases: Annotated[bool, Field(description="With each phase")] = True,
 ) -> Json:
@@ -173,7 +181,7 @@ def progress(
     return present({**data, **(kept if isinstance(kept, dict) else {})})
 
 
-@action(reads=True, name="list")
+@action(reads=True, name="list", plain=True)
 def list_(
     call: Call,
     spec_id: SpecId,
@@ -200,12 +208,12 @@ def list_(
 def query(
     call: Call,
     spec_id: SpecId,
-    status: StatusFilter = None,
-    parent: NodeId = "",
+    status: Annotated[Status | None, Field(description="New one; query: only this")] = None,
+    parent: Parent = "",
     cursor: Cursor = "",
     limit: Limit = 25,
 ) -> Json:
-    """Tasks of a status or a parent."""
+    """Those of a status or parent."""
     pages = pages_of(call, cursor, "task query", spec_id, status, parent, first="")
     found = call.core.use(Listing).tasks(
         spec_id, str(pages.at), limit, status=status or "", parent=parent
@@ -220,7 +228,7 @@ def query(
     )
 
 
-@action(reads=True)
+@action(reads=True, plain=True)
 def hierarchy(
     call: Call,
     spec_id: SpecId,

@@ -21,6 +21,7 @@ from counterpoint.dialects.foundry.words import (
     FilePath,
     Hours,
     NodeId,
+    Parent,
     SpecId,
     TaskId,
     Text,
@@ -38,13 +39,12 @@ Place = Annotated[int, Field(ge=0, le=100_000), INTEGER]
 MaybePlace = Annotated[Place | None, Field(description="add: from 0; move: from 1")]
 MaybePath = Annotated[FilePath | None, Field(description="Path in the worktree")]
 MaybeDescription = Annotated[Description | None, Field(description="Description")]
+MaybeHours = Annotated[Hours | None, Field(description="Hours")]
 MaybeTitle = Annotated[Title | None, Field(description="Title")]
-TaskType = Annotated[
-    Literal["task", "subtask", "verify", "research"], Field(description="Type of the new node")
-]
+TaskType = Annotated[Literal["task", "subtask", "verify", "research"], Field(description="Type")]
 ResearchType = Annotated[
     Literal["chat", "consensus", "thinkdeep", "ideate", "deep-research"],
-    Field(description="How it is researched"),
+    Field(description="Of a research node"),
 ]
 BlockingMode = Annotated[
     Literal["none", "soft", "hard"], Field(description="Only hard stops dependents")
@@ -52,10 +52,10 @@ BlockingMode = Annotated[
 Query = Annotated[str, Field(max_length=20_000, description="What is researched"), TEXT]
 Category = Annotated[
     Literal["investigation", "implementation", "refactoring", "decision", "research"],
-    Field(description="Category of the work"),
+    Field(description="Sort of work"),
 ]
 VerificationType = Annotated[
-    Literal["run-tests", "fidelity", "manual"], Field(description="How it is verified")
+    Literal["run-tests", "fidelity", "manual"], Field(description="How a verify node is verified")
 ]
 Criteria = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=1_000)]],
@@ -65,7 +65,7 @@ Criteria = Annotated[
 CommandLine = Annotated[str, Field(max_length=4_000), TEXT]
 Custom = Annotated[dict[str, Any], Field(max_length=100), _OBJECT]
 RequirementType = Annotated[
-    Literal["acceptance", "technical", "constraint"], Field(description="Sort of requirement")
+    Literal["acceptance", "technical", "constraint"], Field(description="Sort")
 ]
 Word = Annotated[str, Field(max_length=_WORD), TEXT]
 _LONG: Final = 20_000
@@ -75,12 +75,12 @@ _LONG: Final = 20_000
 def add(
     call: Call,
     spec_id: SpecId,
-    parent: NodeId,
+    parent: Parent,
     title: Title,
     task_type: TaskType = "task",
     description: Description = "",
     file_path: MaybePath = None,
-    estimated_hours: Hours | None = None,
+    estimated_hours: MaybeHours = None,
     position: MaybePlace = None,
     research_type: ResearchType | None = None,
     blocking_mode: BlockingMode | None = None,
@@ -88,7 +88,7 @@ def add(
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Add a node."""
+    """With description, file_path, estimated_hours."""
     kept: dict[str, Json] = {}
     if estimated_hours is not None:
         kept["estimated_hours"] = estimated_hours
@@ -127,13 +127,13 @@ def add(
     )
 
 
-@action(reads=False, destructive=True)
+@action(reads=False, destructive=True, plain=True)
 def remove(
     call: Call,
     spec_id: SpecId,
     task_id: TaskId,
     *,
-    cascade: Annotated[bool, Field(description="With all below it")] = False,
+    cascade: Annotated[bool, Field(description="With its children")] = False,
     dry_run: DryRun = False,
 ) -> Json:
     """Take a node out."""
@@ -155,12 +155,12 @@ def move(
     call: Call,
     spec_id: SpecId,
     task_id: TaskId,
-    parent: NodeId = "",
+    parent: Parent = "",
     position: MaybePlace = None,
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Move a node; its id stays."""
+    """Its id stays."""
     moved = call.core.use(Shaping).move(spec_id, task_id, parent, position, dry_run=dry_run)
     return present(
         {
@@ -177,13 +177,13 @@ def move(
     )
 
 
-@action(reads=False, idempotent=False)
+@action(reads=False, idempotent=False, plain=True)
 def add_requirement(
     call: Call,
     spec_id: SpecId,
     task_id: TaskId,
     requirement_type: RequirementType,
-    text: Text,
+    text: Annotated[Text, Field(description="Requirement")],
     *,
     dry_run: DryRun = False,
 ) -> Json:
@@ -208,12 +208,12 @@ def update_estimate(
     call: Call,
     spec_id: SpecId,
     task_id: TaskId,
-    estimated_hours: Hours | None = None,
+    estimated_hours: MaybeHours = None,
     complexity: Complexity | None = None,
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Say how long or how hard it is."""
+    """Its estimated_hours, complexity."""
     told = call.core.use(Editing).estimate(
         spec_id, task_id, estimated_hours, complexity, dry_run=dry_run
     )
@@ -244,17 +244,19 @@ def update_metadata(
         Criteria | None, Field(description="True when it is done")
     ] = None,
     task_category: Category | None = None,
-    actual_hours: Hours | None = None,
+    actual_hours: Annotated[Hours | None, Field(description="Hours spent")] = None,
     status_note: Annotated[
         str | None, Field(max_length=_LONG, description="How it stands"), TEXT
     ] = None,
     verification_type: VerificationType | None = None,
-    command: Annotated[CommandLine | None, Field(description="Of a verify node")] = None,
-    custom_metadata: Annotated[Custom | None, Field(description="Any other values")] = None,
+    command: Annotated[CommandLine | None, Field(description="What a verify node runs")] = None,
+    custom_metadata: Annotated[
+        Custom | None, Field(description="Any other fields; null removes")
+    ] = None,
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Change what is kept with a node; null in custom_metadata takes away."""
+    """Its other fields."""
     named: dict[str, Json] = {
         "title": title,
         "description": description,
@@ -281,7 +283,7 @@ def update_metadata(
     )
 
 
-@action(reads=False, aliases={"custom_metadata": "update_metadata"})
+@action(reads=False, aliases={"update_metadata": "custom_metadata"})
 def metadata_batch(
     call: Call,
     spec_id: SpecId,
@@ -295,17 +297,17 @@ def metadata_batch(
     ] = None,
     description: MaybeDescription = None,
     file_path: MaybePath = None,
-    estimated_hours: Hours | None = None,
-    category: Annotated[Word | None, Field(description="Any word")] = None,
+    estimated_hours: MaybeHours = None,
+    category: Annotated[Word | None, Field(description="metadata-batch: any word")] = None,
     labels: Annotated[
-        dict[str, Word] | None, Field(max_length=50, description="Name → word"), _OBJECT
+        dict[str, Word] | None, Field(max_length=50, description="{name: word}"), _OBJECT
     ] = None,
     owners: Annotated[list[Word] | None, Field(max_length=50, description="Names"), TEXTS] = None,
-    update_metadata: Annotated[Custom | None, Field(description="Any other values")] = None,
+    custom_metadata: Annotated[Custom | None, Field(description="Any other fields")] = None,
     *,
     dry_run: DryRun = False,
 ) -> Json:
-    """Change many nodes: give a filter and values."""
+    """Of all that match status_filter, parent_filter, pattern."""
     named: dict[str, Json] = {
         "description": description,
         "file_path": file_path,
@@ -314,7 +316,7 @@ def metadata_batch(
         "labels": None if labels is None else {**labels},
         "owners": None if owners is None else [*owners],
     }
-    given = {**(update_metadata or {})} | {
+    given = {**(custom_metadata or {})} | {
         name: value for name, value in named.items() if value is not None
     }
     if not (status_filter or parent_filter or pattern):
@@ -346,7 +348,7 @@ def metadata_batch(
     return present({**data, "nodes": nodes}, warnings=warnings)
 
 
-@action(reads=False)
+@action(reads=False, plain=True)
 def fix_verification_types(call: Call, spec_id: SpecId, *, dry_run: DryRun = False) -> Json:
     """Give verify nodes a valid type."""
     told = call.core.use(Editing).mend_verification(spec_id, dry_run=dry_run)

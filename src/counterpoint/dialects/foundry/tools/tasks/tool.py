@@ -7,10 +7,13 @@ from counterpoint.dialects.foundry.tools.tasks.linking import LINKING
 from counterpoint.dialects.foundry.tools.tasks.moving import MOVING
 from counterpoint.dialects.foundry.tools.tasks.reading import READING
 from counterpoint.dialects.foundry.tools.tasks.shaping import SHAPING
+from counterpoint.dialects.foundry.words import WORKSPACE
 from counterpoint.protocol.actions import of_actions
 
 task = of_actions(
     "task",
     "Work on the tasks of a spec.",
     (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING),
+    beside=WORKSPACE,
+    aliases={"path": "workspace"},
 )
