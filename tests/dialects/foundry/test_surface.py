@@ -16,6 +16,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present, refuse
 from counterpoint.dialects.foundry.nouns.codes import TYPES
 from counterpoint.dialects.foundry.surface import build, within
+from counterpoint.dialects.foundry.words import WORKSPACE
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel import errors
 from counterpoint.kernel.canonical import Json
@@ -173,20 +174,20 @@ def test_a_former_name_is_answered_with_the_present_one(
         return present({"started": True})
 
     made = build(Settings())
-    tool = of_actions("task", "Tasks.", (start,))
+    tool = of_actions("task", "Tasks.", (start,), beside=WORKSPACE)
     call = Call(core=workshop.agent("ada").core, secret=lambda: b"x")
     assert made.within is within
     told = []
-    for fails in (False, True):
-        given = {"action": "session_start", "fails": fails}
+    for more in ({}, {"fails": True}, {"workspace": "/etc"}):
+        given = {"action": "session_start", **more}
         told.append(made.answer(tool, lambda: call, given).answer["meta"]["deprecated"])
     present_name = {"action": "session", "command": "start"}
     plain = made.answer(tool, lambda: call, present_name).answer["meta"]
     assert "deprecated" not in plain
-    assert [one["action"] for one in told] == ["session-start"] * 2
-    assert [one["replacement"] for one in told] == ["session start"] * 2
+    assert [one["action"] for one in told] == ["session-start"] * 3
+    assert [one["replacement"] for one in told] == ["session start"] * 3
     assert all(one["removal_target"] for one in told)
-    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
 
 
 def test_what_nobody_foresaw_is_an_internal_error_with_an_id(
