@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -118,7 +118,7 @@ def refuse_ending(change: Change, item: Item) -> None:
 
 def refuse_strange(change: Change, claims: Sequence[Claim]) -> None:
     """Raise AlreadyClaimed, naming them all, if claims that are to end are live ones of somebody else."""
-    held = [claim for claim in claims if _is_strange(change, claim)]
+    held = strange_among(change, claims)
     if held:
         raise AlreadyClaimed(
             "; ".join(f"{claim.item} is {held_until(claim)}" for claim in held[:_NAMED]),
@@ -127,6 +127,11 @@ def refuse_strange(change: Change, claims: Sequence[Claim]) -> None:
             until=max(claim.leased_until for claim in held),
             items=[claim.item for claim in held[:_NAMED]],
         )
+
+
+def strange_among(change: Change, claims: Iterable[Claim]) -> list[Claim]:
+    """Return those of some claims that are live and somebody else's, so that only he ends them, or a person."""
+    return [claim for claim in claims if _is_strange(change, claim)]
 
 
 def _ends_with(change: Change, claim: Claim, item: Item) -> bool:

@@ -243,6 +243,19 @@ def test_an_edit_that_is_refused_is_told_and_left(place: Place):
     assert place.read() == place.now
 
 
+def test_an_edit_of_what_somebody_holds_is_told_and_left(place: Place, workshop: Workshop):
+    """A file is nobody's word but its own."""
+    workshop.agent("ben").core.claims.start(place.item("task-1-1"))
+    place.round()
+    data = place.edit("task-1-1", "title", "Another", "active")
+    place.round()
+    assert place.troubles == {SPEC: "refused"}
+    told = place.agent.core.use(Mirroring).troubles()[SPEC].message
+    assert "task-1-1 is held by ben" in told
+    assert place.path("active").read_bytes() == data
+    assert place.now["hierarchy"]["task-1-1"]["title"] == "Build part 1.1"
+
+
 def test_a_new_file_comes_in(bare: Place):
     """At first sight, and stands as its folder says."""
     (bare.specs / "active").mkdir()

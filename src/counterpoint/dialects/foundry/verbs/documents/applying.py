@@ -54,6 +54,11 @@ from counterpoint.dialects.foundry.rules.importing.refusing import faults_of, re
 from counterpoint.dialects.foundry.rules.shape import metadata_of
 from counterpoint.dialects.foundry.rules.standing import folder_of
 from counterpoint.dialects.foundry.rules.tree import Tree
+from counterpoint.dialects.foundry.verbs.holding import (
+    refuse_held_at,
+    refuse_held_over,
+    refuse_reordered,
+)
 from counterpoint.dialects.foundry.verbs.journal import Journals
 from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
 from counterpoint.dialects.foundry.verbs.performing import perform
@@ -65,6 +70,8 @@ from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict, CounterpointError, InvalidInput
 
 APPLIED: Final = "spec.applied"
+_LOOKED: Final = "task.looked"
+_NEEDS: Final = "dependencies.blocked_by"
 _PASSES: Final = 10
 """How often what is left is tried again without what was refused."""
 _STANDINGS: Final[Mapping[str, Standing]] = {
@@ -256,8 +263,7 @@ class _Steps:
             case "add":
                 self._add(one.change.node)
             case "move":
-                parent = self._item(str(one.change.after))
-                self._edit(one.change.node, Edit(parent=parent.id))
+                self._put_below(self._item(one.change.node), self._item(str(one.change.after)))
             case "order":
                 self._order(one.change.node)
             case "remove":
@@ -269,7 +275,7 @@ class _Steps:
             case "folder":
                 Lifecycle(self.context).move(self._spec, one.change.after)
             case "write":
-                self._edit(one.change.node, self._edit_of(one.change))
+                self._write(one.change)
 
     def said(self, fault: CounterpointError) -> str:
         """Return what a refusal says, in the words of the spec."""
@@ -287,8 +293,22 @@ class _Steps:
             found = known.find(name) or view.find(Item, name) or known.named(name)
         return found.id
 
-    def _edit(self, name: str, edit: Edit) -> None:
-        Items(self.context).edit(self._item(name).id, edit)
+    def _write(self, wanted: NodeChange) -> None:
+        """Give a node other words, or let it wait for others; what somebody else holds keeps those it has."""
+        item = self._item(wanted.node)
+        edit = self._edit_of(wanted)
+        with recording(self.context, _LOOKED) as change:
+            if wanted.field != _NEEDS:
+                refuse_other(change, item)
+            elif edit.add_needs:
+                refuse_held_at(change, item)
+        Items(self.context).edit(item.id, edit)
+
+    def _put_below(self, item: Item, parent: Item) -> None:
+        with recording(self.context, _LOOKED) as change:
+            refuse_held_at(change, item)
+            refuse_held_over(change, parent)
+        Items(self.context).edit(item.id, Edit(parent=parent.id))
 
     def _add(self, name: str) -> None:
         """Make a node with all below it that is new, or bring it back if it was there once."""
@@ -303,6 +323,8 @@ class _Steps:
                 for one in below
                 if (item := item_named(view, node_name(spec, one), NODE)) is not None
             }
+        with recording(self.context, _LOOKED) as change:
+            refuse_held_over(change, parent)
         if name in known:
             self._bring_back(name, known[name], parent)
         else:
@@ -338,7 +360,7 @@ class _Steps:
         if item.status == REMOVED:
             Items(self.context).edit(item.id, Edit(status="open", reason=self.because))
         if item.parent != parent.id:
-            Items(self.context).edit(item.id, Edit(parent=parent.id))
+            self._put_below(item, parent)
 
     def _order(self, name: str) -> None:
         wanted = {kid: place for place, kid in enumerate(self.tree.kids[name])}
@@ -346,7 +368,9 @@ class _Steps:
             change.open_session()
             siblings = change.select(Item, parent=change.subject, order="position,number")
             names = Nodes(change.writing, self.root).ids(one.id for one in siblings)
+            before = [one.id for one in siblings]
             siblings.sort(key=lambda one: wanted.get(names[one.id], len(wanted)))
+            refuse_reordered(change, before, [one.id for one in siblings])
             for place, sibling in enumerate(siblings):
                 if sibling.position != place:
                     change.put(replace(sibling, position=place, updated_at=change.now))
@@ -398,7 +422,7 @@ class _Steps:
     def _edit_of(self, change: NodeChange) -> Edit:
         after: Json = change.after
         match change.field:
-            case "dependencies.blocked_by":
+            case field if field == _NEEDS:
                 return self._needs(change)
             case "dependencies.depends":
                 values = [self._item(one).id for one in after]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from counterpoint.core.model.work import Attribute, Dependency, Item
+from counterpoint.core.operations.closing.standing import refuse_other
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
@@ -47,7 +48,7 @@ class Linking:
         """Let a node block another, be blocked by it, or depend on it softly.
 
         Raises NotFound, InvalidInput for the same node twice, Conflict for one that is there, CyclicDependency with the way,
-        AlreadyClaimed for what somebody else is at, so that it would have to wait.
+        AlreadyClaimed for what somebody else is at: a soft edge is a part of its words, a hard one lets it wait.
         """
 
         def act(change: Change, known: Nodes, one: Item, other: Item) -> None:
@@ -61,6 +62,8 @@ class Linking:
                 )
             if sort != "depends" and is_stopping(change.writing, needs):
                 refuse_held_at(change, item)
+            else:
+                refuse_other(change, item)
             link(change, known, item, needs, is_hard=sort != "depends")
 
         return self._change(spec, source, target, act, dry_run=dry_run)
@@ -68,13 +71,14 @@ class Linking:
     def remove(
         self, spec: str, source: str, target: str, sort: DependencyType, *, dry_run: bool = False
     ) -> Linked:
-        """Take a dependency away; NotFound if there is none."""
+        """Take a dependency away; NotFound if there is none, AlreadyClaimed for a soft one of what somebody else is at."""
 
         def act(change: Change, _known: Nodes, one: Item, other: Item) -> None:
             item, needs = (other, one) if sort == "blocks" else (one, other)
             if change.find(Dependency, item.id, needs.id) is not None and sort != "depends":
                 undepend(change, item, needs.id)
             elif has_edge(change.writing, item, needs, sort):
+                refuse_other(change, item)
                 left = [name for name in soft_of(change.writing, item.id) if name != needs.id]
                 set_attributes(change, item, {DEPENDS: [*left] or None})
             else:

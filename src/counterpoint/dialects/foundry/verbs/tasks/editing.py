@@ -106,7 +106,7 @@ class Editing:
     def require(
         self, spec: str, task: str, sort: str, text: str, *, dry_run: bool = False
     ) -> tuple[EditedNode, dict[str, Json]]:
-        """Give a task a requirement, which it answers; NotFound, InvalidInput for one too many, or no task."""
+        """Give a task a requirement, which it answers; NotFound, InvalidInput for one too many, or no task, AlreadyClaimed."""
 
         def act(context: Context) -> tuple[EditedNode, dict[str, Json]]:
             with recording(context, "task.required") as change:
@@ -114,6 +114,7 @@ class Editing:
                 known = Nodes(change.writing, spec_named(change.writing, spec))
                 item = change.get(Item, known.named(task).id)
                 change.subject = item.id
+                refuse_other(change, item)
                 node = node_of(known, item)
                 if node.type not in _REQUIRE:
                     raise InvalidInput(f"a {node.type} has no requirements")

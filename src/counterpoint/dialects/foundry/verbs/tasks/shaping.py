@@ -21,7 +21,7 @@ from counterpoint.dialects.foundry.nouns.tasks import AddedNode, MovedNode, Node
 from counterpoint.dialects.foundry.rules.numbering import next_node_id
 from counterpoint.dialects.foundry.rules.shape import texts_of
 from counterpoint.dialects.foundry.rules.standing import is_node, status_of
-from counterpoint.dialects.foundry.verbs.holding import refuse_held_at
+from counterpoint.dialects.foundry.verbs.holding import refuse_held_at, refuse_held_over
 from counterpoint.dialects.foundry.verbs.performing import perform
 from counterpoint.dialects.foundry.verbs.placing import placed
 from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, node_name, spec_named
@@ -44,7 +44,8 @@ class Shaping:
     def add(self, spec: str, asked: NodeDraft, *, dry_run: bool = False) -> AddedNode:
         """Make a node below another, with the next free number of its phase.
 
-        Raises NotFound, InvalidInput for the parent or the place, Conflict below what has ended, PathOutside.
+        Raises NotFound, InvalidInput for the parent or the place, Conflict below what has ended, PathOutside, AlreadyClaimed
+        below what somebody else is at.
         """
         asked = replace(asked, file_path=placed(self._context, asked.file_path))
         return perform(self._context, lambda context: _add(context, spec, asked), dry_run=dry_run)
@@ -94,6 +95,7 @@ def _add(context: Context, spec: str, asked: NodeDraft) -> AddedNode:
         above = known.named(asked.parent, "NOT_FOUND")
         _refuse_parent(known, above)
         _refuse_closed(known, above)
+        refuse_held_over(change, above)
         name = _free_id(known, above, asked.type)
         change.add_facts(node=name)
     usual = "subtask" if above.is_workable else "task"
@@ -164,8 +166,10 @@ def _move(context: Context, spec: str, task: str, parent: str, position: int | N
         if goal is None:
             raise InvalidInput(f"there is no node {parent!r}", error_code="INVALID_PARENT")
         _refuse_parent(known, goal)
-        if goal.id != item.parent and not item.is_closed:
-            _refuse_closed(known, goal)
+        if goal.id != item.parent:
+            refuse_held_over(change, goal)
+            if not item.is_closed:
+                _refuse_closed(known, goal)
         before = [one.id for one in _line(view, item.parent)].index(item.id) + 1
         others = [one for one in _line(view, goal.id) if one.id != item.id]
         size = 1 + sum(map(len, known.below([item]).values()))
