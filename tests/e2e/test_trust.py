@@ -316,7 +316,18 @@ BY_PART = {"approve", "reject", "waive", "reopen", "unblock", "import foundry"}
 """Those that an agent may run as far as its tools do the same: not on its own work (test_judging)."""
 ANYBODY = {
     *("demo", "init", "doctor", "version", "verify", "tools", "listings", "mcp", "serve", "up"),
-    *("down", "status", "list", "show", "next", "find", "log", "agent list", "token list"),
+    *(
+        "down",
+        "status",
+        "list",
+        "show",
+        "next",
+        "supervise",
+        "find",
+        "log",
+        "agent list",
+        "token list",
+    ),
     "token local",
     *("key list", "key export", "profile tools", "learning find", "learning judge", "vault add"),
     *("vault list", "vault on", "vault remove", "issue size", "workspace open", "phases advance"),

@@ -57,6 +57,19 @@ def test_the_code_of_a_native_refusal_is_named() -> None:
     assert refusal.code == "claim_lost"
 
 
+def test_a_server_that_is_apart_does_not_hear_what_its_caller_hears(
+    program: str, tmp_path: Path
+) -> None:
+    """A Ctrl-C goes to the group of the caller; else both are in one."""
+    argv = [sys.executable, program]
+    for is_apart in (True, False):
+        with connect(
+            argv, folder=tmp_path, environ=os.environ, patience=PATIENCE, is_apart=is_apart
+        ) as connection:
+            assert connection.call("echo", text="here")["text"] == "here"
+            assert (os.getpgid(connection.pid) == os.getpgrp()) is not is_apart
+
+
 def test_the_end_of_the_block_ends_the_server(program: str, tmp_path: Path) -> None:
     """No server stays behind when its client has left."""
     with opened(program, tmp_path) as connection:

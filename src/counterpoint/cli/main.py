@@ -73,6 +73,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "list": "work",
     "show": "show",
     "next": "work",
+    "supervise": "supervise.command",
     "approve": "decisions",
     "reject": "decisions",
     "unblock": "decisions",

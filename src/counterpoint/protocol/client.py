@@ -1,7 +1,7 @@
 """A client of one MCP server, which it starts, for programs that are not async.
 
-The server is a child in the caller's own process group, so that whoever ends the group ends both.
-It is told to leave by the end of its input, then by SIGTERM, then by SIGKILL.
+The server is a child in the caller's own process group, so that whoever ends the group ends both, unless it is to be
+apart. It is told to leave by the end of its input, then by SIGTERM, then by SIGKILL.
 """
 
 from __future__ import annotations
@@ -78,13 +78,15 @@ def connect(
     environ: Mapping[str, str],
     errors: Path | None = None,
     patience: float = CALL_SECONDS,
+    is_apart: bool = False,
 ) -> Generator[Connection]:
     """Start a server and open a connection to it; the end of the block ends both.
 
-    errors: the file that its standard error goes to; the caller's own without one.
+    errors: the file that its standard error goes to; the caller's own without one. is_apart: whether it has a process group of its
+    own, so that a Ctrl-C which the caller hears does not end it.
     Raises ProgramMissing, Unavailable if it does not speak MCP.
     """
-    process = _start(argv, folder, environ, errors)
+    process = _start(argv, folder, environ, errors, is_apart=is_apart)
     try:
         client = Client(_open_streams(process), read_timeout_seconds=patience)
         with start_blocking_portal() as portal:
@@ -106,7 +108,12 @@ def connect(
 
 
 def _start(
-    argv: Sequence[str], folder: Path, environ: Mapping[str, str], errors: Path | None
+    argv: Sequence[str],
+    folder: Path,
+    environ: Mapping[str, str],
+    errors: Path | None,
+    *,
+    is_apart: bool,
 ) -> subprocess.Popen[bytes]:
     with ExitStack() as opened:
         log = opened.enter_context(errors.open("ab")) if errors else None
@@ -120,6 +127,7 @@ def _start(
                 stderr=log,
                 # The descriptors are used directly, past any buffer of Python's.
                 bufsize=0,
+                process_group=0 if is_apart else None,
             )
         except OSError as fault:
             raise ProgramMissing(f"`{argv[0]}` cannot be started: {fault.strerror}") from fault

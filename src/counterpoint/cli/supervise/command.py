@@ -1,0 +1,162 @@
+"""Supervises the run of a spec: options, signals and exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from counterpoint.cli.context import open_here, project_options, require
+from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.supervise.agent import (
+    PROMPT,
+    RUNNER,
+    SURFACE,
+    AgentProgram,
+    led_environ,
+)
+from counterpoint.cli.supervise.loop import Stopping, Supervision
+from counterpoint.cli.supervise.place import folder_of, held
+from counterpoint.cli.supervise.shown import opened_screen, tell_decided
+from counterpoint.cli.supervise.specrun import Look, SpecRun
+from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.client import connect
+
+NAME: Final = "supervisor"
+"""What the supervisor calls itself as an agent."""
+STOPPED: Final = 130
+_PROMPT_LIMIT: Final = 100_000
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@click.command("supervise")
+@click.argument("spec")
+@click.argument("agent", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT...")
+@click.option(
+    "--rounds", type=click.IntRange(1, 1000), default=20, show_default=True,
+    help="How many agents may be started.",
+)  # fmt: skip
+@click.option(
+    "--minutes", type=click.IntRange(1, 1440), default=120, show_default=True,
+    help="How long one of them may take.",
+)  # fmt: skip
+@click.option(
+    "--prompt", "prompt_file", metavar="FILE", type=click.Path(path_type=Path),
+    help="What {prompt} stands for, in place of the built-in text.",
+)  # fmt: skip
+@click.option("--resume", "is_seen_to", is_flag=True, help="What the run waits for was seen to.")
+@click.option("--verbose", is_flag=True, help="Show what the agent says, too.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON: an event on each line.")
+@project_options
+def supervise_command(
+    *,
+    spec: str,
+    agent: tuple[str, ...],
+    rounds: int,
+    minutes: int,
+    prompt_file: Path | None,
+    is_seen_to: bool,
+    verbose: bool,
+    as_json: bool,
+    db: str | None,
+    project: str | None,
+) -> int:
+    """Have agents work on a spec, one for each phase, until it is complete or somebody is needed.
+
+    AGENT is the command line of an agent, as it is: no shell reads it. In each of its words {prompt}, {spec}, {session} and
+    {round} are filled in. It ends when its run says so, and the next one begins with an empty context.
+    """
+    out, prompt = output_for(json=as_json), _prompt(prompt_file)
+    app = open_here(db=db, project=project)
+    try:
+        require(app)
+        folder = folder_of(app.folder, spec)
+        program = AgentProgram(
+            words=agent,
+            prompt=prompt,
+            folder=Path.cwd(),
+            environ=led_environ(os.environ, app, spec, role=RUNNER),
+            seconds=minutes * 60,
+            clock=app.clock,
+        )
+        environ, clock = led_environ(os.environ, app, spec), app.clock
+    finally:
+        app.close()
+    with held(folder, spec), listening(out) as stopping:
+        words = [sys.executable, "-P", "-m", "counterpoint", "mcp"]
+        words += ["--surface", SURFACE, "--agent", NAME]
+        with (
+            connect(words, folder=program.folder, environ=environ, is_apart=True) as connection,
+            opened_screen(out, clock, is_verbose=verbose) as screen,
+        ):
+            decided = Supervision(
+                run=SpecRun(spec=spec, caller=connection),
+                agent=program,
+                screen=screen,
+                folder=folder,
+                limit=rounds,
+                clock=clock,
+                stopping=stopping,
+                is_seen_to=is_seen_to,
+            ).supervise()
+    tell_decided(out, clock, spec, decided)
+    return code_of(decided)
+
+
+def code_of(decided: tuple[Decision, Look]) -> int:
+    """Return the exit code: 0 for a spec that is complete, 130 if it was asked to stop, else 1."""
+    decision, _ = decided
+    if decision.reason == "asked":
+        return STOPPED
+    return 0 if decision.is_success else 1
+
+
+@contextmanager
+def listening(out: Output) -> Generator[Stopping]:
+    """Take the first signal to end for a wish, and the second for an order."""
+    stopping = Stopping()
+
+    def hear(_number: int, _frame: object) -> None:
+        if stopping.is_asked:
+            raise KeyboardInterrupt
+        stopping.is_asked = True
+        out.aside(
+            "Stopping: the agent is asked to end, then the run is paused. Once more kills it."
+        )
+
+    # Whoever was started to ignore the end of its terminal goes on ignoring it.
+    heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {one: signal.signal(one, hear) for one in heard}
+    try:
+        yield stopping
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _prompt(file: Path | None) -> str:
+    """Return what agents are told; InvalidInput for a file that cannot be read, or is too long."""
+    if file is None:
+        return PROMPT
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_PROMPT_LIMIT + 1)
+        text = content.decode()
+    except (OSError, UnicodeDecodeError) as fault:
+        raise InvalidInput(
+            f"{file} cannot be read as text: {fault}",
+            hint="Give a file with what the agent is to be told.",
+        ) from fault
+    if len(content) > _PROMPT_LIMIT:
+        raise InvalidInput(
+            f"{file} has more than {_PROMPT_LIMIT:,} bytes",
+            hint="Shorten it: it is one word of a command line.",
+        )
+    return text

@@ -1,0 +1,100 @@
+"""Keeps what supervised agents say, and the lock of who supervises them.
+
+In `supervised/<spec>-<8 digits>` beside the ledger: `lock`, which the supervisor holds as long as it lives, and a file for each round,
+`<time>-<round>.log`. The digits are of the SHA-256 of the spec's id, so that two specs never share a folder. Of the logs the latest are
+kept.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from counterpoint.evidence.places import slug
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import Conflict, Unavailable
+
+FOLDER: Final = "supervised"
+KEPT: Final = 50
+"""Logs that are kept of a spec."""
+LOG_LIMIT: Final = 64 << 20
+"""Bytes that are kept of what the agent of one round says."""
+_DIGITS: Final = 8
+_FLAGS: Final = os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_CUT: Final = b"\n[the rest is not kept]\n"
+
+
+def folder_of(state: Path, spec: str) -> Path:
+    """Return the folder of a spec, below that of the ledger."""
+    return state / FOLDER / f"{slug(spec)}-{sha256(spec.encode()).hexdigest()[:_DIGITS]}"
+
+
+@contextmanager
+def held(folder: Path, spec: str) -> Generator[None]:
+    """Supervise a spec alone; Conflict if somebody else does, Unavailable if the folder cannot be used."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(folder / "lock", os.O_RDWR | _FLAGS, 0o600)
+    except OSError as fault:
+        raise _unusable(folder, fault) from fault
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip()
+            raise Conflict(
+                f"{spec} is supervised already, by process {holder}",
+                hint="Wait until it has ended, or end it with Ctrl-C where it runs.",
+            ) from None
+        os.ftruncate(lock, os.pwrite(lock, str(os.getpid()).encode(), 0))
+        yield
+    finally:
+        os.close(lock)
+
+
+@dataclass(slots=True, kw_only=True)
+class Log:
+    """The file that takes what one agent says, up to a limit."""
+
+    path: Path
+    file: BinaryIO = field(repr=False)
+    size: int = 0
+
+    def write(self, chunk: bytes) -> None:
+        """Keep the next bytes, as far as there is room for them; a full disk does not end the agent."""
+        room = LOG_LIMIT - self.size
+        if room <= 0:
+            return
+        self.size += len(chunk)
+        with suppress(OSError):
+            self.file.write(chunk[:room])
+            if len(chunk) > room:
+                self.file.write(_CUT)
+
+
+@contextmanager
+def opened_log(folder: Path, number: int, now: Timestamp) -> Generator[Log]:
+    """Open the log of a round, and close it; the oldest beyond those that are kept go. Unavailable."""
+    digits = "".join(sign for sign in now.partition(".")[0] if sign.isdigit())
+    path = folder / f"{digits}-{number:03}.log"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _FLAGS, 0o600)
+    except OSError as fault:
+        raise _unusable(folder, fault) from fault
+    with os.fdopen(descriptor, "ab", buffering=0) as file:
+        for old in sorted(folder.glob("*.log"))[:-KEPT]:
+            old.unlink(missing_ok=True)
+        yield Log(path=path, file=file)
+
+
+def _unusable(folder: Path, fault: OSError) -> Unavailable:
+    return Unavailable(
+        f"{folder} cannot be used ({fault.strerror})",
+        hint="What agents say is kept there: see that this account may write it.",
+    )

@@ -1,0 +1,291 @@
+"""What a supervisor shows: a table on a terminal, else lines, or events."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Final, Protocol
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.supervise.specrun import Look
+from counterpoint.core.model.evidence import Execution
+from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision, Reason
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.visible import visible
+
+SAID: Final[Mapping[Reason, str]] = {
+    "": "",
+    "agent_failed": "the agent ended with an error, and its run says nothing",
+    "agent_left": "the agent ended before its run said that it may",
+    "asked": "it was asked to stop",
+    "blocked_runtime": "the run cannot go on here",
+    "ended": "somebody ended the run",
+    "failed": "the run failed",
+    "lingering": "the agent worked on though its run had stopped",
+    "no_progress": "the last round has brought the run nowhere",
+    "paused": "somebody paused the run",
+    "paused_needs_attention": "the run needs somebody",
+    "rounds_used_up": "every round that it may have is used up",
+    "spec_complete": "the spec is complete",
+    "timed_out": "the agent took longer than a round may",
+}
+"""Why it ended, in words."""
+_OF_AGENT: Final = frozenset({"agent_failed", "agent_left", "no_progress", "timed_out"})
+_APPROVE: Final = "look at it with `counterpoint show ID`, and say that it is good with `counterpoint approve ID`."
+_WIDE: Final = 90
+
+
+class Screen(Protocol):
+    """Where is shown what happens."""
+
+    def looked(self, look: Look) -> None:
+        """Show how the run stands."""
+        ...
+
+    def started(self, number: int, session: str, log: Path) -> None:
+        """Show that an agent was started."""
+        ...
+
+    def heard(self, chunk: bytes) -> None:
+        """Show what the agent says, where that is wanted."""
+        ...
+
+    def ended(self, number: int, how: Execution) -> None:
+        """Show that the agent has ended."""
+        ...
+
+    def missed(self, fault: CounterpointError) -> None:
+        """Show that the run could not be asked."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Voices:
+    """What an agent says, line by line on standard error; nothing unless it is wanted."""
+
+    out: Output
+    is_wanted: bool
+    _begun: bytes = b""
+
+    def hear(self, chunk: bytes) -> None:
+        """Take the next bytes; the end of it all is empty."""
+        if not self.is_wanted:
+            return
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        if not chunk and self._begun:
+            lines, self._begun = [*lines, self._begun], b""
+        for line in lines:
+            self.out.aside(f"  | {line.decode('utf-8', 'replace')}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Events:
+    """One JSON object on a line for each thing that happens."""
+
+    out: Output
+    clock: Clock
+    voices: Voices
+    _last: Look | None = None
+
+    def looked(self, look: Look) -> None:
+        """Tell how the run stands, if that has changed."""
+        if look != self._last:
+            self._last = look
+            self._tell("run", **look.shown())
+
+    def started(self, number: int, session: str, log: Path) -> None:
+        """Tell that an agent was started."""
+        self._tell("round.started", round=number, session=session, log=str(log))
+
+    def heard(self, chunk: bytes) -> None:
+        """Pass on what the agent says."""
+        self.voices.hear(chunk)
+
+    def ended(self, number: int, how: Execution) -> None:
+        """Tell that the agent has ended."""
+        facts: dict[str, Json] = {"exit_code": how.exit_code, "ended_for": how.ended_for}
+        self._tell("round.ended", round=number, **facts)
+
+    def missed(self, fault: CounterpointError) -> None:
+        """Tell that the run could not be asked."""
+        self._tell("missed", error=fault.code, message=fault.message)
+
+    def _tell(self, event: str, **facts: Json) -> None:
+        self.out.answer_line(event_of(event, self.clock, **facts))
+
+
+@dataclass(slots=True, kw_only=True)
+class Lines:
+    """A line for each thing that happens, when it has changed."""
+
+    out: Output
+    voices: Voices
+    begun: float = field(default_factory=monotonic)
+    _last: str = ""
+
+    def looked(self, look: Look) -> None:
+        """Show how the run stands, if that has changed."""
+        words = "  ".join((look.state, *_where(look), f"{look.done} of {look.total} tasks"))
+        if words != self._last:
+            self._last = words
+            self._line("run", words)
+
+    def started(self, number: int, session: str, log: Path) -> None:
+        """Show that an agent was started."""
+        self._line(f"round {number}", f"an agent works in run {session}; it is heard in {log}")
+
+    def heard(self, chunk: bytes) -> None:
+        """Pass on what the agent says."""
+        self.voices.hear(chunk)
+
+    def ended(self, number: int, how: Execution) -> None:
+        """Show that the agent has ended."""
+        self._line(f"round {number}", ended_in_words(how))
+
+    def missed(self, fault: CounterpointError) -> None:
+        """Show that the run could not be asked."""
+        self._line("run", f"it cannot be asked: {fault.message}")
+
+    def _line(self, who: str, words: str) -> None:
+        self.out.line(f"{monotonic() - self.begun:8.1f} s  {who:<9} {words}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Board:
+    """A table that is drawn anew on a terminal; rich asks for it again and again."""
+
+    out: Output
+    look: Look | None = None
+    agent: str = ""
+    remark: str = ""
+    begun: float = field(default_factory=monotonic)
+
+    def looked(self, look: Look) -> None:
+        """Show how the run stands."""
+        self.look, self.remark = look, ""
+
+    def started(self, number: int, session: str, log: Path) -> None:
+        """Show that an agent was started."""
+        del session
+        self.agent = f"round {number}: works, heard in {log}"
+
+    def heard(self, chunk: bytes) -> None:
+        """Show nothing: it stands in the log."""
+
+    def ended(self, number: int, how: Execution) -> None:
+        """Show that the agent has ended."""
+        self.agent = f"round {number}: {ended_in_words(how)}"
+
+    def missed(self, fault: CounterpointError) -> None:
+        """Show that the run could not be asked."""
+        self.remark = f"it cannot be asked: {fault.message}"
+
+    def __rich__(self) -> RenderableType:
+        """Return the table as it is now."""
+        table = Table.grid(padding=(0, 2))
+        look = self.look or Look(state="absent")
+        rows = {
+            "signal": look.state,
+            "phase": look.phase,
+            "step": " ".join(filter(None, (look.step, look.task))),
+            "tasks": f"{look.done} of {look.total}",
+            "agent": self.agent,
+            "": self.remark,
+        }
+        for name, words in rows.items():
+            if words:
+                table.add_row(Text(name, style="bold"), Text(visible(one_line(words, _WIDE))))
+        table.add_row("", f"{monotonic() - self.begun:.0f} s")
+        return table
+
+
+@contextmanager
+def opened_screen(out: Output, clock: Clock, *, is_verbose: bool) -> Generator[Screen]:
+    """Open the view that fits the output. is_verbose: whether what agents say is shown too, which leaves no room for a table."""
+    voices = Voices(out=out, is_wanted=is_verbose)
+    if out.json:
+        yield Events(out=out, clock=clock, voices=voices)
+    elif is_verbose or not out.terminal:
+        yield Lines(out=out, voices=voices)
+    else:
+        board = Board(out=out)
+        console = Console(no_color=not out.colour, highlight=False)
+        with Live(board, console=console, refresh_per_second=4):
+            yield board
+
+
+def event_of(event: str, clock: Clock, **facts: Json) -> Json:
+    """Return an event as a line of JSON has it."""
+    return {"event": event, "at": clock.now(), **facts}
+
+
+def tell_decided(out: Output, clock: Clock, spec: str, decided: tuple[Decision, Look]) -> None:
+    """Tell why it is over: as the last event, or in words with what to do."""
+    decision, look = decided
+    if not out.json:
+        print_decided(out, decision, look, spec)
+        return
+    out.answer_line(
+        event_of(
+            "ended",
+            clock,
+            act=decision.act,
+            because=decision.reason,
+            words=SAID[decision.reason],
+            **look.shown(),
+            gate_attempt_id=look.attempt,
+            recommended_actions=[dict(one) for one in look.actions],
+            advice=advice(decision, look, spec),
+        )
+    )
+
+
+def ended_in_words(how: Execution) -> str:
+    """Return how an agent ended, in words."""
+    if how.timed_out:
+        return "it took longer than a round may, and was ended"
+    if how.ended_for == "asked":
+        return "it was asked to end"
+    return "it ended" if how.exit_code == 0 else f"it failed with exit code {how.exit_code}"
+
+
+def print_decided(out: Output, decision: Decision, look: Look, spec: str) -> None:
+    """Say why it is over, and what to do."""
+    why = f" ({look.why})" if look.why and not decision.is_success else ""
+    out.line(
+        f"Ended: {SAID[decision.reason]}{why}. {look.done} of {look.total} tasks are done.",
+        style="green" if decision.is_success else "yellow",
+    )
+    for line in advice(decision, look, spec):
+        out.line(line)
+
+
+def advice(decision: Decision, look: Look, spec: str) -> list[str]:
+    """Return what a person does next; nothing where nothing is left to do."""
+    if decision.is_success:
+        return []
+    again = f"counterpoint supervise {spec}"
+    if decision.act == "stop":
+        return [f"To go on: `{again} -- AGENT…`."]
+    lines = [f"{one['description']} (tool: {one['command']})" for one in look.actions]
+    if look.attempt:
+        lines.append(f"It is about {look.phase}: {_APPROVE}")
+    if decision.reason == "paused_needs_attention":
+        lines.append(f"When that is seen to: `{again} --resume -- AGENT…`.")
+    elif decision.reason in _OF_AGENT:
+        lines.append(f"Read its log; to go on with another agent: `{again} -- AGENT…`.")
+    return lines
+
+
+def _where(look: Look) -> tuple[str, ...]:
+    return tuple(filter(None, (look.phase, look.step, look.task)))

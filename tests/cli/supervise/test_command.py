@@ -1,0 +1,78 @@
+"""What the command that supervises refuses before anything is begun, and what it takes a signal for."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.cli.output import Output
+from counterpoint.cli.supervise.command import listening
+
+TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Leave the signals of this process as they were."""
+    before = {number: signal.getsignal(number) for number in TAKEN}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", TAKEN)
+def test_the_first_signal_is_a_wish_and_the_second_an_order(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever of them it is; afterwards they mean what they meant before."""
+    before = signal.getsignal(number)
+    with listening(Output()) as stopping:
+        assert not stopping.is_asked
+        os.kill(os.getpid(), number)
+        assert stopping.is_asked
+        assert "Once more kills it" in capsys.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
+
+
+def test_who_was_started_to_ignore_the_end_of_its_terminal_goes_on_ignoring_it() -> None:
+    """As `nohup` starts it."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with listening(Output()) as stopping:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stopping.is_asked
+
+
+@pytest.mark.usefixtures("ledger")
+def test_an_agent_has_to_be_named(call: Callable[..., Any]) -> None:
+    """There is none that is started unasked."""
+    assert call("supervise", "harbour").code == 2
+
+
+@pytest.mark.usefixtures("place")
+def test_nothing_is_made_where_there_is_no_ledger(call: Callable[..., Any], place: Path) -> None:
+    """It is said what to do."""
+    said = call("supervise", "harbour", "--", "true")
+    assert (said.code, "counterpoint init" in said.err) == (3, True)
+    assert not (place / ".counterpoint").exists()
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_prompt_that_cannot_be_given_is_refused(call: Callable[..., Any], tmp_path: Path) -> None:
+    """One that is not there, is no text, or is too long for a word."""
+    odd, long = tmp_path / "odd", tmp_path / "long"
+    odd.write_bytes(b"\xff\xfe")
+    long.write_text("x" * 100_001)
+    for file, why in (
+        (tmp_path / "none", "cannot be read"),
+        (odd, "cannot be read"),
+        (long, "more than 100,000"),
+    ):
+        said = call("supervise", "harbour", "--prompt", str(file), "--", "true")
+        assert (said.code, why in said.err) == (2, True), said.err

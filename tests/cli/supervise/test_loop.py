@@ -1,0 +1,309 @@
+"""What a supervisor does to a run and its agents, with both of them in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.cli.output import Output
+from counterpoint.cli.supervise.command import code_of
+from counterpoint.cli.supervise.loop import Stopping, Supervision
+from counterpoint.cli.supervise.shown import opened_screen, tell_decided
+from counterpoint.cli.supervise.specrun import SpecRun
+from counterpoint.dialects.foundry.rules.autonomy.supervising import LINGER_SECONDS
+from counterpoint.kernel.clock import SystemClock
+from counterpoint.kernel.errors import Forbidden, NotFound, ProgramMissing, Unavailable
+from fakes.spec_runs import FakeAgents, FakeRuns, Part, ended, refused
+
+
+class Told:
+    """What came of a supervision: its code, the events, and why it ended."""
+
+    def __init__(self, code: int, lines: str) -> None:
+        self.code = code
+        self.events: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
+        self.last = self.events[-1]
+
+    def names(self) -> list[str]:
+        """Return the events by their names."""
+        return [one["event"] for one in self.events]
+
+
+Supervise = Callable[..., Told]
+
+
+@pytest.fixture
+def supervise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Supervise:
+    """Supervise a run with agents, as `--json` tells it."""
+
+    def run(runs: FakeRuns, *parts: Any, limit: int = 9, **more: Any) -> Told:
+        agents = more.pop("agents", None) or FakeAgents([*parts])
+        out, clock = Output(json=True), SystemClock()
+        with opened_screen(out, clock, is_verbose=False) as screen:
+            found = Supervision(
+                run=SpecRun(spec="harbour", caller=runs),
+                agent=agents,
+                screen=screen,
+                folder=tmp_path,
+                limit=limit,
+                clock=clock,
+                stopping=more.pop("stopping", Stopping()),
+                poll_seconds=0.0,
+                **more,
+            ).supervise()
+        tell_decided(out, clock, "harbour", found)
+        return Told(code_of(found), capsys.readouterr().out)
+
+    return run
+
+
+def _finishes(runs: FakeRuns, done: int, reason: str = "phase_complete") -> Part:
+    """An agent that ends with so many tasks done: the run pauses, or is complete with the last."""
+
+    def part(_heard: object, _ends: object) -> None:
+        runs.pauses(reason, done)
+        if done == runs.total:
+            runs.status, runs.pause_reason = "completed", ""
+
+    return part
+
+
+def test_a_spec_is_worked_on_phase_by_phase_until_it_is_complete(supervise: Supervise) -> None:
+    """Each phase by an agent of its own; the run is resumed in between, and only then."""
+    runs = FakeRuns()
+    agents = FakeAgents([_finishes(runs, 2), _finishes(runs, 4)])
+    told = supervise(runs, agents=agents)
+    assert (told.code, told.last["because"], told.last["signal"]) == (
+        0,
+        "spec_complete",
+        "spec_complete",
+    )
+    assert runs.calls == ["start", "resume"]
+    assert runs.given["start"]["stop_on_phase_completion"] is True
+    assert [one["round"] for one in agents.values] == ["1", "2"]
+    assert all(one["session"] == "sess_1" for one in agents.values)
+    assert told.names().count("round.started") == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("gate_failed", "review_gate_findings"),
+        ("context_limit", "resume_in_fresh_context"),
+        ("blocked", "resolve_task_blockers"),
+        ("task_limit", "start_followup_session"),
+    ],
+)
+def test_every_other_signal_stops_and_asks_for_somebody(
+    supervise: Supervise, reason: str, advice: str
+) -> None:
+    """With what is recommended, and the command that goes on."""
+    runs = FakeRuns()
+    told = supervise(runs, _finishes(runs, 1, reason))
+    assert (told.code, told.last["act"], told.last["because"]) == (
+        1,
+        "escalate",
+        "paused_needs_attention",
+    )
+    assert told.last["reason"] == reason
+    assert told.last["recommended_actions"][0]["action"] == advice
+    assert "counterpoint supervise harbour --resume" in told.last["advice"][-1]
+    assert runs.calls == ["start"]
+
+
+def test_a_run_that_failed_is_not_gone_on_with(supervise: Supervise) -> None:
+    """Neither after a round nor at the beginning."""
+    runs = FakeRuns()
+
+    def part(_heard: object, _ends: object) -> None:
+        runs.status, runs.failure_reason = "failed", "spec_structure_changed"
+
+    assert supervise(runs, part).last["because"] == "failed"
+    again = supervise(runs)
+    assert (again.code, again.last["because"], again.last["reason"]) == (
+        1,
+        "failed",
+        "spec_structure_changed",
+    )
+    assert next(one["action"] for one in again.last["recommended_actions"]) == (
+        "rebase_session_to_spec"
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "because"),
+    [
+        (ended(), "agent_left"),
+        (ended(3), "agent_failed"),
+        (ended(-15, "time"), "timed_out"),
+    ],
+)
+def test_an_agent_that_leaves_its_run_alone_stops_it(
+    supervise: Supervise, how: Any, because: str
+) -> None:
+    """The run is paused, so that it does not seem that somebody worked on it, and its spec can be changed."""
+    runs = FakeRuns()
+    told = supervise(runs, lambda _heard, _ends: how)
+    assert (told.code, told.last["because"], told.last["signal"]) == (1, because, "paused")
+    assert runs.calls == ["start", "pause"]
+
+
+def test_what_a_supervisor_that_was_killed_has_left_goes_on(supervise: Supervise) -> None:
+    """In the same session; so does a run that somebody paused."""
+    runs = FakeRuns(status="running", done=1)
+    assert supervise(runs, _finishes(runs, 4)).code == 0
+    assert runs.calls == []
+    runs = FakeRuns(status="paused", pause_reason="user", done=1)
+    assert supervise(runs, _finishes(runs, 4)).code == 0
+    assert runs.calls == ["resume"]
+
+
+def test_a_run_of_which_nothing_was_heard_is_taken_up_afresh(supervise: Supervise) -> None:
+    """Or the first call of the agent would pause it for the one who is gone."""
+    runs = FakeRuns(status="running", done=1, is_stale=True)
+    assert supervise(runs, _finishes(runs, 4)).code == 0
+    assert runs.calls == ["pause", "resume"]
+
+
+def test_what_needs_somebody_goes_on_once_that_was_seen_to(supervise: Supervise) -> None:
+    """With `--resume`, and without it not."""
+    runs = FakeRuns()
+    runs.pauses("blocked", 1)
+    assert supervise(runs).code == 1
+    assert supervise(runs, _finishes(runs, 4), is_seen_to=True).code == 0
+    assert runs.calls == ["resume"]
+
+
+def test_a_gate_that_waits_for_a_person_is_named(supervise: Supervise) -> None:
+    """With the command that answers it; the supervisor answers none itself."""
+    runs = FakeRuns(attempt="gate_7")
+    runs.pauses("gate_review_required", 2)
+    told = supervise(runs)
+    assert (told.code, told.last["gate_attempt_id"]) == (1, "gate_7")
+    assert any("counterpoint approve" in line for line in told.last["advice"])
+    assert supervise(runs, _finishes(runs, 4), is_seen_to=True).code == 0
+    assert set(runs.given["resume"]) == {"action", "command", "session_id"}
+
+
+def test_the_rounds_are_counted(supervise: Supervise) -> None:
+    """What is left is for the next call."""
+    runs = FakeRuns()
+    told = supervise(runs, _finishes(runs, 1), _finishes(runs, 2), limit=2)
+    assert (told.code, told.last["act"], told.last["because"]) == (1, "stop", "rounds_used_up")
+    assert told.last["tasks"] == {"done": 2, "total": 4}
+    assert runs.status == "paused"
+
+
+def test_a_run_that_says_the_same_again_is_stopped(supervise: Supervise) -> None:
+    """Or it would cost for ever."""
+    runs = FakeRuns()
+    told = supervise(runs, _finishes(runs, 2), _finishes(runs, 2))
+    assert told.last["because"] == "no_progress"
+
+
+def test_a_complete_spec_is_not_begun_again_unless_there_is_more_in_it(
+    supervise: Supervise,
+) -> None:
+    """What came in since is for another run."""
+    runs = FakeRuns(status="completed", done=4)
+    assert supervise(runs).code == 0
+    assert runs.calls == []
+    runs.total = 5
+    assert supervise(runs, _finishes(runs, 5)).code == 0
+    assert runs.calls == ["start"]
+
+
+def test_who_is_asked_to_stop_ends_the_agent_and_pauses_the_run(supervise: Supervise) -> None:
+    """It goes on with the next call."""
+    runs, stopping = FakeRuns(), Stopping()
+
+    def part(_heard: object, ends: Callable[[], bool]) -> Any:
+        assert not ends()
+        stopping.is_asked = True
+        assert ends()
+        return ended(-15, "asked")
+
+    told = supervise(runs, part, stopping=stopping)
+    assert (told.code, told.last["because"], told.last["signal"]) == (130, "asked", "paused")
+    assert runs.calls == ["start", "pause"]
+    assert supervise(runs, _finishes(runs, 4)).code == 0
+    assert runs.calls == ["start", "pause", "resume"]
+
+
+def test_an_agent_that_stays_is_ended_a_while_after_its_run_has_stopped(
+    supervise: Supervise,
+) -> None:
+    """And not before: it may have to say goodbye."""
+    runs, seconds = FakeRuns(), iter([0.0, 1.0, 1.0, 2.0, 2.0, *[LINGER_SECONDS + 9] * 9])
+
+    def part(_heard: object, ends: Callable[[], bool]) -> Any:
+        runs.pauses("phase_complete", 2)
+        assert not ends()
+        assert not ends()
+        assert ends()
+        return ended(-9, "asked")
+
+    told = supervise(runs, part, _finishes(runs, 4), seconds=lambda: next(seconds))
+    assert told.code == 0
+
+
+def test_a_server_that_is_away_for_a_while_ends_nobody(supervise: Supervise) -> None:
+    """It is told, and asked again."""
+    runs = FakeRuns()
+
+    def part(_heard: object, ends: Callable[[], bool]) -> None:
+        runs.refusals["status"] = Unavailable("gone")
+        assert not ends()
+        del runs.refusals["status"]
+        assert not ends()
+        _finishes(runs, 4)(bytearray().extend, ends)
+
+    told = supervise(runs, part)
+    assert told.code == 0
+    assert "missed" in told.names()
+
+
+def test_an_agent_that_cannot_be_started_leaves_the_run_paused(supervise: Supervise) -> None:
+    """Nobody works on it."""
+    runs = FakeRuns()
+    with pytest.raises(ProgramMissing):
+        supervise(runs, ProgramMissing("no such program"))
+    assert runs.calls == ["start", "pause"]
+
+
+def test_a_run_that_cannot_be_paused_is_left_as_it_is(supervise: Supervise) -> None:
+    """What was decided is told all the same."""
+    runs = FakeRuns(refusals={"pause": refused("AUTHORIZATION", "authorization")})
+    told = supervise(runs, lambda _heard, _ends: None)
+    assert (told.code, told.last["because"], told.last["signal"]) == (1, "agent_left", "running")
+    assert "missed" in told.names()
+
+
+def test_nothing_is_begun_where_runs_are_refused(supervise: Supervise) -> None:
+    """The refusal of the server comes back in its words; so does that of a spec that there is not."""
+    runs = FakeRuns(refusals={"list": refused("AUTHORIZATION", "authorization", "Ask Ada.")})
+    with pytest.raises(Forbidden, match="it is AUTHORIZATION") as caught:
+        supervise(runs)
+    assert caught.value.hint == "Ask Ada."
+    runs = FakeRuns(refusals={"progress": refused("SPEC_NOT_FOUND", "not_found")})
+    with pytest.raises(NotFound):
+        supervise(runs)
+    assert runs.calls == []
+
+
+def test_a_refusal_that_is_a_signal_asks_for_somebody(supervise: Supervise) -> None:
+    """As the loop says it; others are errors."""
+    runs = FakeRuns(refusals={"status": refused("GATE_AUDIT_FAILURE", "validation")})
+    told = supervise(runs)
+    assert (told.code, told.last["because"], told.last["reason"]) == (
+        1,
+        "blocked_runtime",
+        "GATE_AUDIT_FAILURE",
+    )
+    runs = FakeRuns(refusals={"status": refused("INTERNAL_ERROR", "internal")})
+    with pytest.raises(Unavailable):
+        supervise(runs)

@@ -1,0 +1,173 @@
+"""What a supervisor shows: a table, lines, or events; and in the end what a person does next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.supervise.shown import SAID, Screen, opened_screen, tell_decided
+from counterpoint.cli.supervise.specrun import Look
+from counterpoint.dialects.foundry.rules.autonomy.supervising import REASONS, Decision
+from counterpoint.kernel.clock import SystemClock
+from counterpoint.kernel.errors import Unavailable
+from fakes.spec_runs import ended
+
+LOOK = Look(
+    state="running",
+    session="ses_1",
+    phase="phase-1",
+    step="implement_task",
+    task="task-1-2",
+    done=1,
+    total=4,
+)
+CLOCK = SystemClock()
+
+
+def _play(screen: Screen) -> None:
+    screen.looked(LOOK)
+    screen.looked(LOOK)
+    screen.started(1, "ses_1", Path("/x/1.log"))
+    screen.heard(b"hello\x1b[31m wo")
+    screen.heard(b"rld\nlast")
+    screen.heard(b"")
+    screen.missed(Unavailable("nobody answers"))
+    screen.ended(1, ended(3))
+
+
+def test_lines_are_said_when_something_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the output is no terminal; what the agent says is not among them."""
+    with opened_screen(Output(), CLOCK, is_verbose=False) as screen:
+        _play(screen)
+    said = capsys.readouterr()
+    lines = [line.split(" s  ", 1)[1].split(maxsplit=1) for line in said.out.splitlines()]
+    assert [words for _, words in lines] == [
+        "running  phase-1  implement_task  task-1-2  1 of 4 tasks",
+        "1   an agent works in run ses_1; it is heard in /x/1.log",
+        "it cannot be asked: nobody answers",
+        "1   it failed with exit code 3",
+    ]
+    assert said.err == ""
+
+
+def test_what_agents_say_is_shown_if_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside the answer, a line at a time, and nothing of it steers a terminal."""
+    with opened_screen(Output(), CLOCK, is_verbose=True) as screen:
+        _play(screen)
+    assert capsys.readouterr().err == "  | hello\\u{1b}[31m world\n  | last\n"
+
+
+def test_events_are_objects_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with its name and time; the run only when it has changed."""
+    with opened_screen(Output(json=True), CLOCK, is_verbose=False) as screen:
+        _play(screen)
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one.pop("event") for one in events] == [
+        "run",
+        "round.started",
+        "missed",
+        "round.ended",
+    ]
+    assert all(one.pop("at").endswith("Z") for one in events)
+    assert events[0] == {
+        "signal": "running",
+        "session": "ses_1",
+        "reason": "",
+        "phase": "phase-1",
+        "step": "implement_task",
+        "task": "task-1-2",
+        "tasks": {"done": 1, "total": 4},
+    }
+    assert events[1:] == [
+        {"round": 1, "session": "ses_1", "log": "/x/1.log"},
+        {"error": "unavailable", "message": "nobody answers"},
+        {"round": 1, "exit_code": 3, "ended_for": ""},
+    ]
+
+
+def test_a_table_is_drawn_on_a_terminal(on_terminal: Callable[[], tuple[Any, Any]]) -> None:
+    """With phase, step, tasks and signal, and with what came of the agent."""
+    out, _ = on_terminal()
+    with opened_screen(output_for(), CLOCK, is_verbose=False) as screen:
+        _play(screen)
+    drawn = out.getvalue()
+    for words in ("running", "phase-1", "implement_task task-1-2", "1 of 4", "exit code 3"):
+        assert words in drawn
+    assert "nobody answers" in drawn
+    assert "hello" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (ended(), "it ended"),
+        (ended(0, "asked"), "it was asked to end"),
+        (ended(-15, "time"), "it took longer than a round may, and was ended"),
+    ],
+)
+def test_the_end_of_an_agent_is_said(
+    how: Any, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By itself, asked, or over its time."""
+    with opened_screen(Output(), CLOCK, is_verbose=False) as screen:
+        screen.ended(2, how)
+    assert capsys.readouterr().out.endswith(f"round 2   {words}\n")
+
+
+def test_every_reason_has_words() -> None:
+    """And none is said twice."""
+    assert set(SAID) == set(REASONS)
+    assert len(set(SAID.values())) == len(SAID)
+
+
+@pytest.mark.parametrize(
+    ("decision", "look", "lines"),
+    [
+        (
+            Decision(act="stop", reason="spec_complete"),
+            replace(LOOK, state="spec_complete", done=4),
+            ["Ended: the spec is complete. 4 of 4 tasks are done."],
+        ),
+        (
+            Decision(act="stop", reason="rounds_used_up"),
+            LOOK,
+            [
+                "Ended: every round that it may have is used up. 1 of 4 tasks are done.",
+                "To go on: `counterpoint supervise harbour -- AGENT…`.",
+            ],
+        ),
+        (
+            Decision(act="escalate", reason="agent_failed"),
+            LOOK,
+            [
+                "Ended: the agent ended with an error, and its run says nothing. 1 of 4 tasks are done.",
+                "Read its log; to go on with another agent: `counterpoint supervise harbour -- AGENT…`.",
+            ],
+        ),
+        (
+            Decision(act="escalate", reason="paused_needs_attention"),
+            replace(
+                LOOK,
+                why="blocked",
+                actions=({"description": "Resolve it.", "command": "task list-blocked"},),
+            ),
+            [
+                "Ended: the run needs somebody (blocked). 1 of 4 tasks are done.",
+                "Resolve it. (tool: task list-blocked)",
+                "When that is seen to: `counterpoint supervise harbour --resume -- AGENT…`.",
+            ],
+        ),
+    ],
+)
+def test_in_the_end_is_said_why_and_what_to_do(
+    decision: Decision, look: Look, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the command that goes on, where something is left to do."""
+    tell_decided(Output(), CLOCK, "harbour", (decision, look))
+    assert capsys.readouterr().out.splitlines() == lines
