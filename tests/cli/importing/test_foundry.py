@@ -52,12 +52,12 @@ def test_specs_of_a_project_come_in(call: Any, specs: Path):
 
 def test_what_is_refused_is_told_with_its_place(call: Any, specs: Path):
     """And the others come in all the same."""
-    broken = edited({"spec_id": "bad-2026-01-02-001", "hierarchy/task-1-1/status": 3})
+    broken = edited({"spec_id": "bad-2026-01-02-001", "hierarchy/task-1-1/children": 3})
     (specs / "pending" / "bad-2026-01-02-001.json").write_text(json.dumps(broken))
     (specs / "pending" / "none.json").write_text("{")
     said = call("import", "foundry")
     assert said.code == 1
-    assert "  task-1-1.status: its status is a number" in said.out
+    assert "  task-1-1.children: INVALID_CHILDREN_TYPE, it is a number" in said.out
     assert "Imported 1 spec of 3 files; 2 refused." in said.out
     assert "specs/pending/none.json is not mirrored" in said.err
     told = call("import", "foundry", "--json").json["specs"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,19 +12,25 @@ import click
 
 from counterpoint.cli.checks.mirrored import core_for_files
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.output import Output
 from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
 from counterpoint.dialects.foundry.nouns.nodes import SPEC, Folder
 from counterpoint.dialects.foundry.places import FOLDERS, SPECS
+from counterpoint.dialects.foundry.rules.editing.fixing import FixAction
 from counterpoint.dialects.foundry.rules.importing.parsing import FILE_LIMIT, parse
+from counterpoint.dialects.foundry.rules.importing.refusing import faults_in
 from counterpoint.dialects.foundry.verbs.documents.applying import Applied
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
-from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, Side, told
+from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, told
+from counterpoint.dialects.foundry.verbs.documents.rounds import Side
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, NotFound
 
 _FAULTS_SHOWN: Final = 10
 _CHANGES_SHOWN: Final = 50
+_FIXES_SHOWN: Final = 20
+"""Fixes of one file that a person is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +42,7 @@ class _Outcome:
     how: str
     nodes: int = 0
     remarks: tuple[str, ...] = ()
+    fixes: tuple[FixAction, ...] = ()
     fault: CounterpointError | None = None
 
 
@@ -60,7 +67,8 @@ def foundry_command(
     """Take the specs of a foundry project in.
 
     PATH is a file of a spec, or a folder of specs; without it the folder of this project. A spec comes in whole
-    or not at all, once; what the ledger has already is left. Each file that is refused is told with what is wrong in it, and where.
+    or not at all, once; what the ledger has already is left. What needs no decision is mended on the way, and told. Each file
+    that is refused is told with what is wrong in it, and where.
     """
     if side is not None:
         if not path or dry_run:
@@ -76,19 +84,45 @@ def foundry_command(
         for number, (file, folder) in enumerate(files, 1):
             outcomes.append(_take_in(core, file, folder, dry_run=dry_run))
             count(number)
+    edits: Mapping[str, Sequence[FixAction]] = {}
     if not path and not dry_run:
         # What others edited is not the word of the person who runs this.
         found = core_for_files(context.app).use(Mirroring).round(waits=True)
         context.remarks.extend(told(spec, one) for spec, one in found.troubles.items())
-    refused = [one for one in outcomes if one.fault is not None]
+        edits = found.fixes
+    _tell(context.out, outcomes, edits, dry_run=dry_run)
+    return 1 if any(one.fault is not None for one in outcomes) else 0
+
+
+def _tell(
+    out: Output,
+    outcomes: Sequence[_Outcome],
+    edits: Mapping[str, Sequence[FixAction]],
+    *,
+    dry_run: bool,
+) -> None:
+    """Say what became of each file, and what was mended in it; edits: in files of specs that were known, by spec."""
     made = [one for one in outcomes if one.how == "imported"]
-    context.out.result(
-        {"dry_run": dry_run, "specs": [_present(one) for one in outcomes]},
+    refused = sum(one.fault is not None for one in outcomes)
+    mended: Json = [{"spec": spec, "fixes": _fixes(some)} for spec, some in edits.items()]
+    out.result(
+        {
+            "dry_run": dry_run,
+            "specs": [_present(one) for one in outcomes],
+            **({"edits": mended} if edits else {}),
+        },
         *(line for one in outcomes for line in _lines(one)),
-        f"{'Would import' if dry_run else 'Imported'} {counted(len(made), 'spec')}"
-        f" of {counted(len(files), 'file')}; {len(refused)} refused.",
     )
-    return 1 if refused else 0
+    files = [(one.path.name, one.fixes) for one in outcomes]
+    files += [(f"{spec}.json", tuple(some)) for spec, some in edits.items()]
+    rows = [row for name, some in files for row in _fix_rows(name, some)]
+    if rows and not out.json:
+        out.table(("FILE", "FIX", "WHAT"), rows)
+    if not out.json:
+        out.line(
+            f"{'Would import' if dry_run else 'Imported'} {counted(len(made), 'spec')}"
+            f" of {counted(len(outcomes), 'file')}; {refused} refused."
+        )
 
 
 def _settle(context: CommandContext, spec: str, side: Side) -> int:
@@ -148,22 +182,37 @@ def _take_in(core: Core, file: Path, folder: Folder | None, *, dry_run: bool) ->
     except CounterpointError as fault:
         return _Outcome(spec=str(name), path=file, how="refused", fault=fault)
     return _Outcome(
-        spec=made.spec, path=file, how="imported", nodes=made.nodes, remarks=made.remarks
+        spec=made.spec,
+        path=file,
+        how="imported",
+        nodes=made.nodes,
+        remarks=made.remarks,
+        fixes=made.fixes,
     )
 
 
 def _lines(one: _Outcome) -> list[str]:
     if one.fault is None:
         more = f"  {one.nodes:,} nodes" if one.nodes else ""
+        more += f"  {counted(len(one.fixes), 'thing')} mended" if one.fixes else ""
         return [f"{one.how:8}  {one.spec}{more}", *(f"  {remark}" for remark in one.remarks)]
-    faults = _faults(one.fault)
-    shown = [f"  {fault['location']}: {fault['message']}" for fault in faults[:_FAULTS_SHOWN]]
-    return [f"{one.how:8}  {one.spec}  {'' if shown else one.fault.message}".rstrip(), *shown]
+    faults = faults_in(one.fault, one.path.name)
+    shown = [
+        f"  {fault['location']}: {fault['code']}, {fault['message']}"
+        for fault in faults[:_FAULTS_SHOWN]
+    ]
+    return [f"{one.how:8}  {one.spec}".rstrip(), *shown]
 
 
-def _faults(fault: CounterpointError) -> list[dict[str, str]]:
-    found: Json = fault.facts.get("faults") or []
-    return [one for one in found if "location" in one]
+def _fix_rows(file: str, fixes: Sequence[FixAction]) -> Iterator[tuple[str, str, str]]:
+    for one in fixes[:_FIXES_SHOWN]:
+        yield file, one.id, one.description
+    if len(fixes) > _FIXES_SHOWN:
+        yield file, f"{len(fixes) - _FIXES_SHOWN} more", "`--json` tells all of them"
+
+
+def _fixes(fixes: Sequence[FixAction]) -> Json:
+    return [one.as_json() for one in fixes]
 
 
 def _present(one: _Outcome) -> Json:
@@ -173,9 +222,14 @@ def _present(one: _Outcome) -> Json:
             **said,
             "code": one.fault.code,
             "why": one.fault.message,
-            "faults": _faults(one.fault),
+            "faults": faults_in(one.fault, one.path.name),
         }
-    return {**said, "nodes": one.nodes, "remarks": list(one.remarks)}
+    return {
+        **said,
+        "nodes": one.nodes,
+        "remarks": list(one.remarks),
+        "fixes": _fixes(one.fixes),
+    }
 
 
 def _applied(found: Applied | None) -> dict[str, Json]:

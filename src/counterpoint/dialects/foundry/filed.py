@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import cast
+from typing import Final, cast
 
+from counterpoint.core.rules.wording import few
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec
 from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.protocol.surface import Run
+
+_FIXES_TOLD: Final = 20
+"""Fixes that the call tells that took a spec in."""
 
 
 def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
@@ -22,10 +27,19 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
         answer = run()
     except NotFound as refusal:
         is_unknown = refusal.facts.get("error_code") == "SPEC_NOT_FOUND"
-        if not is_unknown or not call.core.use(Mirroring).first_sight(spec):
+        made = call.core.use(Mirroring).first_sight(spec) if is_unknown else None
+        if made is None:
             raise
-        answer = run()
+        answer = _warned(run(), _told(made))
     return _warned(answer, _warning(call, spec))
+
+
+def _told(made: ImportedSpec) -> str:
+    """Return in few words what was mended in the file of a spec that has just come in; empty for nothing."""
+    if not made.fixes:
+        return ""
+    named = few([one.id for one in made.fixes], _FIXES_TOLD)
+    return f"{made.spec} came in from its file, in which was mended: {named}"
 
 
 def _warning(call: Call, spec: str) -> str:

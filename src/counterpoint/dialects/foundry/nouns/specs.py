@@ -82,7 +82,7 @@ class SpecLine:
         return path_of(self.folder, self.spec)
 
 
-def path_of(folder: Folder, spec: str) -> str:
+def path_of(folder: str, spec: str) -> str:
     """Return where the file of a spec in a folder lies in the project."""
     return f"specs/{folder}/{spec}.json"
 

@@ -8,8 +8,8 @@ from typing import Final
 from counterpoint.core.model.journal import NoteKind, Record, RecordKind
 from counterpoint.core.model.rows import load_object
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry
-from counterpoint.dialects.foundry.rules.shape import JOURNAL_TYPES, is_one_of, text_of
-from counterpoint.kernel.canonical import object_of
+from counterpoint.dialects.foundry.rules.shape import JOURNAL_TYPES, RUN_TYPES, is_one_of, text_of
+from counterpoint.kernel.canonical import Json, object_of
 
 ENTRY_TYPE: Final = "entry_type"
 """Where the details of a record say of which type the entry is."""
@@ -42,11 +42,19 @@ def note_kind(entry_type: str) -> NoteKind:
     return _KINDS.get(entry_type, "comment")
 
 
+def said_of(entry: Json) -> tuple[str, ...]:
+    """Return what an entry of a document says; who wrote it and when is not asked."""
+    fields = object_of(entry)
+    return tuple(
+        text_of(fields.get(name)) for name in ("entry_type", "title", "content", "task_id")
+    )
+
+
 def entry_of(record: Record, task: str) -> JournalEntry:
     """Return a record as an entry; task: the node it is about, empty for the spec."""
     details = load_object(record.details)
-    said = details.pop(ENTRY_TYPE, None)
-    known = said if isinstance(said, str) and is_one_of(said, JOURNAL_TYPES) else ""
+    said = text_of(details.pop(ENTRY_TYPE, None))
+    known = said if is_one_of(said, (*JOURNAL_TYPES, *RUN_TYPES)) else ""
     source = object_of(details.pop(SOURCE, None))
     return JournalEntry(
         number=record.number,

@@ -35,6 +35,8 @@ BLOCKING_MODES: Final = ("none", "soft", "hard")
 BLOCKER_TYPES: Final = ("dependency", "technical", "resource", "decision")
 REQUIREMENT_TYPES: Final = ("acceptance", "technical", "constraint")
 JOURNAL_TYPES: Final = ("status_change", "deviation", "blocker", "decision", "note")
+RUN_TYPES: Final = ("session", "step")
+"""The types of entries that an unattended run writes, and no caller."""
 FOLDERS: Final[tuple[Folder, ...]] = get_args(Folder)
 DEPENDENCY_TYPES: Final = ("blocks", "blocked_by", "depends")
 TEMPLATES: Final = {"empty": "A spec without phases; add them with `phase-add`."}

@@ -23,6 +23,9 @@ from counterpoint.kernel.canonical import Json
 
 Graph = Mapping[str, Sequence[str]]
 
+END = "\n"
+"""What the end of a node has behind its id, where its beginning is the id."""
+
 CYCLES_LIMIT = 100
 """How many circles are told of one graph."""
 _STEPS_LIMIT = 100_000
@@ -162,12 +165,44 @@ def hard_edges(nodes: Nodes) -> dict[str, list[str]]:
     return {name: list(others) for name, others in edges.items()}
 
 
+def hard_needs(nodes: Nodes) -> dict[str, list[str]]:
+    """Return which nodes each node waits for, told by either side, each once."""
+    needs: dict[str, list[str]] = {name: [] for name in nodes}
+    for name, others in hard_edges(nodes).items():
+        for other in others:
+            needs[other].append(name)
+    return needs
+
+
 def soft_edges(nodes: Nodes) -> dict[str, list[str]]:
     """Return which nodes each node depends on softly, each once."""
     return {
         name: [other for other in dict.fromkeys(dependencies_of(node, "depends")) if other in nodes]
         for name, node in nodes.items()
     }
+
+
+def moments(tree: Tree, needs: Graph) -> dict[str, list[str]]:
+    """Return what the beginning and the end of each node wait for, of a whole tree; an end is the id and `END`.
+
+    needs: what each node waits for. A beginning waits for the ends of these, and for the beginning of what holds the node; an
+    end for the beginning, and for the ends of what lies below.
+    """
+    waits: dict[str, list[str]] = {}
+    for name in tree.reachable:
+        waits[name] = [f"{one}{END}" for one in needs[name] if one in tree.nodes]
+        if name in tree.owner:
+            waits[name].append(tree.owner[name])
+        waits[f"{name}{END}"] = [name, *(f"{kid}{END}" for kid in tree.kids[name])]
+    return waits
+
+
+def held_circles(tree: Tree) -> list[list[str]]:
+    """Return circles of nodes that wait for each other, also through what holds them and what they hold."""
+    return [
+        list(dict.fromkeys(one.removesuffix(END) for one in way))
+        for way in cycles(moments(tree, hard_needs(tree.nodes)))
+    ]
 
 
 def parent_of(node: Node) -> str:

@@ -45,7 +45,11 @@ def list_(
     call: Call,
     spec_id: SpecId,
     task_id: TaskId = "",
-    entry_type: Annotated[EntryType | None, Field(description="Only this type")] = None,
+    entry_type: Annotated[
+        Literal["status_change", "deviation", "blocker", "decision", "note", "session", "step"]
+        | None,
+        Field(description="Only this type"),
+    ] = None,
     cursor: Cursor = "",
     limit: LongLimit = 100,
 ) -> Json:

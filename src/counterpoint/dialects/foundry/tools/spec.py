@@ -12,10 +12,12 @@ from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.rules import analysis, shape
 from counterpoint.dialects.foundry.rules.duplicates import PAIRS, PAIRS_LIMIT, THRESHOLD, duplicates
 from counterpoint.dialects.foundry.rules.shape import items_of
+from counterpoint.dialects.foundry.rules.validation.report import unread_report
 from counterpoint.dialects.foundry.rules.validation.report import validate as judge
 from counterpoint.dialects.foundry.tools.history import diff, history
 from counterpoint.dialects.foundry.tools.shown import META, in_pages, json_text, spec_line
 from counterpoint.dialects.foundry.verbs.documents.history import History
+from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
 from counterpoint.dialects.foundry.verbs.editing import Editing
 from counterpoint.dialects.foundry.verbs.specs import Specs
 from counterpoint.dialects.foundry.words import (
@@ -28,12 +30,14 @@ from counterpoint.dialects.foundry.words import (
 )
 from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, part_of_text
 from counterpoint.kernel.canonical import Json, dump_any, text_digest
-from counterpoint.kernel.errors import Conflict
+from counterpoint.kernel.errors import Conflict, NotFound
 from counterpoint.protocol.actions import action, of_actions
 
 _DOCS: Final = ("docs", "README.md")
 _MOST: Final = 100
 """Nodes of a circle that are told."""
+_MOST_FAULTS: Final = 10
+"""Faults of a file that are told beside those of its spec."""
 _MOST_FIXES: Final = 40
 """Fixes that are told."""
 
@@ -107,9 +111,22 @@ def list_(
 @action(reads=True, plain=True)
 def validate(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """All that is wrong with a spec, each with its place."""
-    report = judge(call.core.use(Specs).document(spec_id)).as_json()
-    told = {"spec_id": spec_id, **report}
-    return in_pages(call, ("spec validate", spec_id), cursor, told, "diagnostics")
+    query, files = ("spec validate", spec_id), call.core.use(Mirroring)
+    try:
+        document = call.core.use(Specs).document(spec_id)
+    except NotFound:
+        unread = files.unread(spec_id)
+        if unread is None:
+            raise
+        report = unread_report(unread.document, unread.faults)
+        said = "Nothing of this file is in the ledger: mend it where `auto_fixable` is false."
+        told = {"spec_id": spec_id, "file": unread.path, "message": said, **report}
+        return in_pages(call, query, cursor, told, "diagnostics")
+    told = {"spec_id": spec_id, **judge(document).as_json()}
+    unread = files.unread(spec_id) if spec_id in files.troubles() else None
+    if unread is not None:
+        told |= {"file": unread.path, "file_faults": [*unread.faults[:_MOST_FAULTS]]}
+    return in_pages(call, query, cursor, told, "diagnostics")
 
 
 @action(reads=False, hidden=["create_backup"])

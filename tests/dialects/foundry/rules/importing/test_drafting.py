@@ -41,8 +41,8 @@ def test_any_json_is_a_spec_or_is_refused(made: Any):
     [
         ({"spec_id": "../x"}, ("INVALID_SPEC_ID_FORMAT", "spec_id")),
         ({"spec_id": 3}, ("INVALID_SPEC_ID_FORMAT", "spec_id")),
-        ({"metadata": [1]}, ("INVALID_STRUCTURE", "metadata")),
-        ({"journal": {"a": 1}}, ("INVALID_STRUCTURE", "journal")),
+        ({"metadata": [1]}, ("INVALID_METADATA_TYPE", "metadata")),
+        ({"journal": {"a": 1}}, ("INVALID_JOURNAL_TYPE", "journal")),
         ({"metadata/x": LONG}, ("FIELD_TOO_LONG", "metadata.x")),
         ({"x": LONG}, ("FIELD_TOO_LONG", "")),
         ({"hierarchy": []}, ("INVALID_HIERARCHY_TYPE", "hierarchy")),
@@ -76,6 +76,15 @@ def test_any_json_is_a_spec_or_is_refused(made: Any):
             {"hierarchy/task-1-1/dependencies/blocks": ["task-1-1"]},
             ("CIRCULAR_DEPENDENCY", "task-1-1.dependencies.blocks"),
         ),
+        (
+            {"hierarchy/phase-1/dependencies/blocked_by": ["task-1-1"]},
+            ("CIRCULAR_DEPENDENCY", "phase-1.dependencies"),
+        ),
+        (
+            {"hierarchy/task-2-1/dependencies/blocks": ["spec-root"]},
+            ("CIRCULAR_DEPENDENCY", "spec-root.dependencies"),
+        ),
+        ({"hierarchy/ ": node("task", "x", "phase-1")}, ("INVALID_NODE_STRUCTURE", "hierarchy")),
         ({"hierarchy/alone": node("task", "x", "phase-1")}, ("ORPHANED_NODES", "alone")),
     ],
 )

@@ -26,6 +26,7 @@ from counterpoint.dialects.foundry.rules.shape import (
     items_of,
     metadata_of,
     nodes_of,
+    quoted,
     same,
     text_of,
     word_of,
@@ -53,12 +54,22 @@ _DERIVING: Final = ("hierarchy.", "node.normalize_type", "node.add_missing", "st
 
 
 @dataclass(frozen=True, slots=True)
+class Replaced:
+    """A value that a document says and no word of the format can; node: empty for the document itself."""
+
+    node: str
+    field: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
 class FixAction:
-    """One thing that was mended."""
+    """One thing that was mended; replaced: what the document does not say any more."""
 
     id: str
     description: str
     category: str
+    replaced: Replaced | None = None
 
     def as_json(self) -> dict[str, Json]:
         """Return the action as `spec fix` tells it."""
@@ -74,9 +85,11 @@ class _Draft:
     copied: set[str] = field(default_factory=set[str])
     actions: dict[str, FixAction] = field(default_factory=dict[str, FixAction])
 
-    def note(self, action: str, description: str, category: str) -> None:
+    def note(
+        self, action: str, description: str, category: str, replaced: Replaced | None = None
+    ) -> None:
         """Tell what was done; once, if it was done in several places."""
-        self.actions.setdefault(action, FixAction(action, description, category))
+        self.actions.setdefault(action, FixAction(action, description, category, replaced))
 
     def change(self, name: str, **values: Json) -> None:
         """Set fields of a node."""
@@ -120,9 +133,12 @@ def verification_fixes(document: Json) -> list[tuple[str, Json, str]]:
 
 def _fix_dates(draft: _Draft, now: str) -> None:
     for name in DATES:
-        if name in draft.top and not is_time(draft.top[name]):
-            draft.top[name] = _time_of(draft.top[name]) or now
-            draft.note(f"date.normalize:{name}", f"Wrote {name} in ISO 8601", "structure")
+        if name in draft.top and not is_time(said := draft.top[name]):
+            read = _time_of(said)
+            draft.top[name] = read or now
+            told = f"Wrote {name} in ISO 8601, in place of {quoted(said)}"
+            lost = None if read else _replaced("", name, said)
+            draft.note(f"date.normalize:{name}", told, "structure", lost)
 
 
 def _time_of(value: Json) -> str:
@@ -142,8 +158,10 @@ def _time_of(value: Json) -> str:
 def _fix_status(draft: _Draft) -> None:
     said = draft.top.get("status", "pending")
     if not is_one_of(said, SPEC_STATUSES):
-        draft.top["status"] = _status_of(said, SPEC_STATUSES)
-        draft.note("status.normalize:spec", "Normalized the status of the spec", "node")
+        wanted, lost = _status_of("", said, SPEC_STATUSES)
+        draft.top["status"] = wanted
+        told = f"Normalized the status of the spec: {quoted(said)} is {wanted}"
+        draft.note("status.normalize:spec", told, "node", lost)
 
 
 def _fix_node(draft: _Draft, name: str) -> None:
@@ -154,22 +172,27 @@ def _fix_node(draft: _Draft, name: str) -> None:
             f"node.add_missing_fields:{name}", f"Added {', '.join(missing)} to {name}", "node"
         )
     node = draft.nodes[name]
-    if not is_one_of(node["type"], NODE_TYPES):
-        draft.change(name, type=_type_of(name, node["type"]))
-        draft.note(f"node.normalize_type:{name}", f"Normalized the type of {name}", "node")
-    if not is_one_of(node["status"], statuses_of(name)):
-        draft.change(name, status=_status_of(node["status"], statuses_of(name)))
-        draft.note(f"status.normalize:{name}", f"Normalized the status of {name}", "node")
-    if not has_text(node["title"]):
+    if not is_one_of(said := node["type"], NODE_TYPES):
+        wanted, lost = _type_of(name, said)
+        draft.change(name, type=wanted)
+        told = f"Normalized the type of {name}: {quoted(said)} is {wanted}"
+        draft.note(f"node.normalize_type:{name}", told, "node", lost)
+    if not is_one_of(said := node["status"], statuses_of(name)):
+        wanted, lost = _status_of(name, said, statuses_of(name))
+        draft.change(name, status=wanted)
+        told = f"Normalized the status of {name}: {quoted(said)} is {wanted}"
+        draft.note(f"status.normalize:{name}", told, "node", lost)
+    if not has_text(said := node["title"]):
         draft.change(name, title=title_of(name))
-        draft.note(f"node.generate_title:{name}", f"Made a title for {name}", "node")
+        told = f"Made a title for {name}, in place of {quoted(said)}"
+        draft.note(f"node.generate_title:{name}", told, "node", _replaced(name, "title", said))
     _fix_verification(draft, name)
 
 
 def _default(draft: _Draft, name: str, one: str) -> Json:
     """Return what a field is set to that a node has not; derived counts are set right later."""
     if one == "type":
-        return _type_of(name, None)
+        return _type_of(name, None)[0]
     if one == "title":
         return title_of(name)
     if one == "parent":
@@ -193,19 +216,27 @@ def title_of(name: str) -> str:
     return f"{kind.capitalize()} {number}".strip() or "Untitled"
 
 
-def _type_of(name: str, said: Json) -> str:
-    if name == ROOT:
-        return "spec"
-    word = word_of(said)
-    if word in NODE_TYPES:
-        return word
-    start = name.partition("-")[0]
-    return start if start in _TYPE_STARTS else "task"
+def _type_of(name: str, said: Json) -> tuple[str, Replaced | None]:
+    """Return the type that a node gets, and what was said that is none."""
+    word, start = word_of(said), name.partition("-")[0]
+    usual = start if start in _TYPE_STARTS else "task"
+    wanted = "spec" if name == ROOT else word if word in NODE_TYPES else usual
+    return wanted, None if word == wanted else _replaced(name, "type", said)
 
 
-def _status_of(said: Json, known: tuple[str, ...]) -> str:
+def _status_of(name: str, said: Json, known: tuple[str, ...]) -> tuple[str, Replaced | None]:
+    """Return the status that a node gets, and what was said that is none."""
     word = word_of(said)
-    return word if word in known else _STATUS_WORDS.get(word, "pending")
+    wanted = word if word in known else _STATUS_WORDS.get(word, "")
+    return (wanted, None) if wanted else ("pending", _replaced(name, "status", said))
+
+
+def _replaced(name: str, field: str, said: Json) -> Replaced | None:
+    """Return a value that goes, unless it says nothing."""
+    says_nothing = (
+        said is None or said in ("", [], {}) or (isinstance(said, str) and not has_text(said))
+    )
+    return None if says_nothing else Replaced(name, field, said)
 
 
 def _verification_type(node: Mapping[str, Json]) -> str:
@@ -223,18 +254,21 @@ def _fix_verification(draft: _Draft, name: str) -> None:
     if not wanted:
         return
     metadata = metadata_of(draft.nodes[name])
+    said = metadata.get("verification_type")
     was_missing = wanted == "run-tests"
     draft.change(name, metadata={**metadata, "verification_type": wanted})
     kind = "fix_verification_type" if was_missing else "fix_invalid_verification_type"
-    draft.note(
-        f"metadata.{kind}:{name}", f"Set the verification type of {name} to {wanted}", "metadata"
-    )
+    told = f"Set the verification type of {name} to {wanted}, in place of {quoted(said)}"
+    lost = _replaced(name, "verification_type", said)
+    draft.note(f"metadata.{kind}:{name}", told, "metadata", lost)
 
 
 def _fix_links(draft: _Draft) -> None:
-    if ROOT in draft.nodes and draft.nodes[ROOT].get("parent") is not None:
+    if ROOT in draft.nodes and (said := draft.nodes[ROOT].get("parent")) is not None:
         draft.change(ROOT, parent=None)
-        draft.note("hierarchy.fix_root_parent", "Set the parent of spec-root to null", "hierarchy")
+        told = f"Set the parent of spec-root to null, in place of {quoted(said)}"
+        lost = _replaced(ROOT, "parent", said)
+        draft.note("hierarchy.fix_root_parent", told, "hierarchy", lost)
     tree = Tree(draft.document())
     for name in tree.nodes:
         _fix_children(draft, tree, name)
@@ -242,10 +276,14 @@ def _fix_links(draft: _Draft) -> None:
     for name, parent in tree.placements():
         added.setdefault(parent, []).append(name)
         if parent_of(draft.nodes[name]) == parent:
-            draft.note(f"hierarchy.align:{parent}->{name}", f"Listed {name}", "hierarchy")
+            told = f"Listed {name} below {parent}, its parent"
+            draft.note(f"hierarchy.align:{parent}->{name}", told, "hierarchy")
         else:
+            said = draft.nodes[name].get("parent")
             draft.change(name, parent=parent)
-            draft.note(f"hierarchy.attach_orphans:{name}", f"Attached {name}", "hierarchy")
+            told = f"Attached {name} to {parent}, in place of {quoted(said)}"
+            lost = _replaced(name, "parent", said)
+            draft.note(f"hierarchy.attach_orphans:{name}", told, "hierarchy", lost)
     for parent, names in added.items():
         draft.change(parent, children=[*items_of(draft.nodes[parent].get("children")), *names])
 
@@ -263,12 +301,16 @@ def _fix_children(draft: _Draft, tree: Tree, name: str) -> None:
             draft.note(f"hierarchy.dedupe_children:{name}", "Listed each child once", "hierarchy")
             continue
         seen.add(child)
+        told, lost = f"Took {child} out of {name}, which does not hold it", None
         if tree.owner.get(child) == name:
             kept.append(child)
             if agrees(tree, name, child):
                 continue
+            said = draft.nodes[child].get("parent")
             draft.change(child, parent=name)
-        draft.note(f"hierarchy.align:{name}->{child}", f"Aligned {name} and {child}", "hierarchy")
+            told = f"Made {name}, which lists {child}, its parent, in place of {quoted(said)}"
+            lost = None if text_of(said) in tree.nodes else _replaced(child, "parent", said)
+        draft.note(f"hierarchy.align:{name}->{child}", told, "hierarchy", lost)
     if len(kept) != len(listed):
         draft.change(name, children=kept)
 
@@ -278,9 +320,9 @@ def _fix_edges(draft: _Draft) -> None:
         held = node.get("dependencies", {})
         if not isinstance(held, dict):
             draft.change(name, dependencies=_empty())
-            draft.note(
-                f"dependency.create_structure:{name}", f"Made lists for {name}", "dependency"
-            )
+            told = f"Made lists for {name}, in place of {quoted(held)}"
+            lost = _replaced(name, "dependencies", held)
+            draft.note(f"dependency.create_structure:{name}", told, "dependency", lost)
             continue
         lists = object_of(held)
         once = {kind: _once(lists[kind]) for kind in DEPENDENCY_TYPES if kind in lists}

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from counterpoint.core.model.work import Kind
 from counterpoint.dialects.foundry.nouns.nodes import KEPT, ROOT, TYPE
+from counterpoint.dialects.foundry.rules.entries import said_of
 from counterpoint.dialects.foundry.rules.importing.drafting import (
     OF_BLOCKERS,
     NodeFields,
@@ -28,7 +29,7 @@ from counterpoint.dialects.foundry.rules.shape import (
     same,
     text_of,
 )
-from counterpoint.dialects.foundry.rules.tree import Tree, hard_edges
+from counterpoint.dialects.foundry.rules.tree import END, Tree, hard_needs, moments
 from counterpoint.kernel.canonical import Json, object_of
 
 DERIVED: Final = frozenset(("completed_at", "failed_at", "skipped"))
@@ -105,20 +106,13 @@ def _contents(
 
 def _entries(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> Iterator[Difference]:
     """Return the entries that are in the wanted journal more often; who wrote them and when is not asked."""
-    known = Counter(_said(entry) for entry in items_of(current.get("journal")))
+    known = Counter(said_of(entry) for entry in items_of(current.get("journal")))
     for entry in items_of(wanted.get("journal")):
-        said = _said(entry)
+        said = said_of(entry)
         known[said] -= 1
         if known[said] < 0 and isinstance(entry, dict):
             name = text_of(object_of(entry).get("task_id")) or ROOT
             yield Difference("entry", NodeChange(node=name, field="journal", after=entry))
-
-
-def _said(entry: Json) -> tuple[str, ...]:
-    fields = object_of(entry)
-    return tuple(
-        text_of(fields.get(name)) for name in ("entry_type", "title", "content", "task_id")
-    )
 
 
 def _orders(here: Tree, there: Tree) -> Iterator[Difference]:
@@ -190,14 +184,14 @@ def _edges(here: Tree, there: Tree) -> Iterator[Difference]:
 
 def _needs(tree: Tree) -> dict[str, list[str]]:
     """Return what each node waits for: nodes, and what is outside of the spec by its own id."""
-    found: dict[str, list[str]] = {
-        name: [one for one in dependencies_of(node, "blocked_by") if one not in tree.nodes]
+    inside = hard_needs(tree.nodes)
+    return {
+        name: [
+            *(one for one in dependencies_of(node, "blocked_by") if one not in tree.nodes),
+            *inside[name],
+        ]
         for name, node in tree.nodes.items()
     }
-    for name, others in hard_edges(tree.nodes).items():
-        for other in others:
-            found[other].append(name)
-    return found
 
 
 def _statuses(here: Tree, there: Tree) -> Iterator[Difference]:
@@ -222,29 +216,22 @@ def finishing_order(tree: Tree) -> list[str]:
 
     Nodes that wait for each other come last, in their order.
     """
-    names, needs = tree.reachable, _needs(tree)
-    waits: dict[tuple[str, bool], list[tuple[str, bool]]] = {}
-    for name in names:
-        begin, end = (name, False), (name, True)
-        waits[begin] = [(one, True) for one in needs[name] if one in tree.nodes]
-        if name != ROOT:
-            waits[begin].append((tree.owner[name], False))
-        waits[end] = [begin, *((kid, True) for kid in tree.kids[name])]
+    waits = moments(tree, _needs(tree))
     left = {moment: len(others) for moment, others in waits.items()}
-    waiters: dict[tuple[str, bool], list[tuple[str, bool]]] = {moment: [] for moment in waits}
+    waiters: dict[str, list[str]] = {moment: [] for moment in waits}
     for moment, others in waits.items():
         for other in others:
             waiters[other].append(moment)
     free = [moment for moment, count in left.items() if not count]
     order: dict[str, None] = {}
     for moment in free:
-        if moment[1]:
-            order[moment[0]] = None
+        if moment.endswith(END):
+            order[moment.removesuffix(END)] = None
         for waiter in waiters[moment]:
             left[waiter] -= 1
             if not left[waiter]:
                 free.append(waiter)
-    return list(order | dict.fromkeys(names))
+    return list(order | dict.fromkeys(tree.reachable))
 
 
 def _found(way: Way, name: str, field: str, before: Json, after: Json) -> Difference:

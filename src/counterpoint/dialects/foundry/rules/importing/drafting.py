@@ -12,6 +12,7 @@ metadata, dependencies of each sort, the journal, when it was generated, and fie
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import normpath
@@ -20,6 +21,7 @@ from typing import Final, cast
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.work import BODY_LIMIT, Kind
 from counterpoint.core.rules.drafting import WORD_LIMIT, WORDS_LIMIT
+from counterpoint.core.rules.wording import few
 from counterpoint.dialects.foundry.nouns.nodes import (
     DEPENDS,
     KEPT,
@@ -39,14 +41,17 @@ from counterpoint.dialects.foundry.rules.importing.refusing import (
 from counterpoint.dialects.foundry.rules.rollup import rollup
 from counterpoint.dialects.foundry.rules.shape import (
     DEPENDENCY_TYPES,
+    RUN_TYPES,
     Node,
     dependencies_of,
     has_text,
+    items_of,
     metadata_of,
     text_of,
     texts_of,
+    word_of,
 )
-from counterpoint.dialects.foundry.rules.tree import Tree, hard_edges, soft_edges
+from counterpoint.dialects.foundry.rules.tree import Tree, hard_needs, soft_edges
 from counterpoint.kernel.canonical import Json, object_of
 
 _TOLD: Final = 20
@@ -118,7 +123,7 @@ def draft_of(document: Mapping[str, Json], folder: Folder | None = None) -> Docu
     return DocumentDraft(
         spec=spec,
         draft=drafts.whole(),
-        folder=folder or _FOLDERS.get(text_of(tree.nodes[ROOT].get("status")), "pending"),
+        folder=folder or folder_said(document) or "pending",
         order=tuple(_by_levels(tree)),
         depends={name: tuple(others) for name, others in soft_edges(tree.nodes).items() if others},
         blockers={
@@ -126,13 +131,14 @@ def draft_of(document: Mapping[str, Json], folder: Folder | None = None) -> Docu
             for name in tree.reachable
             if statuses[name] == "blocked" and name != ROOT
         },
-        journal=tuple(
-            object_of(entry)
-            for entry in cast("list[Json]", document.get("journal") or [])
-            if isinstance(entry, dict)
-        ),
-        remarks=_remarks(tree, statuses),
+        journal=tuple(map(object_of, items_of(document.get("journal")))),
+        remarks=(*_remarks(tree, statuses), *_journal_remarks(document.get("journal"))),
     )
+
+
+def folder_said(document: Mapping[str, Json]) -> Folder | None:
+    """Return the folder that the status of a document's root means; None if it means none."""
+    return _FOLDERS.get(word_of(metadata_root(document).get("status")))
 
 
 def fields_of(
@@ -191,7 +197,8 @@ def root_fields(document: Mapping[str, Json]) -> NodeFields:
     around = {key: value for key, value in document.items() if key not in SPEC_FIELDS}
     found = fields_of(
         text_of(document.get("spec_id")),
-        {**node, "title": title, "type": "spec"},
+        # A spec is blocked by its nodes alone: what its root says of a blocker stays metadata.
+        {**node, "title": title, "type": "spec", "status": None},
         {**metadata_of(node), **top},
         "spec",
     )
@@ -287,10 +294,7 @@ class _Drafts:
         self._kinds: dict[str, Kind] = {ROOT: "spec"}
         for name in tree.reachable[1:]:
             self._kinds[name] = kind_of(tree.nodes[name], self._kinds[tree.owner[name]])
-        self._needs: dict[str, list[str]] = {name: [] for name in tree.nodes}
-        for name, others in hard_edges(tree.nodes).items():
-            for other in others:
-                self._needs[other].append(name)
+        self._needs = hard_needs(tree.nodes)
 
     def whole(self) -> Draft:
         """Return the draft of the root with all below it."""
@@ -352,18 +356,27 @@ def blocker_in(metadata: Mapping[str, Json]) -> Blocker:
     )
 
 
-def _remarks(tree: Tree, statuses: Mapping[str, str]) -> tuple[str, ...]:
+def _remarks(tree: Tree, statuses: Mapping[str, str]) -> Iterator[str]:
     begun = [
         name
         for name in tree.reachable
         if not tree.kids[name] and name != ROOT and statuses[name] == "in_progress"
     ]
-    if not begun:
-        return ()
-    shown = ", ".join(begun[:_TOLD]) + (
-        f" and {len(begun) - _TOLD} more" if len(begun) > _TOLD else ""
-    )
-    return (f"in progress in the file, but nobody holds it here, so it waits to be taken: {shown}",)
+    if begun:
+        said = few(begun, _TOLD)
+        yield f"in progress in the file, but nobody holds it here, so it waits to be taken: {said}"
+    if statuses[ROOT] == "blocked" and "blocked" not in {
+        status for name, status in statuses.items() if name != ROOT
+    }:
+        yield "blocked in the file, but none of its nodes is, so it is not blocked here: spec-root"
+
+
+def _journal_remarks(journal: Json) -> Iterator[str]:
+    """Return what is told of entries that an unattended run has written."""
+    kinds = Counter(text_of(object_of(entry).get("entry_type")) for entry in items_of(journal))
+    found = [f"{kinds[kind]} of the type {kind}" for kind in RUN_TYPES if kinds[kind]]
+    if found:
+        yield f"entries of the journal that runs have written come in as they are: {', '.join(found)}"
 
 
 def _are_words(value: Json) -> bool:

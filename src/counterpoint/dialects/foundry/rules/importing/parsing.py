@@ -23,6 +23,7 @@ NESTING_LIMIT: Final = 32
 SPEC_ID_LIMIT: Final = 150
 NODE_ID_LIMIT: Final = 198
 """Characters of the longest id of a node: beside that of its spec it is one name of an item."""
+_PLACE: Final = 200
 _SIGNS: Final = (b",", b":", b"[", b"{")
 _SAFE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
@@ -35,25 +36,43 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Json]:
     """Return the object that a file holds; MalformedDocument says what is wrong with it, and where."""
     if len(data) > FILE_LIMIT:
         raise malformed(
-            f"{name} has {len(data)} bytes; {FILE_LIMIT} is the most", ("FILE_TOO_LARGE", "")
+            f"{name} has {len(data)} bytes; {FILE_LIMIT} is the most", ("FILE_TOO_LARGE", name)
         )
     if sum(map(data.count, _SIGNS)) > SIGNS_LIMIT:
         raise malformed(
             f"{name} has more than {SIGNS_LIMIT} commas, colons and opening brackets",
-            ("FILE_TOO_LARGE", ""),
+            ("FILE_TOO_LARGE", name),
         )
     try:
         found = canonical.load(data.removeprefix(b"\xef\xbb\xbf"))
     except InvalidInput as fault:
-        raise malformed(f"{name} is {fault.message}", ("INVALID_JSON", "")) from None
+        raise malformed(f"{name} is {fault.message}", ("INVALID_JSON", _line_of(fault))) from None
     if not isinstance(found, dict):
-        raise malformed(f"{name} holds no JSON object", ("INVALID_STRUCTURE", ""))
+        raise malformed(f"{name} holds no JSON object", ("INVALID_STRUCTURE", "line 1"))
     if depth_of(found, NESTING_LIMIT) > NESTING_LIMIT:
         raise malformed(
-            f"{name} is nested deeper than {NESTING_LIMIT} levels", ("EXCESSIVE_NESTING", "")
+            f"{name} is nested deeper than {NESTING_LIMIT} levels",
+            ("EXCESSIVE_NESTING", _deep_place(canonical.object_of(found))),
         )
     _refuse_twice(data, name)
     return canonical.object_of(found)
+
+
+def _line_of(fault: InvalidInput) -> str:
+    cause = fault.__cause__
+    return f"line {cause.lineno}" if isinstance(cause, json.JSONDecodeError) else "line 1"
+
+
+def _deep_place(document: dict[str, Json]) -> str:
+    """Return the node, or the field of the document, that lies too deep."""
+    for name, value in document.items():
+        if depth_of(value, NESTING_LIMIT) >= NESTING_LIMIT:
+            nodes = canonical.object_of(value).items() if name == "hierarchy" else ()
+            deep = (
+                one for one, node in nodes if depth_of(node, NESTING_LIMIT) >= NESTING_LIMIT - 1
+            )
+            return next(deep, name)[:_PLACE]
+    return ""
 
 
 def malformed(message: str, *faults: tuple[str, str]) -> MalformedDocument:
@@ -84,5 +103,5 @@ def _refuse_twice(data: bytes, name: str) -> None:
     except _Twice as twice:
         known = str(twice)
         raise malformed(
-            f"{name} has {quoted(known)} twice in one object", ("DUPLICATE_KEY", known[:200])
+            f"{name} has {quoted(known)} twice in one object", ("DUPLICATE_KEY", known[:_PLACE])
         ) from None

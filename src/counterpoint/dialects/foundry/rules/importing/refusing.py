@@ -6,7 +6,6 @@ The codes are those of validation. What can be mended without a question keeps n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 
 from counterpoint.core.model.work import BODY_LIMIT, DEPTH_LIMIT, TITLE_LIMIT
@@ -21,10 +20,17 @@ from counterpoint.dialects.foundry.rules.shape import (
     quoted,
     text_of,
 )
-from counterpoint.dialects.foundry.rules.tree import Tree, cycles, hard_edges
+from counterpoint.dialects.foundry.rules.tree import (
+    Tree,
+    cycles,
+    hard_edges,
+    hard_needs,
+    held_circles,
+)
+from counterpoint.dialects.foundry.rules.validation.table import Diagnostic
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json, object_of
-from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.errors import CounterpointError, MalformedDocument
 
 VALUE_BYTES: Final = 64_000
 """Bytes of JSON that one value of the metadata may have, and all fields together that nobody knows."""
@@ -37,62 +43,63 @@ SPEC_FIELDS: Final = frozenset(
     {"spec_id", "title", "last_updated", "metadata", "status"}
     | {"progress_percentage", "current_phase", "hierarchy", "journal"}
 )
+_AROUND: Final = (
+    ("metadata", "INVALID_METADATA_TYPE", dict),
+    ("journal", "INVALID_JOURNAL_TYPE", list),
+)
 _FAULTS_TOLD: Final = 50
 _IN_WORDS: Final = 5
 _WAY_TOLD: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a document is refused: a code, words, and the node and field."""
-
-    code: str
-    message: str
-    location: str
-
-
-def refuse(faults: Sequence[Fault]) -> None:
+def refuse(faults: Sequence[Diagnostic]) -> None:
     """Raise MalformedDocument if there are faults."""
     if not faults:
         return
-    shown = "; ".join(f"{one.location}: {one.message}" for one in faults[:_IN_WORDS])
+    shown = "; ".join(f"{one.location}: {one.code}, {one.message}" for one in faults[:_IN_WORDS])
     more = f"; and {len(faults) - _IN_WORDS} more" if len(faults) > _IN_WORDS else ""
     raise MalformedDocument(
         f"the spec cannot be read: {shown}{more}",
         hint="Mend what is named; nothing of the document was taken over.",
-        faults=[
-            {"code": one.code, "message": one.message, "location": one.location}
-            for one in faults[:_FAULTS_TOLD]
-        ],
+        faults=[one.as_fault() for one in faults[:_FAULTS_TOLD]],
         fault_count=len(faults),
     )
 
 
+def faults_in(refusal: CounterpointError, place: str) -> list[dict[str, Json]]:
+    """Return why a document was refused, each with its code and location; place: that of what says no other."""
+    found: Json = refusal.facts.get("faults") or ()
+    faults = [object_of(one) for one in cast("Sequence[Json]", found)]
+    told = [one for one in faults if one.get("location")]
+    code = refusal.facts.get("error_code", refusal.code)
+    return told or [{"code": code, "message": refusal.message, "location": place}]
+
+
 def faults_of(
     document: Mapping[str, Json], tree: Tree, outside: Collection[str] = ()
-) -> Iterator[Fault]:
+) -> Iterator[Diagnostic]:
     """Return what keeps a document from being a spec; what can be mended without a question does not.
 
     outside: ids that dependencies may name beside nodes.
     """
     if not is_safe_id(document.get("spec_id")):
         said = quoted(document.get("spec_id"))
-        yield Fault(
+        yield Diagnostic(
             "INVALID_SPEC_ID_FORMAT",
             f"{said} is no id: letters, digits, `.`, `_`, `-`",
             "spec_id",
         )
-    for name, kind in (("metadata", dict), ("journal", list)):
+    for name, code, kind in _AROUND:
         if not isinstance(document.get(name) or kind(), kind):
-            yield Fault("INVALID_STRUCTURE", f"{name} is {quoted(document[name])}", name)
+            yield Diagnostic(code, f"it is {quoted(document[name])}", name)
     if not isinstance(document.get("hierarchy"), dict):
-        yield Fault("INVALID_HIERARCHY_TYPE", "there is no object of nodes", "hierarchy")
+        yield Diagnostic("INVALID_HIERARCHY_TYPE", "there is no object of nodes", "hierarchy")
         return
     for name, node in object_of(document["hierarchy"]).items():
         if not isinstance(node, dict):
-            yield Fault("INVALID_NODE_STRUCTURE", f"it is {quoted(node)}", _at(name))
+            yield Diagnostic("INVALID_NODE_STRUCTURE", f"it is {quoted(node)}", _at(name))
     if ROOT not in tree.nodes:
-        yield Fault("MISSING_SPEC_ROOT", f"there is no node {ROOT!r}", "hierarchy")
+        yield Diagnostic("MISSING_SPEC_ROOT", f"there is no node {ROOT!r}", "hierarchy")
         return
     around = {key: value for key, value in document.items() if key not in SPEC_FIELDS}
     yield from _size_faults("metadata", metadata_of(document))
@@ -101,88 +108,110 @@ def faults_of(
     for name, node in tree.nodes.items():
         if name != name.strip() or not 0 < len(name) <= room or not name.isprintable():
             said = f"its id is blank, not printable, or longer than {room} letters"
-            yield Fault("INVALID_NODE_STRUCTURE", said, _at(name))
+            yield Diagnostic(
+                "INVALID_NODE_STRUCTURE", said, _at(name) if name.strip() else "hierarchy"
+            )
         yield from _node_faults(name, node, tree, outside)
     yield from _tree_faults(tree)
 
 
-def _node_faults(name: str, node: Node, tree: Tree, outside: Collection[str]) -> Iterator[Fault]:
+def _node_faults(
+    name: str, node: Node, tree: Tree, outside: Collection[str]
+) -> Iterator[Diagnostic]:
     if not is_one_of(node.get("type"), NODE_TYPES):
-        yield Fault(
+        yield Diagnostic(
             "INVALID_NODE_TYPE", f"its type is {quoted(node.get('type'))}", _at(name, "type")
         )
     if not is_one_of(node.get("status"), SPEC_STATUSES):
         said = quoted(node.get("status"))
-        yield Fault("INVALID_STATUS", f"its status is {said}", _at(name, "status"))
+        yield Diagnostic("INVALID_STATUS", f"its status is {said}", _at(name, "status"))
     if node.get("title") is not None and not isinstance(node["title"], str):
-        yield Fault("EMPTY_TITLE", f"its title is {quoted(node['title'])}", _at(name, "title"))
+        yield Diagnostic("EMPTY_TITLE", f"its title is {quoted(node['title'])}", _at(name, "title"))
     if len(text_of(node.get("title"))) > TITLE_LIMIT:
-        yield Fault(
+        yield Diagnostic(
             "FIELD_TOO_LONG", f"a title has {TITLE_LIMIT} letters at most", _at(name, "title")
         )
     children = node.get("children", [])
     if not isinstance(children, list):
-        yield Fault("INVALID_CHILDREN_TYPE", f"it is {quoted(children)}", _at(name, "children"))
+        yield Diagnostic(
+            "INVALID_CHILDREN_TYPE", f"it is {quoted(children)}", _at(name, "children")
+        )
     for child in cast("list[Json]", children) if isinstance(children, list) else ():
         if not isinstance(child, str) or child not in tree.nodes:
-            yield Fault("MISSING_CHILD", f"there is no node {quoted(child)}", _at(name, "children"))
+            yield Diagnostic(
+                "MISSING_CHILD", f"there is no node {quoted(child)}", _at(name, "children")
+            )
     if not isinstance(node.get("metadata") or {}, dict):
         said = quoted(node["metadata"])
-        yield Fault("INVALID_METADATA_TYPE", f"it is {said}", _at(name, "metadata"))
+        yield Diagnostic("INVALID_METADATA_TYPE", f"it is {said}", _at(name, "metadata"))
     yield from _size_faults(_at(name, "metadata"), metadata_of(node))
     extra = {key: value for key, value in node.items() if key not in NODE_FIELDS}
     yield from _size_faults(name, {"": extra})
     yield from _edge_faults(name, node, tree, outside)
 
 
-def _size_faults(where: str, values: Mapping[str, Json]) -> Iterator[Fault]:
+def _size_faults(where: str, values: Mapping[str, Json]) -> Iterator[Diagnostic]:
     for key, value in values.items():
         is_body = key == "description" and isinstance(value, str) and len(value) <= BODY_LIMIT
         if not is_body and _is_too_large(value):
             said = f"a value has {VALUE_BYTES} bytes at most"
-            yield Fault("FIELD_TOO_LONG", said, ".".join(filter(None, (where, key[:NAME_LIMIT]))))
+            yield Diagnostic(
+                "FIELD_TOO_LONG", said, ".".join(filter(None, (where, key[:NAME_LIMIT])))
+            )
 
 
-def _edge_faults(name: str, node: Node, tree: Tree, outside: Collection[str]) -> Iterator[Fault]:
+def _edge_faults(
+    name: str, node: Node, tree: Tree, outside: Collection[str]
+) -> Iterator[Diagnostic]:
     said_of: Json = node.get("dependencies") or {}
     edges = object_of(said_of)
     if not isinstance(said_of, dict):
         said = quoted(said_of)
-        yield Fault("INVALID_DEPENDENCIES_TYPE", f"it is {said}", _at(name, "dependencies"))
+        yield Diagnostic("INVALID_DEPENDENCIES_TYPE", f"it is {said}", _at(name, "dependencies"))
         return
     for kind in ("blocks", "blocked_by", "depends"):
         others: Json = edges.get(kind) or []
         where = _at(name, "dependencies", kind)
         if not isinstance(others, list):
-            yield Fault("INVALID_DEPENDENCY_FIELD", f"it is {quoted(others)}", where)
+            yield Diagnostic("INVALID_DEPENDENCY_FIELD", f"it is {quoted(others)}", where)
             continue
         for other in cast("list[Json]", others):
             is_known = isinstance(other, str) and (other in tree.nodes or other in outside)
             if not is_known:
                 said = quoted(other)
-                yield Fault("MISSING_DEPENDENCY_TARGET", f"there is no node {said}", where)
+                yield Diagnostic("MISSING_DEPENDENCY_TARGET", f"there is no node {said}", where)
 
 
-def _tree_faults(tree: Tree) -> Iterator[Fault]:
+def _tree_faults(tree: Tree) -> Iterator[Diagnostic]:
     reachable = set(tree.reachable)
     for name in tree.nodes:
         if name in reachable:
             continue
         if name in tree.owner:
-            yield Fault("CYCLE_DETECTED", "it is below itself, or below one that is", _at(name))
+            yield Diagnostic(
+                "CYCLE_DETECTED", "it is below itself, or below one that is", _at(name)
+            )
         else:
-            yield Fault("ORPHANED_NODES", "no node has it among its children", _at(name))
+            yield Diagnostic("ORPHANED_NODES", "no node has it among its children", _at(name))
     for name, depth in tree.depths().items():
         if depth >= DEPTH_LIMIT:
-            yield Fault("EXCESSIVE_NESTING", f"it lies deeper than {DEPTH_LIMIT} levels", _at(name))
+            yield Diagnostic(
+                "EXCESSIVE_NESTING", f"it lies deeper than {DEPTH_LIMIT} levels", _at(name)
+            )
             break
-    for way in cycles(hard_edges(tree.nodes)):
-        shown = " → ".join(one[:NAME_LIMIT] for one in way[:_WAY_TOLD])
-        yield Fault(
-            "CIRCULAR_DEPENDENCY",
-            f"these wait for each other: {shown}",
-            _at(way[0], "dependencies", "blocks"),
-        )
+    circles = cycles(hard_edges(tree.nodes))
+    for way in circles:
+        said = f"these wait for each other: {_way(way)}"
+        yield Diagnostic("CIRCULAR_DEPENDENCY", said, _at(way[0], "dependencies", "blocks"))
+    needs = hard_needs(tree.nodes)
+    for way in () if circles else held_circles(tree):
+        waiter = next((one for one in way if not {*needs[one]}.isdisjoint(way)), way[0])
+        said = f"these wait for each other, with what holds them: {_way(way)}"
+        yield Diagnostic("CIRCULAR_DEPENDENCY", said, _at(waiter, "dependencies"))
+
+
+def _way(names: Sequence[str]) -> str:
+    return " → ".join(one[:NAME_LIMIT] for one in names[:_WAY_TOLD])
 
 
 def _is_too_large(value: Json) -> bool:

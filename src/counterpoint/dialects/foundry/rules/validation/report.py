@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from counterpoint.dialects.foundry.rules.tree import Tree
@@ -42,6 +43,34 @@ class Report:
             "info_count": self.count("info"),
             "diagnostics": [one.as_json() for one in self.diagnostics],
         }
+
+
+def unread_report(document: Json, faults: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """Return the report about a file that cannot be a spec, as `spec validate` tells it.
+
+    faults: what keeps it from that, which come first as errors that nobody fixes but a person; the rest is what is wrong as well.
+    """
+    kept_out = {(one["code"], one["location"]) for one in faults}
+    others = [
+        one
+        for one in validate(document).diagnostics
+        if document and (one.code, one.location) not in kept_out
+    ]
+    first: list[Json] = [
+        {
+            **Diagnostic(one["code"], one["message"], one["location"]).as_json(),
+            "severity": "error",
+            "auto_fixable": False,
+        }
+        for one in faults
+    ]
+    more = Report(tuple(others))
+    return {
+        **more.as_json(),
+        "is_valid": False,
+        "error_count": len(first) + more.count("error"),
+        "diagnostics": [*first, *(one.as_json() for one in others)],
+    }
 
 
 def validate(document: Json) -> Report:

@@ -40,7 +40,11 @@ class Diagnostic:
     @property
     def rule(self) -> Rule:
         """What the code means."""
-        return RULES[self.code]
+        return RULES.get(self.code) or OF_FILES[self.code]
+
+    def as_fault(self) -> dict[str, Json]:
+        """Return the fault as the refusal of a document tells it."""
+        return {"code": self.code, "message": self.message, "location": self.location}
 
     def as_json(self) -> dict[str, Json]:
         """Return the fault as `spec validate` tells it."""
@@ -157,3 +161,20 @@ RULES: Final[dict[str, Rule]] = dict(
     ]
 )
 """What each code means, in the order in which faults are told."""
+OF_FILES: Final[dict[str, Rule]] = dict(
+    [
+        *_rules(
+            "structure",
+            "INVALID_JSON E Write the file as JSON in UTF-8",
+            "INVALID_STRUCTURE E Make the file one JSON object",
+            "DUPLICATE_KEY E Name each field of an object once",
+            "DUPLICATE_ENTRY E Keep the file of a spec in one folder",
+        ),
+        *_rules(
+            "security",
+            "FILE_TOO_LARGE E Split the spec, or take out what is no part of it",
+            "FIELD_TOO_LONG E Shorten the value, or keep it in a file of its own",
+        ),
+    ]
+)
+"""What else keeps a file from being a spec: no spec of the ledger can have it."""

@@ -50,6 +50,7 @@ from counterpoint.dialects.foundry.rules.importing.drafting import (
     blocker_in,
     outside_of,
 )
+from counterpoint.dialects.foundry.rules.importing.journaling import with_kept
 from counterpoint.dialects.foundry.rules.importing.refusing import faults_of, refuse
 from counterpoint.dialects.foundry.rules.shape import metadata_of
 from counterpoint.dialects.foundry.rules.standing import folder_of
@@ -410,13 +411,16 @@ class _Steps:
 
     def _entry(self, wanted: NodeChange) -> None:
         entry = object_of(wanted.after)
+        # It is the word of whoever applies it; what it says of another author is kept beside that.
+        told = {key: entry[key] for key in ("author", "timestamp") if entry.get(key)}
+        metadata = object_of(entry.get("metadata"))
         Journals(self.context).add(
             self._spec,
             str(entry.get("entry_type") or "note"),
             str(entry.get("title") or ""),
             str(entry.get("content") or ""),
             "" if wanted.node == ROOT else wanted.node,
-            object_of(entry.get("metadata")),
+            with_kept(metadata, told) if told else metadata,
         )
 
     def _edit_of(self, change: NodeChange) -> Edit:

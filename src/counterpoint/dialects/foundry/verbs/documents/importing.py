@@ -6,7 +6,7 @@ that lets all see it: soft dependencies, blockers, the journal, and how the whol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,25 +21,34 @@ from counterpoint.core.operations.recording.facets import item_named, set_attrib
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, DEPENDS, ROOT, SPEC, Folder
+from counterpoint.dialects.foundry.rules.editing.fixing import FixAction
 from counterpoint.dialects.foundry.rules.entries import ENTRY_TYPE, SOURCE, note_kind
 from counterpoint.dialects.foundry.rules.folders import STATES
-from counterpoint.dialects.foundry.rules.importing.drafting import Blocker, DocumentDraft, draft_of
+from counterpoint.dialects.foundry.rules.importing.drafting import (
+    Blocker,
+    DocumentDraft,
+    draft_of,
+    folder_said,
+)
+from counterpoint.dialects.foundry.rules.importing.mending import Mended, mended
 from counterpoint.dialects.foundry.rules.shape import text_of
 from counterpoint.dialects.foundry.verbs.queries import chunks
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict
 
 IMPORTED: Final = "spec.imported"
+_FIXES_TOLD: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSpec:
-    """A spec that was made from a document; root: its item, empty if it was only looked at."""
+    """A spec that was made from a document; root: its item, empty if it was only looked at. fixes: what was mended for that."""
 
     spec: str
     root: str
     nodes: int
     remarks: tuple[str, ...]
+    fixes: tuple[FixAction, ...]
 
 
 class Importing:
@@ -50,18 +59,22 @@ class Importing:
 
     def look(self, document: Mapping[str, Json], folder: Folder | None = None) -> ImportedSpec:
         """Return what an import would make; it refuses what that would refuse, and writes nothing."""
-        drafted = self._drafted(document, folder)
+        drafted, fixes = self._drafted(document, folder)
         Plans(self._context).preview(drafted.draft)
-        return _told(drafted, "")
+        return _told(drafted, "", fixes)
+
+    def judge(self, document: Mapping[str, Json]) -> None:
+        """Refuse a document that can be no spec; MalformedDocument with all faults."""
+        draft_of(self._mended(document).document)
 
     def make(
         self, document: Mapping[str, Json], folder: Folder | None = None, source: str = ""
     ) -> ImportedSpec:
-        """Make the spec of a document; MalformedDocument with all faults, CyclicDependency, Conflict.
+        """Make the spec of a document; what can be mended in it is. MalformedDocument with all faults, Conflict.
 
         folder: where its file lies; None: what its status says. source: the file that it came from.
         """
-        drafted = self._drafted(document, folder)
+        drafted, fixes = self._drafted(document, folder)
         with joined(self._context):
             made = Plans(self._context).create(drafted.draft)
             # The core makes items in the order of the draft's levels, which is that of the nodes.
@@ -71,13 +84,19 @@ class Importing:
                 change.add_facts(spec=drafted.spec, nodes=len(items))
                 if source:
                     change.add_facts(file=source)
+                if fixes:
+                    change.add_facts(**fix_facts(fixes))
                 self._connect(change, drafted, items)
             self._write_down(drafted, items)
             self._settle(made.root.id, drafted)
-        return _told(drafted, made.root.id)
+        return _told(drafted, made.root.id, fixes)
 
-    def _drafted(self, document: Mapping[str, Json], folder: Folder | None) -> DocumentDraft:
-        drafted = draft_of(document, folder)
+    def _drafted(
+        self, document: Mapping[str, Json], folder: Folder | None
+    ) -> tuple[DocumentDraft, tuple[FixAction, ...]]:
+        made = self._mended(document)
+        # What is derived of all that lies below the root is no word of anybody.
+        drafted = draft_of(made.document, folder or folder_said(document))
         with self._context.reading() as view:
             known = item_named(view, drafted.spec, SPEC)
         if known is not None:
@@ -87,7 +106,10 @@ class Importing:
                 error_code="DUPLICATE_ENTRY",
                 item=known.id,
             )
-        return drafted
+        return drafted, made.actions
+
+    def _mended(self, document: Mapping[str, Json]) -> Mended:
+        return mended(document, self._context.ports.clock.now())
 
     def _connect(self, change: Change, drafted: DocumentDraft, items: Mapping[str, str]) -> None:
         """Set what names items or is written down about them."""
@@ -152,7 +174,16 @@ def put_blocker(change: Change, item: Item, blocker: Blocker) -> None:
     shift(change, change.get(Item, item.id), 1)
 
 
-def _told(drafted: DocumentDraft, root: str) -> ImportedSpec:
+def fix_facts(fixes: Sequence[FixAction]) -> dict[str, Json]:
+    """Return what an entry tells of what was mended: how much, and the ids of the first."""
+    return {"fixes": len(fixes), "fixed": [one.id for one in fixes[:_FIXES_TOLD]]}
+
+
+def _told(drafted: DocumentDraft, root: str, fixes: tuple[FixAction, ...]) -> ImportedSpec:
     return ImportedSpec(
-        spec=drafted.spec, root=root, nodes=len(drafted.order), remarks=drafted.remarks
+        spec=drafted.spec,
+        root=root,
+        nodes=len(drafted.order),
+        remarks=drafted.remarks,
+        fixes=fixes,
     )

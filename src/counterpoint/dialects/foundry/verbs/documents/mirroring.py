@@ -8,54 +8,37 @@ said which side counts. (4) What is about to be written is remembered first, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
 
-from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.model.work import Alias, Item
-from counterpoint.core.operations.feed import concerned
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import labels_of
-from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.foundry.nouns.nodes import SPEC, Folder
+from counterpoint.dialects.foundry.nouns.specs import path_of
 from counterpoint.dialects.foundry.places import SpecsPlaces
-from counterpoint.dialects.foundry.rules.importing.parsing import malformed, parse
-from counterpoint.dialects.foundry.rules.mirroring import (
-    Record,
-    Trouble,
-    TroubleKind,
-    Written,
-    dump_record,
-    is_older,
-    meaning_of,
-    says_the_same,
-)
-from counterpoint.dialects.foundry.rules.standing import folder_of
-from counterpoint.dialects.foundry.spec_files import SpecFile, SpecFiles, dump_document
-from counterpoint.dialects.foundry.verbs.documents.applying import Applied, Applying
+from counterpoint.dialects.foundry.rules.importing.parsing import parse
+from counterpoint.dialects.foundry.rules.importing.refusing import faults_in
+from counterpoint.dialects.foundry.rules.mirroring import Trouble
+from counterpoint.dialects.foundry.spec_files import SpecFiles
+from counterpoint.dialects.foundry.verbs.documents.applying import Applied
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
-from counterpoint.dialects.foundry.verbs.specs import whole
-from counterpoint.kernel.canonical import Json, sha256
+from counterpoint.dialects.foundry.verbs.documents.rounds import (
+    Round,
+    Side,
+    Turn,
+    refuse_other_name,
+    several,
+)
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, MalformedDocument, NotFound
 
-Side = Literal["file", "ledger"]
-_MANY: Final = 2_000
-"""Entries behind which every spec counts as changed."""
-_SELDOM: Final = 500
-"""Entries after which is kept up to where was looked, though nothing was written."""
-_REFUSED_TOLD: Final = 5
-_MESSAGE: Final = 1_000
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadFile:
+    """A file that cannot be a spec. document: what it says, as far as it is one; faults: why it stays outside."""
 
-@dataclass(slots=True, kw_only=True)
-class Round:
-    """What one round did: specs that came in, edits that were applied, files that were written, and what is in trouble."""
-
-    imported: list[ImportedSpec] = field(default_factory=list[ImportedSpec])
-    applied: list[Applied] = field(default_factory=list[Applied])
-    written: list[str] = field(default_factory=list[str])
-    troubles: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
+    path: str
+    faults: list[dict[str, Json]]
+    document: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 class Mirroring:
@@ -80,7 +63,7 @@ class Mirroring:
         if not self.files.open():
             return Round()
         with self.files.turn(waits=waits) as is_mine:
-            return _Turn(self._context, self.files).run() if is_mine else Round()
+            return Turn(self._context, self.files).run() if is_mine else Round()
 
     def troubles(self) -> dict[str, Trouble]:
         """Return the specs whose files are left alone, and why."""
@@ -95,18 +78,35 @@ class Mirroring:
             f"The file of {spec} is left as it is ({found.kind}): `counterpoint doctor` tells why."
         )
 
-    def first_sight(self, spec: str) -> bool:
-        """Return whether a spec that the ledger does not have came in from its file; MalformedDocument.
+    def first_sight(self, spec: str) -> ImportedSpec | None:
+        """Return the spec that the ledger did not have and that came in from its file; None if there is no such file.
 
-        No other file is looked at: what others edited is not the word of this caller.
+        No other file is looked at: what others edited is not the word of this caller. MalformedDocument with all faults.
         """
         if not self.files.open() or spec not in self.files.listed():
-            return False
+            return None
         with self.files.turn(waits=True):
-            found = _Turn(self._context, self.files).first(spec)
+            found = Turn(self._context, self.files).first(spec)
         if spec in found.troubles:
-            raise malformed(told(spec, found.troubles[spec]))
-        return bool(found.imported)
+            raise _refused(spec, found.troubles[spec], found.refusals.get(spec))
+        return next(iter(found.imported), None)
+
+    def unread(self, spec: str) -> UnreadFile | None:
+        """Return the file of a spec that cannot come in, and all that is wrong in it; None if there is none, or it can."""
+        files = self.files.listed().get(spec) if self.files.asks is not False else None
+        if not files:
+            return None
+        file, document = files[0], dict[str, Json]()
+        path = path_of(file.folder, spec)
+        if len(files) > 1:
+            return UnreadFile(path=path, faults=faults_in(several(spec, files), path))
+        try:
+            document = parse(self.files.read(file.folder, spec), spec)
+            refuse_other_name(document, spec)
+            Importing(self._context).judge(document)
+        except MalformedDocument as refusal:
+            return UnreadFile(path=path, faults=faults_in(refusal, path), document=document)
+        return None
 
     def take(self, spec: str, side: Side) -> Applied | None:
         """Settle the trouble of a file: by what it says, of which what is refused is told, or by the ledger.
@@ -116,293 +116,29 @@ class Mirroring:
         if not self.files.open():
             raise NotFound("this project keeps no files of specs")
         with self.files.turn(waits=True):
-            turn = _Turn(self._context, self.files)
+            turn = Turn(self._context, self.files)
             told = turn.settle(spec, side)
             turn.run()
             return told
 
 
-def told(spec: str, trouble: Trouble) -> str:
-    """Return why the file of a spec is left alone, and what helps."""
-    return (
-        f"specs/{trouble.folder}/{spec}.json is not mirrored: {trouble.message}. "
-        f"Mend it, or run `counterpoint import foundry --take file {spec}` or `--take ledger {spec}`."
+def _refused(spec: str, trouble: Trouble, refusal: CounterpointError | None) -> MalformedDocument:
+    """Return the refusal of a call about a spec whose file did not come in."""
+    place = path_of(trouble.folder, spec)
+    why = refusal or MalformedDocument(trouble.message)
+    return MalformedDocument(
+        told(spec, trouble),
+        hint="`spec validate` tells all that is wrong in it; mend the file, nothing of it was taken over.",
+        faults=cast("Json", faults_in(why, place)),
     )
 
 
-class _Turn:
-    """One round, by the process that has the turn."""
-
-    def __init__(self, context: Context, files: SpecFiles) -> None:
-        self._context = context
-        self._files = files
-        self._record: Record = files.record()
-        self._before = dump_record(self._record)
-        self._seen: dict[str, list[SpecFile]] = files.listed()
-        self._dirty: set[str] = set()
-        self._done = Round()
-
-    def run(self) -> Round:
-        """Look at the files, then write."""
-        begun = {spec for spec, one in self._record.files.items() if one.pending}
-        if self._record.position < 0 or begun:
-            # A process was killed while it wrote.
-            self._files.tidy()
-            self._dirty |= begun
-        for spec, found in self._seen.items():
-            self._look(spec, found)
-        for spec in self._record.troubles.keys() - self._seen.keys():
-            del self._record.troubles[spec]
-        position = self._mark_changed()
-        self._write(position)
-        has_moved = position - self._record.position >= _SELDOM or self._record.position < 0
-        if self._done.written or has_moved:
-            self._record.position = position
-        self._keep()
-        self._done.troubles = dict(self._record.troubles)
-        return self._done
-
-    def first(self, spec: str) -> Round:
-        """Take one spec in, if the ledger does not have it yet."""
-        if self._root(spec) is None and spec in self._seen:
-            self._look(spec, self._seen[spec])
-            self._keep()
-            self._done.troubles = dict(self._record.troubles)
-        return self._done
-
-    def settle(self, spec: str, side: Side) -> Applied | None:
-        """Let one side of a spec count."""
-        found = self._seen.get(spec)
-        if not found:
-            raise NotFound(f"there is no file of {spec!r} in the folder of specs")
-        self._record.troubles.pop(spec, None)
-        file = found[0]
-        data = self._files.read(file.folder, spec)
-        applied = None
-        if side == "file":
-            wanted = parse(data, spec)
-            if self._root(spec) is None:
-                self._done.imported.append(self._import(spec, file, wanted))
-            else:
-                applied = self._apply(spec, file, wanted)
-        self._ours(spec, file, sha256(data))
-        for other in found[1:]:
-            self._files.remove(other.folder, spec)
-        self._seen[spec] = found[:1]
-        self._dirty.add(spec)
-        return applied
-
-    def _look(self, spec: str, found: list[SpecFile]) -> None:
-        known = self._record.files.get(spec)
-        if len(found) > 1:
-            found = self._one_of(spec, found, known)
-            if len(found) > 1:
-                folders = " and ".join(one.folder for one in found)
-                self._trouble(spec, found[0], "", "double", f"there is one in {folders}")
-                return
-        file = found[0]
-        is_known = known is not None and (file.folder, file.mtime, file.size) == (
-            known.folder,
-            known.mtime,
-            known.size,
-        )
-        if is_known:
-            self._record.troubles.pop(spec, None)
-            return
-        digest = sha256(self._files.read(file.folder, spec))
-        trouble = self._record.troubles.get(spec)
-        if trouble is not None and (trouble.sha256, trouble.folder) == (digest, file.folder):
-            return
-        self._record.troubles.pop(spec, None)
-        root = self._root(spec)
-        try:
-            if root is None:
-                wanted = parse(self._files.read(file.folder, spec), spec)
-                self._done.imported.append(self._import(spec, file, wanted))
-                self._ours(spec, file, digest)
-            else:
-                self._compare(spec, root, file, digest)
-        except CounterpointError as fault:
-            self._trouble(spec, file, digest, "invalid", fault.message)
-
-    def _one_of(self, spec: str, found: list[SpecFile], known: Written | None) -> list[SpecFile]:
-        """Return the file that is left of several: a process that was killed had not taken the old one away."""
-        if known is None:
-            return found
-        ours = {known.sha256, known.pending}
-        if not all(sha256(self._files.read(one.folder, spec)) in ours for one in found):
-            return found
-        kept = next((one for one in found if one.folder != known.folder), found[0])
-        for one in found:
-            if one is not kept:
-                self._files.remove(one.folder, spec)
-        self._record.files[spec] = replace(known, folder=kept.folder)
-        self._seen[spec] = [kept]
-        return [kept]
-
-    def _compare(self, spec: str, root: Item, file: SpecFile, digest: str) -> None:
-        """Take an edit in, or tell that it was made from something older, or that both sides have changed."""
-        known = self._record.files.get(spec)
-        now, content, folder = self._rendered(root)
-        meaning = meaning_of(digest, known, sha256(content))
-        has_moved = known is not None and file.folder not in {known.folder, folder}
-        if meaning == "ours" and not has_moved:
-            self._ours(spec, file, digest, known)
-            self._dirty.add(spec)
-            return
-        # One that was only moved says nothing but where it lies.
-        is_edit = meaning != "ours"
-        wanted = parse(self._files.read(file.folder, spec), spec) if is_edit else now
-        tried = self._tried(spec, file, wanted)
-        last = _last(known, now, sha256(content))
-        if meaning == "conflict" and (tried.changes or known is not None):
-            # One that says what the ledger has, in other words, is none.
-            said = "it was changed, and so was the spec in the ledger"
-            self._trouble(spec, file, digest, "conflict", said)
-            return
-        updated = wanted.get("last_updated") if is_edit else last
-        wrong = _wrong_with(tried, updated, last) if meaning != "conflict" else None
-        if wrong is not None:
-            self._trouble(spec, file, digest, *wrong)
-            return
-        if tried.changes and meaning != "conflict":
-            self._apply(spec, file, wanted)
-        self._ours(spec, file, digest)
-        self._dirty.add(spec)
-        if known is not None and updated != last:
-            self._leave(spec, root, file, wanted, last)
-
-    def _leave(
-        self, spec: str, root: Item, file: SpecFile, wanted: Mapping[str, Json], last: str
-    ) -> None:
-        """Leave a file of another version as it is if it says the same as the ledger."""
-        now, content, folder = self._rendered(root)
-        if folder != file.folder or not says_the_same(wanted, now):
-            return
-        updated = str(wanted.get("last_updated"))
-        self._record.files[spec] = replace(
-            self._record.files[spec],
-            updated=last if is_older(updated, last) else updated,
-            stands=sha256(content),
-        )
-
-    def _tried(self, spec: str, file: SpecFile, wanted: Mapping[str, Json]) -> Applied:
-        folder = _folder(file)
-        return Applying(self._context).apply(spec, wanted, dry_run=True, folder=folder)
-
-    def _apply(self, spec: str, file: SpecFile, wanted: Mapping[str, Json]) -> Applied:
-        path = f"specs/{file.folder}/{spec}.json"
-        told = Applying(self._context).apply(
-            spec, wanted, because=f"edited in {path}", facts={"file": path}, folder=_folder(file)
-        )
-        self._done.applied.append(told)
-        return told
-
-    def _import(self, spec: str, file: SpecFile, wanted: Mapping[str, Json]) -> ImportedSpec:
-        if wanted.get("spec_id") != spec:
-            raise malformed(
-                f"its spec_id is not {spec!r}, as it is named",
-                ("INVALID_SPEC_ID_FORMAT", "spec_id"),
-            )
-        path = f"specs/{file.folder}/{spec}.json"
-        return Importing(self._context).make(wanted, _folder(file), source=path)
-
-    def _mark_changed(self) -> int:
-        """Note the specs that the ledger has changed since the last look; answer up to where that is."""
-        with self._context.reading() as view:
-            end = view.head().size
-            names = {item: name for name, item in view.cells(Alias, ("name", "item"), scope=SPEC)}
-            since = self._record.position
-            if since < 0 or end - since > _MANY or since > end:
-                self._dirty |= set(names.values())
-            else:
-                self._dirty |= {names[one] for one in _changed(view, since, end) if one in names}
-            missing = [one for one in names.values() if one not in self._seen]
-            self._dirty |= set(missing)
-        return end
-
-    def _write(self, position: int) -> None:
-        """Write the files of specs that changed: what is to come is remembered before."""
-        due: dict[str, tuple[bytes, Folder]] = {}
-        for spec in sorted(self._dirty - self._record.troubles.keys()):
-            root = self._root(spec)
-            if root is None:
-                continue
-            _, content, folder = self._rendered(root)
-            known, digest = self._record.files.get(spec), sha256(content)
-            is_there = spec in self._seen and self._seen[spec][0].folder == folder
-            is_so = known is not None and digest in {known.sha256, known.stands}
-            if known is not None and is_there and is_so and known.folder == folder:
-                self._record.files[spec] = replace(known, position=position, pending="")
-                continue
-            due[spec] = content, folder
-            known = known or Written(folder=folder, sha256="", position=position)
-            self._record.files[spec] = replace(known, pending=digest)
-        if due:
-            self._keep()
-        for spec, (content, folder) in due.items():
-            self._put(spec, content, folder, position)
-
-    def _put(self, spec: str, content: bytes, folder: Folder, position: int) -> None:
-        seen = self._seen.get(spec, [])
-        if any(self._files.look(one.folder, spec) != one for one in seen):
-            # Somebody is at it: the next round sees what he did.
-            self._record.files[spec] = replace(self._record.files[spec], pending="")
-            return
-        if not seen and self._files.look(folder, spec) is not None:
-            return
-        file = self._files.write(folder, spec, content)
-        for one in seen:
-            if one.folder != folder:
-                self._files.remove(one.folder, spec)
-        self._record.files[spec] = Written(
-            folder=folder,
-            sha256=sha256(content),
-            position=position,
-            mtime=file.mtime,
-            size=file.size,
-        )
-        self._seen[spec] = [file]
-        self._done.written.append(spec)
-
-    def _rendered(self, root: Item) -> tuple[dict[str, Json], bytes, Folder]:
-        with self._context.reading() as view:
-            root = view.find(Item, root.id) or root
-            document = whole(view, root)
-            folder = folder_of(root.category, labels_of(view, root.id))
-            return document, dump_document(document), folder
-
-    def _root(self, spec: str) -> Item | None:
-        with self._context.reading() as view:
-            known = view.find(Alias, SPEC, spec)
-            return view.find(Item, known.item) if known is not None else None
-
-    def _ours(self, spec: str, file: SpecFile, digest: str, before: Written | None = None) -> None:
-        """Count a file as ours; before: what was known of it, if that goes on."""
-        known = self._record.files.get(spec)
-        past = before if before is not None and before.sha256 == digest else None
-        self._record.files[spec] = Written(
-            folder=file.folder,
-            sha256=digest,
-            position=known.position if known else -1,
-            mtime=file.mtime,
-            size=file.size,
-            updated=past.updated if past else "",
-            stands=past.stands if past else "",
-        )
-
-    def _trouble(
-        self, spec: str, file: SpecFile, digest: str, kind: TroubleKind, message: str
-    ) -> None:
-        self._record.troubles[spec] = Trouble(
-            kind=kind, message=message[:_MESSAGE], folder=file.folder, sha256=digest
-        )
-
-    def _keep(self) -> None:
-        data = dump_record(self._record)
-        if data != self._before:
-            self._files.keep(self._record)
-            self._before = data
+def told(spec: str, trouble: Trouble) -> str:
+    """Return why the file of a spec is left alone, and what helps."""
+    return (
+        f"{path_of(trouble.folder, spec)} is not mirrored: {trouble.message}. "
+        f"Mend it, or run `counterpoint import foundry --take file {spec}` or `--take ledger {spec}`."
+    )
 
 
 def _asked(context: Context) -> bool | None:
@@ -412,40 +148,3 @@ def _asked(context: Context) -> bool | None:
         return checking().mirrors if checking else None
     except MalformedDocument:
         return None
-
-
-def _changed(view: Reading, since: int, end: int) -> Iterable[str]:
-    for data in view.entries(since, end):
-        yield from concerned(view, Entry.from_bytes(data))
-
-
-def _folder(file: SpecFile) -> Folder:
-    return cast("Folder", file.folder)
-
-
-def _last(known: Written | None, now: Mapping[str, Json], digest: str) -> str:
-    """Return the `last_updated` of what lay there last, of a spec that has not moved since."""
-    if known is not None and known.stands == digest:
-        return known.updated
-    return str(now["last_updated"])
-
-
-def _wrong_with(tried: Applied, updated: Json, last: str) -> tuple[TroubleKind, str] | None:
-    """Return why an edit is not to be applied; one that changes nothing may be as old as it is."""
-    if (tried.changes or tried.refused) and is_older(updated, last):
-        return "conflict", _older(updated, last)
-    return ("refused", _reasons(tried)) if tried.refused else None
-
-
-def _older(updated: Json, last: str) -> str:
-    said = f"of {updated[:40]}" if isinstance(updated, str) else "without a last_updated"
-    return (
-        f"it was made from an older version ({said}; the last one is of {last}), "
-        "and what was done since would be undone"
-    )
-
-
-def _reasons(applied: Applied) -> str:
-    shown = [f"{one.node} {one.field}: {one.reason}" for one in applied.refused[:_REFUSED_TOLD]]
-    more = len(applied.refused) - len(shown)
-    return "; ".join((*shown, *((f"and {more} more",) if more else ())))
