@@ -12,7 +12,7 @@ import pytest
 
 from builders import Agent
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Edit, Note
+from counterpoint.core.model.filters import Note
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 
@@ -162,48 +162,6 @@ def test_a_dry_run_is_answered_again_under_its_key(root: str, foundry: Agent) ->
     assert _data(foundry, "authoring phase-add", **given) == first
     assert (
         _data(foundry, "authoring phase-add", spec_id=SPEC, title="Next")["phase_id"] == "phase-4"
-    )
-
-
-def test_a_whole_document_is_read_in_pages(made: Callable[..., str], foundry: Agent) -> None:
-    """Their texts joined are the document as the first page showed it, whatever is written meanwhile."""
-    made(phases=5, tasks=12)
-    text = "".join(_all(foundry, "spec get", "spec", spec_id=SPEC))
-    document = json.loads(text)
-    assert document["spec_id"] == SPEC
-    assert len(document["hierarchy"]) == 66
-    joined, cursor = "", {}
-    while True:
-        answer = foundry.does("spec", action="get", spec_id=SPEC, **cursor)
-        joined += answer["data"]["spec"]
-        _data(foundry, "authoring constraint-add", spec_id=SPEC, text=f"Not {len(joined)} bytes")
-        _data(foundry, "journal add", spec_id=SPEC, title="Meanwhile", content="x")
-        if not answer["meta"]["pagination"]["has_more"]:
-            break
-        cursor = {"cursor": answer["meta"]["pagination"]["cursor"]}
-    assert joined == text
-
-
-def test_a_document_that_cannot_be_read_as_it_was_is_read_from_its_beginning(
-    made: Callable[..., str], foundry: Agent
-) -> None:
-    """One that waits for work of others is not known as it was: no page of it goes on once it has changed."""
-    made(phases=5, tasks=12)
-    made(1, 1, "other-2026-01-02-001")
-    mine = foundry.core.items.find(f"{SPEC}/task-1-1", "node")
-    other = foundry.core.items.find("other-2026-01-02-001/task-1-1", "node")
-    assert mine
-    assert other
-    foundry.core.items.edit(mine.id, Edit(add_needs=(other.id,)))
-    cursor = foundry.does("spec", action="get", spec_id=SPEC)["meta"]["pagination"]["cursor"]
-    call = {"action": "get", "spec_id": SPEC, "cursor": cursor}
-    _data(foundry, "journal add", spec_id="other-2026-01-02-001", title="Elsewhere", content="x")
-    assert foundry.does("spec", **call)["data"]["spec"]
-    _data(foundry, "authoring constraint-add", spec_id=SPEC, text="Must work offline")
-    refusal = foundry.is_refused("spec", **call)["data"]
-    assert (refusal["error_code"], "from its beginning" in refusal["remediation"]) == (
-        "CONFLICT",
-        True,
     )
 
 

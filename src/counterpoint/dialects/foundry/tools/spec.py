@@ -72,7 +72,7 @@ def get(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
         text = json_text(call.core.use(History).document(spec_id, str(place)))
         if digest != text_digest(text):
             raise Conflict(
-                f"the spec {spec_id} has changed, and how it was cannot be read: it waits for work of others, or a text is redacted",
+                f"the spec {spec_id} has changed, and a text of how it was has been taken away since",
                 hint="Leave `cursor` out to read it from its beginning.",
             )
     first = place if digest else now

@@ -2,8 +2,8 @@
 
 Rules: (1) a version is a position in the ledger, or a time, which is the last entry of that time: of a whole second, if that is all
 that was said. (2) A document of then is made of the rows that the entries up to there wrote; a text that was redacted since shows its
-mark. (3) To roll back is to apply the document of then, under the rules of every word; what waits for work outside of the spec goes on
-waiting for it.
+mark. Work outside of the spec is named as it is now: names stay. (3) To roll back is to apply the document of then, under the rules of every
+word; what waits for work outside of the spec goes on waiting for it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from counterpoint.core.ledger.entry import Entry, list_references, load_fields, origin_of_fields
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import Noun, columns
 from counterpoint.core.model.work import (
     Alias,
     Area,
@@ -28,20 +29,21 @@ from counterpoint.core.model.work import (
 )
 from counterpoint.core.operations.auditing.replay import Fold
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import labels_of
+from counterpoint.core.operations.recording.facets import labels_of, value_of
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.dialects.foundry.nouns.nodes import Folder
+from counterpoint.dialects.foundry.nouns.nodes import DEPENDS, Folder
 from counterpoint.dialects.foundry.rules.editing.comparing import diff
 from counterpoint.dialects.foundry.rules.shape import (
     dependencies_of,
     items_of,
     metadata_of,
     nodes_of,
+    texts_of,
 )
 from counterpoint.dialects.foundry.rules.standing import folder_of
 from counterpoint.dialects.foundry.rules.versions import moment_of, position_of
 from counterpoint.dialects.foundry.verbs.documents.applying import Applied, Applying
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_id, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_id, spec_named
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -165,12 +167,14 @@ class History:
         scratch = self._context.ports.scratch(tuple(view.tables.values()))
         with closing(scratch):
             with scratch.writing(self._context.project) as writing:
-                _Then(view, writing, root.id).fold(start, place + 1)
-            with scratch.reading(self._context.project) as then:
-                found = then.find(Item, root.id)
+                then = _Then(view, writing, root.id)
+                then.fold(start, place + 1)
+                then.name_others()
+            with scratch.reading(self._context.project) as past:
+                found = past.find(Item, root.id)
                 if found is None:
                     raise NotFound(f"there was no spec {spec_id(view, root)} at {place}")
-                return whole(then, found), folder_of(found.category, labels_of(then, found.id))
+                return whole(past, found), folder_of(found.category, labels_of(past, found.id))
 
 
 class _Then:
@@ -196,6 +200,18 @@ class _Then:
             for image in images:
                 self._fold.write(image, origin_of_fields(fields))
 
+    def name_others(self) -> None:
+        """Write down what work outside of the spec is called that edges name: nothing else is told of it."""
+        edges = self._writing.select(Dependency)
+        named = {name for edge in edges for name in (edge.item, edge.needs)}
+        for kept in self._writing.select(Attribute, name=DEPENDS):
+            named.update(texts_of(value_of(kept)))
+        for some in chunks(sorted(named - self._mine)):
+            for item in self._view.select(Item, id=some):
+                self._writing.put(Item, _without_texts(item))
+            for alias in self._view.select(Alias, item=some):
+                self._writing.put(Alias, _without_texts(alias))
+
     def _is_mine(self, image: Mapping[str, Any]) -> bool:
         """Return whether a row is of the spec; a change is if the row it changes was."""
         if image["t"] not in _TABLES:
@@ -210,11 +226,20 @@ class _Then:
                 self._mine.add(name)
             is_mine = name in self._mine
         else:
-            about = image["k"].get("item", values.get("item"))
-            is_mine = image["t"] == Staging.table or about in self._mine
+            # An edge is of both whom it joins.
+            about = {image["k"].get("item", values.get("item")), image["k"].get("needs")}
+            is_mine = image["t"] == Staging.table or not about.isdisjoint(self._mine)
         if is_mine:
             self._seen.add(place)
         return is_mine
+
+
+def _without_texts(row: Noun) -> dict[str, Json]:
+    """Return a row as it is written down, without the texts that it refers to."""
+    return {
+        column.name: "" if column.is_prose else getattr(row, column.name)
+        for column in columns(type(row))
+    }
 
 
 def _beginning(view: Reading, root: Item) -> int:
