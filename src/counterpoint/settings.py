@@ -38,6 +38,8 @@ class Settings:
     tool_dependencies: a file that says which tools need something else first; empty: none does.
     skills: folders of skills beside those of the project, by commas.
     specs_dir: the folder of foundry's specs, in the project; empty: `specs` at the git root.
+    role: what the foundry surface lets a connection do: `maintainer`, `autonomy_runner` or `observer`; empty: as the posture says, or
+    everything. posture: how unattended runs of specs are held: `unattended`, `supervised` or `debug`; empty: as `foundry-mcp.toml` says.
     pass_env: names of variables that commands may see besides the usual ones, by commas.
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
     grace_seconds: how long others wait for what somebody left whose connection has ended; at most a day.
@@ -69,6 +71,8 @@ class Settings:
     tool_dependencies: str = ""
     skills: str = ""
     specs_dir: str = ""
+    role: str = ""
+    posture: str = ""
     pass_env: str = ""
     signer: str = "file"
     git_witness: str = "on"
@@ -94,7 +98,12 @@ OTHER_NAMES = {
     "worktree": "worktree_path",
 }
 """What settings are called too, as flags and as variables; the name of its own goes first."""
-ELSEWHERE = {"mode": "COLIBRI_MODE", "specs_dir": "FOUNDRY_MCP_SPECS_DIR"}
+ELSEWHERE = {
+    "mode": "COLIBRI_MODE",
+    "specs_dir": "FOUNDRY_MCP_SPECS_DIR",
+    "role": "FOUNDRY_MCP_ROLE",
+    "posture": "FOUNDRY_MCP_AUTONOMY_POSTURE",
+}
 """Variables that set something too: what servers of these dialects are started with elsewhere."""
 _NUMBERS = {
     "lease_seconds": LEASE_SECONDS,

@@ -11,7 +11,9 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.agentic.order_file import read_order
 from counterpoint.dialects.agentic.rules.precedence import ToolOrder
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
+from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
 from counterpoint.dialects.foundry.config_file import ConfigFile
+from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.error_log import ErrorLog
 from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
@@ -20,17 +22,25 @@ from counterpoint.settings import Settings
 
 
 def open_extras(
-    settings: Settings, places: tuple[Path, Path, Path], evidence: Evidence, clock: Clock
+    settings: Settings,
+    places: tuple[Path, Path, Path],
+    evidence: Evidence,
+    clock: Clock,
+    environ: Mapping[str, str],
 ) -> Mapping[type[Any], Any]:
     """Return it for a tree of a project, its main tree and the folder of its ledger; InvalidInput, MalformedDocument for an order of tools that is none."""
     tree, home, state = places
+    specs = SpecsPlaces(tree=tree, home=home, state=state, said=settings.specs_dir)
+    config = ConfigFile(home=home, evidence=evidence)
     folders = tuple(name.strip() for name in settings.skills.split(",") if name.strip())
     return {
         SkillDirectory: SkillDirectory(tree, evidence, clock, folders),
         ContractDirectory: ContractDirectory(home=home, evidence=evidence),
-        SpecsPlaces: SpecsPlaces(tree=tree, home=home, state=state, said=settings.specs_dir),
+        SpecsPlaces: specs,
+        AutonomyFiles: AutonomyFiles(places=specs),
+        Door: Door(file=config, environ=environ),
         ErrorLog: ErrorLog(state=state),
-        ConfigFile: ConfigFile(home=home, evidence=evidence),
+        ConfigFile: config,
         ToolOrder: _tool_order(settings, tree),
     }
 

@@ -88,9 +88,7 @@ def check(
             "list[Mapping[str, Any]]",
             error.errors(include_url=False, include_input=False),
         )
-        found, rest = present(
-            errors, given, parameters.whole, parameters.described_at, most=_LISTED
-        )
+        found, rest = present(errors, given, parameters.whole, parameters.schema, most=_LISTED)
         raise refusal(faults + found, rest) from None
     if faults:
         raise refusal(faults)

@@ -32,7 +32,12 @@ FLAGS: Final = {
     "tool-scope-file": "tool_scope",
 }
 """Flags that are known here, and the settings they set; of two for one setting the first counts."""
-PASSED: Final = ("COUNTERPOINT_", "FOUNDRY_MCP_SPECS_DIR")
+PASSED: Final = (
+    "COUNTERPOINT_",
+    "FOUNDRY_MCP_SPECS_DIR",
+    "FOUNDRY_MCP_ROLE",
+    "FOUNDRY_MCP_AUTONOMY_",
+)
 """How the names of those variables begin that every server is sent."""
 SENT: Final = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 """Variables that a server of this account is sent besides its own: where a command must not look. It is sent no others."""

@@ -87,10 +87,8 @@ class StoreReading:
     ) -> list[N]:
         """Return the rows whose columns equal the filters, in order, beyond `after`."""
         shape, values = statements.shaped(noun, equal)
-        veiled, is_page = noun in self._veiled, limit is not None
-        text = statements.select(
-            noun, shape, order, after=bool(after), veiled=veiled, is_page=is_page
-        )
+        veiled = noun in self._veiled
+        text = statements.select(noun, shape, order, after=bool(after), veiled=veiled)
         if after:
             values += statements.after_values(noun, order, after)
         bound = (self.project, *values, _ALL if limit is None else limit)
@@ -110,13 +108,15 @@ class StoreReading:
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
-        return {str(value): many for value, many in self._counts(noun, (column,), equal)}
+        rows = self._counts(noun, (column,), equal)
+        return {str(value): many for value, many in rows}
 
     def counts_by(
         self, noun: type[Noun], columns: tuple[str, str], **equal: Filter
     ) -> dict[tuple[str, str], int]:
         """Return how many rows there are for each pair of values of two columns."""
-        return {(str(a), str(b)): many for a, b, many in self._counts(noun, columns, equal)}
+        rows = self._counts(noun, columns, equal)
+        return {(str(one), str(other)): many for one, other, many in rows}
 
     def _counts(
         self, noun: type[Noun], columns: Sequence[str], equal: Mapping[str, Filter]

@@ -39,8 +39,8 @@ def test_the_whole_list_is_no_longer_than_the_one_it_replaces() -> None:
 
 
 def test_the_list_leaves_room_for_the_tools_that_come() -> None:
-    """Runs without a person, reviews, providers and research have to be described in what is left."""
-    assert surface("foundry").listed_size <= 19_500
+    """Steps of unattended runs, reviews, providers and research have to be described in what is left."""
+    assert surface("foundry").listed_size <= 21_200
 
 
 def test_the_tools_around_specs_take_little_of_the_list() -> None:
@@ -210,11 +210,13 @@ def test_what_nobody_foresaw_is_an_internal_error_with_an_id(
 
 
 def test_every_action_answers_within_a_page(ada: Agent) -> None:
-    """Each that needs nothing but its name, in a project without any spec."""
+    """Each that needs nothing but its name, in a project without any spec; there is no run to tell of."""
     for tool in surface("foundry").tools:
         for part in tool.parts:
             if part.reads and not part.parameters.required:
                 name, which = asked_by(part)
                 reply = ada.call(name, which)
-                assert not reply.is_error, (part.name, reply.text)
+                said = reply.answer["data"].get("error_code", "")
+                none = part.name in {"task session status", "task session-events"}
+                assert said == ("NO_ACTIVE_SESSION" if none else ""), (part.name, reply.text)
                 assert len(orjson.dumps(reply.answer)) <= 10_000, part.name

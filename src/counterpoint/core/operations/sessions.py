@@ -156,7 +156,6 @@ class Sessions:
 
         Raises NotFound, SessionEnded, Conflict if it is not paused: then somebody has it.
         """
-        caller = self._context.caller
         with recording(self._context.in_session(session), "session.resumed") as change:
             found = _found(change.writing, session)
             found.refuse_ended()
@@ -167,31 +166,12 @@ class Sessions:
                     state=found.status,
                     agent=found.agent,
                 )
-            # Read through the change, so that the entry tells only what differs.
-            change.get(Session, session)
-            if may_write(found, caller.actor, caller.capability):
-                found = change.enter(found)
-            else:
-                take_parts(change, found, "handed_over")
-            after = replace(
-                found,
-                agent=caller.actor.name,
-                principal=standing(caller.actor),
-                capability=caller.capability,
-                writer="" if caller.own_seat == session else caller.own_seat,
-                entered=change.writing.head().size,
-            ).moved("active", change.now)
-            change.put(after)
+            after = taken_up(change, found, "handed_over")
             change.subject = found.item
             change.add_facts(session=session)
-            claims = live_claims(change.writing, session)
-            for claim in claims:
-                note_part(change, claim.item)
-            return HandedOver(
-                session=after,
-                handoff=last_handoff(change.writing, session),
-                claims=tuple(claims),
-            )
+            claims = tuple(live_claims(change.writing, session))
+            handoff = last_handoff(change.writing, session)
+            return HandedOver(session=after, handoff=handoff, claims=claims)
 
     def end(self, session: str, status: Ended, summary: str = "") -> SessionView:
         """End a session, running or paused, and give back what it holds.
@@ -215,7 +195,7 @@ class Sessions:
         with recording(self._context, "session.abandoned", session) as change:
             found = change.get(Session, session)
             found.refuse_ended(session_id=session)
-            why = _reason(change, found)
+            why = reason_for(change, found)
             if why is None:
                 found = change.enter(found)
             else:
@@ -319,9 +299,9 @@ class Sessions:
 
     def _take(self, change: Change, other: Session) -> None:
         """End a session whose work the caller takes up; AlreadyClaimed, Forbidden if he may not."""
-        reason = _reason(change, other)
+        reason = reason_for(change, other)
         if reason is None:
-            _refuse_live(change, other)
+            refuse_live(change, other)
         take_parts(change, other, reason)
         change.put(other.moved("handed_off", change.now))
 
@@ -347,9 +327,33 @@ class Sessions:
         return found
 
 
-def _reason(change: Change, session: Session) -> Reason | None:
+def reason_for(change: Change, session: Session) -> Reason | None:
     """Return why the caller may have a session that has not ended; None: he may not."""
     return may_have(change, session, _lapses_at(change, session), is_named=True)
+
+
+def taken_up(change: Change, session: Session, reason: Reason) -> Session:
+    """Return a session that is the caller's from now on, in a change that is written in it. reason: why he may have it."""
+    caller = change.context.caller
+    # Read through the change, so that the entry tells only what differs.
+    found = change.get(Session, session.id)
+    if may_write(found, caller.actor, caller.capability):
+        found = change.enter(found)
+    else:
+        take_parts(change, found, reason)
+    after = replace(
+        found,
+        agent=caller.actor.name,
+        principal=standing(caller.actor),
+        capability=caller.capability,
+        writer="" if caller.own_seat == found.id else caller.own_seat,
+        entered=change.writing.head().size,
+    )
+    after = after.moved("active", change.now) if found.status == "paused" else after
+    change.put(after)
+    for claim in live_claims(change.writing, found.id):
+        note_part(change, claim.item)
+    return after
 
 
 def _lapses_at(change: Change, session: Session) -> Timestamp:
@@ -360,7 +364,7 @@ def _lapses_at(change: Change, session: Session) -> Timestamp:
     return max(leases, default=credible_end(later(last, usual), usual, change.clock))
 
 
-def _refuse_live(change: Change, session: Session) -> NoReturn:
+def refuse_live(change: Change, session: Session) -> NoReturn:
     """Raise AlreadyClaimed, or Forbidden without a claim: somebody is at a session."""
     until = _lapses_at(change, session)
     hint = f"Wait until it is handed over, or until {until}. {Act.RELEASE}."

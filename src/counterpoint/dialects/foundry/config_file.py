@@ -22,7 +22,6 @@ SECTIONS: Final[Mapping[str, Mapping[str, bool | str]]] = {
         "auto_push": False,
         "auto_pr": False,
         "commit_cadence": "manual",
-        "show_before_commit": True,
     },
 }
 """What clients are told of, with what holds where the file says nothing."""
@@ -39,7 +38,6 @@ auto_commit = false
 auto_push = false
 auto_pr = false
 commit_cadence = "manual"
-show_before_commit = true
 """
 
 
@@ -55,10 +53,11 @@ class ConfigFile:
 
         Raises MalformedDocument, for a value of another type too.
         """
-        said, name = self._said()
+        said, name = self.said()
         return {section: _merged(section, said) for section in SECTIONS}, name
 
-    def _said(self) -> tuple[dict[str, Any], str]:
+    def said(self) -> tuple[dict[str, Any], str]:
+        """Return all that the file says, and its name; nothing and an empty name without one. MalformedDocument."""
         try:
             content = self.evidence.load(self.home, FILE, LIMIT)
         except NotFound:

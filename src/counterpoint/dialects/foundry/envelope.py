@@ -72,6 +72,8 @@ _EXCEPTIONS: Final[Exceptions] = (
 )
 _OF_META: Final = ("request_id", "telemetry", "deprecated")
 """Facts about the call, not about what is wrong."""
+_OF_DATA: Final = ("loop_signal", "recommended_actions")
+"""Facts that supervisors of unattended runs read beside the code."""
 _WHICH: Final = frozenset({"", "action", "command"})
 """Faults of these are not of a value's form."""
 _ID: Final = re.compile(r"(?<=`)(counterpoint [a-z]+) ID\b")
@@ -187,13 +189,16 @@ def refuse(refusal: CounterpointError) -> Json:
     """Return a refusal; `remediation` says what to do next."""
     code = code_of(refusal)
     facts = {
-        name: fact for name, fact in refusal.facts.items() if name not in {*_OF_META, "error_code"}
+        name: fact
+        for name, fact in refusal.facts.items()
+        if name not in {*_OF_META, *_OF_DATA, "error_code"}
     }
     meta = {name: fact for name, fact in refusal.facts.items() if name in _OF_META}
     data: dict[str, Json] = {
         "error_code": code,
         "error_type": TYPES[code],
         "remediation": _remediation(refusal),
+        **{name: refusal.facts[name] for name in _OF_DATA if name in refusal.facts},
     }
     details: dict[str, Json] = {"kind": refusal.code, "retryable": refusal.retryable}
     answer: dict[str, Json] = {

@@ -19,7 +19,9 @@ from counterpoint.dialects.foundry.envelope import (
     stamped,
 )
 from counterpoint.dialects.foundry.filed import with_files
+from counterpoint.dialects.foundry.guarded import admit, locked
 from counterpoint.dialects.foundry.nouns.codes import TYPES
+from counterpoint.dialects.foundry.rules.autonomy.locking import is_locked
 from counterpoint.dialects.foundry.tools.authoring import authoring
 from counterpoint.dialects.foundry.tools.documents import PROMPTS, RESOURCES
 from counterpoint.dialects.foundry.tools.environment import environment_of
@@ -85,8 +87,11 @@ def within(
 ) -> Json:
     """Run an action, under its idempotency key if it came with one; a former name is told of.
 
-    A folder that is named beside what the action takes has to be one of the project.
+    A folder that is named beside what the action takes has to be one of the project. What changes a spec is refused while an
+    unattended run works on it.
     """
+    if is_locked(tool.name) and not tool.reads:
+        run = locked(call, arguments, run)
 
     def placed() -> Json:
         for name in _PLACES & tool.parameters.beside.keys() & arguments.keys():
@@ -110,6 +115,7 @@ def around(call: Call, tool: Tool[Call], arguments: Mapping[str, Json], run: Run
     began, name = time.monotonic(), request_id(tool.name)
     try:
         with contained(f"the tool {tool.name}"):
+            admit(call, tool, arguments)
             answer = with_files(call, arguments, run)
     except CounterpointError as fault:
         refusal = _retold(call, arguments, fault)

@@ -97,7 +97,6 @@ class Ports:
     connected: answers which agents are connected to the ledger now, or were to its server, whatever they have written;
         asked when somebody at the command line decides.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
-    remembered: what such verbs know of this database from one call to the next, each by its class.
     """
 
     store: Store
@@ -125,26 +124,25 @@ class Ports:
     leases: Leases = field(default_factory=Leases)
     connected: Callable[[], Collection[Connection]] = tuple[Connection, ...]
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
-    remembered: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
 
     def get(self, kind: type[V]) -> V:
         """Return what the verbs of one dialect ask of their surroundings, by its class."""
         return self.extras()[kind]
 
-    def remember(self, kind: type[V]) -> V:
-        """Return what the verbs of one dialect know of this database, by its class; made when it is first asked for."""
-        known = self.remembered.get(kind)
-        # Several threads may make one; the first that is kept is the one for all.
-        return self.remembered.setdefault(kind, kind()) if known is None else known
-
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """One call's place: made for the call, used by one thread, then thrown away."""
+    """One call's place: made for the call, used by one thread, then thrown away.
+
+    conditions: asked at the beginning of each transaction of the call; one that raises ends it. key: the idempotency
+    key that the call came with; empty without one.
+    """
 
     ports: Ports
     caller: Caller
     unit: OpenUnit | None = field(default=None)
+    conditions: tuple[Callable[[Writing], None], ...] = ()
+    key: str = ""
     looked: Timestamp | None = field(default=None)
     """When its connection looked last before this call, as far as that is known."""
     _has_looked: bool = field(default=False)

@@ -8,7 +8,7 @@ from typing import Final
 from counterpoint.kernel.canonical import Json
 
 AUTONOMY: Final[Mapping[str, Json]] = {
-    "autonomy_sessions": False,
+    "autonomy_sessions": True,
     "autonomy_fidelity_gates": False,
     "autonomy_gate_invariants": False,
 }
@@ -24,14 +24,6 @@ NO_PROVIDER: Final[Mapping[str, Json]] = {
     "priority": [],
 }
 """What is told of models while none can be asked."""
-_SESSION: Final[Mapping[str, Json]] = {
-    "gate_policy": "strict",
-    "stop_on_phase_completion": False,
-    "auto_retry_fidelity_gate": False,
-    "max_tasks_per_session": 100,
-    "max_consecutive_errors": 3,
-    "max_fidelity_review_cycles_per_phase": 3,
-}
 _PREFLIGHT: Final[Mapping[str, Json]] = {
     "recommended_call": {
         "tool": "task",
@@ -43,8 +35,11 @@ _PREFLIGHT: Final[Mapping[str, Json]] = {
 }
 
 
-def capabilities(version: str, *, whole: bool = True) -> dict[str, Json]:
-    """Return what the server can do, and what of it is turned on. whole: with the settings of sessions."""
+def capabilities(version: str, held: Mapping[str, Json] | None = None) -> dict[str, Json]:
+    """Return what the server can do, and what of it is turned on.
+
+    held: what runs of the caller are held to, with `posture_profile`, `security` and `session_defaults`; None: they are left out.
+    """
     autonomy: dict[str, Json] = {
         "supported_by_binary": dict(AUTONOMY),
         "enabled_now": dict(AUTONOMY),
@@ -54,19 +49,9 @@ def capabilities(version: str, *, whole: bool = True) -> dict[str, Json]:
         "responses_as_truth": True,
         "description": "What is listed is a hint; what an answer says holds.",
     }
-    if whole:
-        autonomy |= {
-            "posture_profile": None,
-            "security": {
-                "role": "maintainer",
-                "allow_lock_bypass": False,
-                "allow_gate_waiver": False,
-                "enforce_required_phase_gates": True,
-            },
-            "session_defaults": dict(_SESSION),
-        }
-        # Only what is there is recommended.
-        conventions |= {"role_preflight": dict(_PREFLIGHT)} if AUTONOMY["autonomy_sessions"] else {}
+    if held is not None:
+        autonomy |= held
+        conventions["role_preflight"] = dict(_PREFLIGHT)
     return {
         "schema_version": SCHEMA_VERSION,
         "capabilities": {
@@ -78,7 +63,7 @@ def capabilities(version: str, *, whole: bool = True) -> dict[str, Json]:
             "rate_limit_headers": False,
             "formats": ["json"],
             **AUTONOMY,
-            "gate_enforcement_default": _SESSION["gate_policy"],
+            "gate_enforcement_default": "strict",
         },
         "runtime": {"autonomy": autonomy, "conventions": conventions},
         "server_version": version,

@@ -16,6 +16,7 @@ from counterpoint.dialects.foundry.rules.validation.report import validate
 from counterpoint.dialects.foundry.tools.history import spec_rollback
 from counterpoint.dialects.foundry.tools.lists import LISTS, Author, Words
 from counterpoint.dialects.foundry.tools.phases import PHASES
+from counterpoint.dialects.foundry.tools.sessions.words import RUN
 from counterpoint.dialects.foundry.tools.shown import clipped
 from counterpoint.dialects.foundry.verbs.editing import Editing
 from counterpoint.dialects.foundry.verbs.frontmatter import Frontmatter
@@ -101,14 +102,7 @@ def spec_template(
         listed: list[Json] = [
             {"name": name, "description": said} for name, said in TEMPLATES.items()
         ]
-        return present(
-            {
-                "action": "list",
-                "templates": listed,
-                "total_count": len(listed),
-                "message": "Name one as `template` of authoring spec-create",
-            }
-        )
+        return present({"action": "list", "templates": listed, "total_count": len(listed)})
     name = template_name or next(iter(TEMPLATES))
     if name not in TEMPLATES:
         raise NotFound(
@@ -250,6 +244,6 @@ authoring = of_actions(
         spec_find_replace,
         spec_rollback,
     ),
-    beside=PATH,
+    beside={**PATH, **RUN},
     aliases={"workspace": "path"},
 )

@@ -7,6 +7,7 @@ from counterpoint.dialects.foundry.envelope import PHRASES, present
 from counterpoint.dialects.foundry.nouns.nodes import Folder as FolderName
 from counterpoint.dialects.foundry.nouns.specs import path_of
 from counterpoint.dialects.foundry.rules.folders import MOVES, awaits_text, is_finished
+from counterpoint.dialects.foundry.tools.sessions.words import LOCK
 from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
 from counterpoint.dialects.foundry.verbs.specs import Specs
 from counterpoint.dialects.foundry.words import PATH, Folder, Force, SpecId
@@ -80,6 +81,6 @@ lifecycle = of_actions(
     "lifecycle",
     "Move specs between folders.",
     (move, activate, complete, archive, state),
-    beside=PATH,
+    beside={**PATH, **LOCK},
     aliases={"workspace": "path"},
 )

@@ -15,6 +15,8 @@ from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.nouns.capabilities import NO_PROVIDER, capabilities
+from counterpoint.dialects.foundry.tools.sessions.lifecycle import configured_of
+from counterpoint.dialects.foundry.tools.sessions.shown import session_defaults
 from counterpoint.dialects.foundry.verbs.environment import Environment
 from counterpoint.dialects.foundry.words import Cursor, LongLimit, Name
 from counterpoint.dialects.paging import pages_of
@@ -40,9 +42,21 @@ _BYTES_A_TOKEN: Final = 4
 
 
 @action(reads=True, name="capabilities", plain=True)
-def present_capabilities(_call: Call) -> Json:
+def present_capabilities(call: Call) -> Json:
     """What it can do."""
-    return present(capabilities(__version__))
+    configured = configured_of(call)
+    terms = configured.terms()
+    held: dict[str, Json] = {
+        "posture_profile": terms.posture,
+        "security": {
+            "role": configured.role,
+            "allow_lock_bypass": terms.may_bypass,
+            "allow_gate_waiver": terms.may_waive,
+            "enforce_required_phase_gates": True,
+        },
+        "session_defaults": session_defaults(terms),
+    }
+    return present(capabilities(__version__, held))
 
 
 @action(
@@ -71,7 +85,7 @@ def context(
     if include_llm:
         data["llm_status"] = dict(NO_PROVIDER)
     if include_capabilities:
-        data["capabilities"] = capabilities(__version__, whole=False)
+        data["capabilities"] = capabilities(__version__)
     return present(data)
 
 

@@ -15,6 +15,7 @@ from counterpoint.dialects.foundry.rules.shape import items_of
 from counterpoint.dialects.foundry.rules.validation.report import unread_report
 from counterpoint.dialects.foundry.rules.validation.report import validate as judge
 from counterpoint.dialects.foundry.tools.history import diff, history
+from counterpoint.dialects.foundry.tools.sessions.words import RUN
 from counterpoint.dialects.foundry.tools.shown import META, in_pages, json_text, spec_line
 from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
@@ -294,6 +295,6 @@ spec = of_actions(
         validate_fix,
         recalculate_actual_hours,
     ),
-    beside=WORKSPACE,
+    beside={**WORKSPACE, **RUN},
     aliases={"path": "workspace"},
 )

@@ -10,6 +10,7 @@ from counterpoint.core.model.journal import Receipt
 from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
+from counterpoint.dialects.foundry.tools.sessions.words import RUN
 from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
 from counterpoint.dialects.foundry.words import DryRun, NodeId, SpecId, Workspace
 from counterpoint.dialects.paging import clip, fitting
@@ -106,6 +107,6 @@ verification = of_actions(
     "verification",
     "Verify the work of a spec.",
     (add, execute),
-    beside={"path": Folder},
+    beside={"path": Folder, **RUN},
     aliases={"workspace": "path"},
 )

@@ -80,13 +80,13 @@ def beginning(run: RunRef | None, key: str, *, force: bool) -> Beginning:
         return "answer"
     if force:
         return "replace"
-    raise Conflict(
-        f"run {run.session} of {run.spec} is {run.status}",
-        hint="Go on with it, or end it; `force` ends it and starts another.",
-        session_id=run.session,
-        status=run.status,
-        error_code="SPEC_SESSION_EXISTS",
-    )
+    raise _exists(run, "Go on with it, or end it; `force` ends it and starts another.")
+
+
+def refuse_second(run: RunRef, live: RunRef | None) -> None:
+    """Raise Conflict if a run that is not live is to go on while another one of its spec is. live: that one; None without."""
+    if live is not None and live.session != run.session:
+        raise _exists(live, "Go on with that one, or end it first.")
 
 
 def refuse_command(
@@ -156,11 +156,16 @@ def refuse_unreasoned(code: Json, detail: Json, *, session_named: bool = True) -
 
 
 def refuse_locked(
-    run: RunRef | None, session: str, role: Role, terms: Terms, *, bypass: bool = False
+    run: RunRef | None,
+    session: str,
+    role: Role = "observer",
+    terms: Terms | None = None,
+    *,
+    bypass: bool = False,
 ) -> None:
     """Raise while a run works on a spec and somebody else wants to change that. session: the one that the caller gives.
 
-    A maintainer passes with `bypass` if the server lets him. Conflict or Forbidden.
+    A maintainer passes with `bypass` if his terms let him. Conflict or Forbidden.
     """
     if run is None or run.status != "running" or not run.is_locking or session == run.session:
         return
@@ -171,7 +176,7 @@ def refuse_locked(
             session_id=run.session,
             error_code="AUTONOMY_WRITE_LOCK_ACTIVE",
         )
-    if role != "maintainer" or not terms.may_bypass:
+    if role != "maintainer" or terms is None or not terms.may_bypass:
         raise Forbidden(
             "the lock of a run may not be bypassed here",
             hint="Pause the run first, or have a maintainer do it.",
@@ -215,12 +220,22 @@ def refuse_waiver(
     return gate
 
 
+def _exists(run: RunRef, hint: str) -> Conflict:
+    return Conflict(
+        f"run {run.session} of {run.spec} is {run.status}",
+        hint=hint,
+        session_id=run.session,
+        session_status=run.status,
+        error_code="SPEC_SESSION_EXISTS",
+    )
+
+
 def _illegal(command: Command, run: RunRef, *, is_forcible: bool) -> CounterpointError:
     ways = "Read how it stands, and use a command that fits."
     return Conflict(
         f"a run that is {run.status} cannot be met with `{command}`",
         hint=f"Say `force` if you mean it. {ways}" if is_forcible else ways,
         session_id=run.session,
-        status=run.status,
+        session_status=run.status,
         error_code="INVALID_STATE_TRANSITION",
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from counterpoint.dialects.foundry.tools.sessions.events import CONFIG
+from counterpoint.dialects.foundry.tools.sessions.lifecycle import LIFECYCLE
+from counterpoint.dialects.foundry.tools.sessions.words import LOCK
 from counterpoint.dialects.foundry.tools.tasks.batches import BATCHES
 from counterpoint.dialects.foundry.tools.tasks.linking import LINKING
 from counterpoint.dialects.foundry.tools.tasks.moving import MOVING
@@ -13,7 +16,7 @@ from counterpoint.protocol.actions import of_actions
 task = of_actions(
     "task",
     "Work on the tasks of a spec.",
-    (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING),
-    beside=WORKSPACE,
+    (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING, *LIFECYCLE, *CONFIG),
+    beside={**WORKSPACE, **LOCK},
     aliases={"path": "workspace"},
 )

@@ -47,7 +47,6 @@ from counterpoint.dialects.foundry.verbs.reading import node_of, nodes_of
 from counterpoint.dialects.foundry.verbs.tasks.edges import soft_of
 from counterpoint.dialects.foundry.verbs.tasks.moving import phase_of, type_in, waiting_for
 from counterpoint.dialects.foundry.verbs.tasks.naming import texts_in_words
-from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies, tallies_for
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 
@@ -86,8 +85,7 @@ class Offering:
             if found.node is None:
                 return Prepared(offered=found)
             waits = self._waits(known, found.node.item)
-            around = _around(known, found.node, tallies_for(self._context))
-            return Prepared(offered=found, waits=waits, around=around)
+            return Prepared(offered=found, waits=waits, around=_around(known, found.node))
 
     def waits(self, spec: str, task: str) -> Waits:
         """Return what a node waits for, and what waits for it; NotFound."""
@@ -103,12 +101,11 @@ class Offering:
             nodes = {node.id: node for node in nodes_of(known, items)}
             chosen = choose(map(_candidate, nodes.values()), max_tasks, token_budget)
             picked = [nodes[one.id] for one in chosen.chosen]
-            kept = tallies_for(self._context)
             prepared = tuple(
                 Prepared(
                     offered=Offered(spec=known.spec, node=node, is_complete=False, message=""),
                     waits=self._waits(known, node.item),
-                    around=_around(known, node, kept),
+                    around=_around(known, node),
                 )
                 for node in picked
             )
@@ -274,7 +271,7 @@ def beside(node: Node) -> Beside:
     )
 
 
-def _around(known: Nodes, node: Node, kept: SpecTallies) -> Around:
+def _around(known: Nodes, node: Node) -> Around:
     view, item = known.view, node.item
     parent = view.find(Item, item.parent) or known.root
     phase = phase_of(view, item)
@@ -286,7 +283,7 @@ def _around(known: Nodes, node: Node, kept: SpecTallies) -> Around:
     counts = view.counts(Item, "category", parent=parent.id)
     gone = view.counts(Item, "status", parent=parent.id, category="dropped")
     siblings = sum(counts.values()) - gone.get(REMOVED, 0)
-    tallies = kept.of(known, (parent.id, phase.id) if phase else (parent.id,))
+    tallies = known.tallies(phase.id if phase and phase.id != item.id else "")
     return Around(
         before=named.get(before[0].id) if before else None,
         parent=_holder(known, parent, tallies),

@@ -1,0 +1,66 @@
+"""What people and sandboxes leave in files for unattended runs.
+
+`signals/<spec id>.stop` below `.autonomy` in the folder of specs asks the run of a spec to stop; what is in it is not read. No link is
+followed from the folder of specs on, so that nothing is looked at or taken away elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from counterpoint.dialects.foundry.places import SpecsPlaces
+from counterpoint.dialects.foundry.rules.importing.parsing import is_safe_id
+from counterpoint.kernel.errors import PathOutside
+
+AUTONOMY: Final = ".autonomy"
+SIGNALS: Final = "signals"
+_DOWN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutonomyFiles:
+    """The files of runs, in the folder of specs of a project."""
+
+    places: SpecsPlaces
+
+    def is_stop_asked(self, spec: str) -> bool:
+        """Return whether somebody asks the run of a spec to stop."""
+        with suppress(OSError, PathOutside), self._folder(SIGNALS) as place:
+            said = os.stat(_name(spec), dir_fd=place, follow_symlinks=False)
+            return stat.S_ISREG(said.st_mode)
+        return False
+
+    def clear_stop(self, spec: str) -> None:
+        """Take that away, once it was done."""
+        if self.is_stop_asked(spec):
+            with suppress(OSError, PathOutside), self._folder(SIGNALS) as place:
+                os.unlink(_name(spec), dir_fd=place)
+
+    @contextmanager
+    def _folder(self, name: str) -> Generator[int]:
+        """Open a folder below that of autonomy; OSError, PathOutside."""
+        top = os.open(self.places.specs, _DOWN)
+        try:
+            own = os.open(AUTONOMY, _DOWN, dir_fd=top)
+        finally:
+            os.close(top)
+        try:
+            place = os.open(name, _DOWN, dir_fd=own)
+        finally:
+            os.close(own)
+        try:
+            yield place
+        finally:
+            os.close(place)
+
+
+def _name(spec: str) -> str:
+    """Return the name of the file; FileNotFoundError for an id that no file is named for."""
+    if not is_safe_id(spec):
+        raise FileNotFoundError(spec)
+    return f"{spec}.stop"

@@ -1,0 +1,77 @@
+"""Who may call what over a connection, and who was refused too often lately."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final
+
+from counterpoint.dialects.foundry.config_file import ConfigFile
+from counterpoint.dialects.foundry.rules.autonomy.configured import Configured, configured
+from counterpoint.dialects.foundry.rules.autonomy.roles import (
+    UNKNOWN,
+    Denials,
+    may_call,
+    refuse_call,
+)
+from counterpoint.kernel.errors import Forbidden, MalformedDocument
+
+_CALLERS: Final = 1_000
+"""Callers whose refusals are counted; those that were refused longest ago are forgotten."""
+
+
+@dataclass(kw_only=True)
+class Door:
+    """What lets calls through. file: where the project says how it works, read once for each pair of role and posture.
+
+    tick: a clock in seconds that only rises.
+    """
+
+    file: ConfigFile
+    environ: Mapping[str, str] = field(repr=False)
+    tick: Callable[[], float] = time.monotonic
+    _known: dict[tuple[str, str], Configured] = field(
+        init=False, repr=False, default_factory=dict[tuple[str, str], Configured]
+    )
+    _denials: OrderedDict[str, Denials] = field(
+        init=False, repr=False, default_factory=OrderedDict[str, Denials]
+    )
+    _lock: Lock = field(init=False, repr=False, default_factory=Lock)
+
+    def configured(self, role: str, posture: str) -> Configured:
+        """Return what is configured for a connection that was started with a role and a posture; MalformedDocument."""
+        found = self._known.get((role, posture))
+        if found is None:
+            found = configured(self.file.said()[0], self.environ, role, posture)
+            self._known[role, posture] = found
+        return found
+
+    def admit(self, caller: str, call: str, role: str, posture: str) -> None:
+        """Let a call through; RateLimited, Forbidden if its role may not make it, MalformedDocument.
+
+        caller: by whom refusals are counted. call: its tool, action and command.
+        """
+        with self._lock:
+            self._denials.get(caller, Denials()).refuse(self.tick())
+        try:
+            said = self.configured(role, posture).role
+        except MalformedDocument:
+            # Nobody is given more for a file that says nothing.
+            if may_call(UNKNOWN, call):
+                return
+            raise
+        try:
+            refuse_call(said, call)
+        except Forbidden:
+            self._count(caller)
+            raise
+
+    def _count(self, caller: str) -> None:
+        with self._lock:
+            known = self._denials.pop(caller, Denials())
+            self._denials[caller] = known.denied(self.tick())
+            while len(self._denials) > _CALLERS:
+                self._denials.popitem(last=False)

@@ -1,0 +1,1 @@
+"""Unattended runs of specs: begun, told, stopped and taken up again."""

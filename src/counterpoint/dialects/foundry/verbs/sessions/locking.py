@@ -1,0 +1,85 @@
+"""Keeps others from changing a spec while an unattended run works on it.
+
+It is asked at once, so that the whole call is refused and not each part of it, and again in each transaction that writes, so that no run
+begins between the look and the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
+from counterpoint.dialects.foundry.rules.autonomy.commands import refuse_locked
+from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
+from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
+from counterpoint.dialects.foundry.verbs.sessions.rows import ref_of, spec_of
+from counterpoint.kernel.errors import InvalidInput, NotFound
+
+
+class Locking:
+    """Verbs for the lock that a run has on its spec."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @contextmanager
+    def held(self, spec: str, session: str) -> Generator[None]:
+        """Refuse what this call writes during the block while a run of a spec goes on that is not the one named; Conflict."""
+
+        def ask(view: Reading) -> None:
+            row = _running(view, spec)
+            if row is not None:
+                refuse_locked(ref_of(row, spec_of(view, row)), session)
+
+        with self._context.reading() as view:
+            ask(view)
+        before = self._context.conditions
+        self._context.conditions = (*before, ask)
+        try:
+            yield
+        finally:
+            self._context.conditions = before
+
+    @contextmanager
+    def bypassed(
+        self, spec: str, session: str, configured: Configured, reason: str
+    ) -> Generator[None]:
+        """Let this call write in spite of a run, and write down why; Forbidden, InvalidInput without a reason."""
+        with self._context.reading() as view:
+            row = _running(view, spec)
+            said = ref_of(row, spec_of(view, row)) if row is not None else None
+        if row is None or session == row.session or not row.is_locking:
+            yield
+            return
+        refuse_locked(said, session, configured.role, configured.terms(), bypass=True)
+        if not reason.strip():
+            raise InvalidInput(
+                "the lock of a run is bypassed for a reason",
+                hint="Say it in `bypass_reason`.",
+                error_code="MISSING_REQUIRED",
+            )
+        with joined(self._context):
+            with recording(self._context, "run.bypassed", row.spec) as change:
+                change.open_session()
+                change.add_facts(run=row.session)
+                title = "Write lock bypassed"
+                note_event(change, row, title, reason, type_=SESSION_TYPE, action="bypass")
+            yield
+
+
+def _running(view: Reading, spec: str) -> SpecSession | None:
+    """Return the run that goes on with a spec; None, also for a spec that is not there."""
+    # There are few at any time: in most projects this is the only question.
+    rows = view.select(SpecSession, status="running")
+    if not rows:
+        return None
+    try:
+        root = spec_named(view, spec)
+    except NotFound:
+        return None
+    return next((row for row in rows if row.spec == root.id), None)

@@ -1,0 +1,195 @@
+"""Looks at runs: one whole, all in pages, and what happened in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.nouns.autonomy import TASK_STEPS, SessionStep, SpecSession
+from counterpoint.dialects.foundry.nouns.nodes import ROOT
+from counterpoint.dialects.foundry.nouns.specs import JournalEntry, PhaseLine
+from counterpoint.dialects.foundry.rules.autonomy.contexts import reading
+from counterpoint.dialects.foundry.rules.autonomy.deciding import liveness
+from counterpoint.dialects.foundry.rules.entries import entry_of
+from counterpoint.dialects.foundry.rules.standing import is_node
+from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.sessions.events import events_of
+from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.rows import (
+    context_in,
+    counters_in,
+    last_step,
+    live_run,
+    shown_terms,
+    spec_of,
+    standing_evidence,
+    status_in,
+    step_in,
+)
+from counterpoint.dialects.foundry.verbs.sessions.views import (
+    RECENT,
+    Run,
+    RunOf,
+    RunView,
+    TaskLine,
+)
+from counterpoint.dialects.foundry.verbs.specs import phase_lines
+from counterpoint.kernel.clock import Timestamp
+
+_AWAITED: Final = "gate_review_required"
+"""Why a run pauses until a person has reviewed a gate."""
+_LOOKED_AT: Final = 50
+"""Steps that are looked through for tasks that were completed last."""
+
+
+class Watching:
+    """Verbs that only look at runs."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def status(self, wanted: RunOf) -> RunView:
+        """Return the run that is meant; NotFound, Conflict."""
+        with self._context.reading() as view:
+            return view_of(view, run_named(view, wanted), self._now)
+
+    def named(self, wanted: RunOf) -> Run:
+        """Return the run that is meant, as it is listed; NotFound, Conflict."""
+        with self._context.reading() as view:
+            return run_of(view, run_named(view, wanted), self._now)
+
+    def list(self, spec: str, after: tuple[str, str] | None, limit: int) -> list[Run]:
+        """Return runs of a spec, or of all, the one that was begun last first, beyond a time and a session; NotFound."""
+        with self._context.reading() as view:
+            about = {"spec": spec_named(view, spec).id} if spec else {}
+            found = view.select(
+                SpecSession,
+                order="created_at desc,session desc",
+                after=after or (),
+                limit=limit,
+                **about,
+            )
+            return [run_of(view, row, self._now) for row in found]
+
+    def events(self, wanted: RunOf, before: int, limit: int) -> tuple[Run, list[JournalEntry]]:
+        """Return what happened in a run, the newest first, before the event of a number (0: all); NotFound, Conflict."""
+        with self._context.reading() as view:
+            row = run_named(view, wanted)
+            run = run_of(view, row, self._now)
+            root = view.find(Item, row.spec)
+            records = events_of(view, row.session, before, limit)
+            known = Nodes(view, root) if root else None
+            about = [one.item for one in records if one.item and known is not None]
+            names = known.ids(about) if known else dict[str, str]()
+            return run, [entry_of(one, _about(names.get(one.item, ""))) for one in records]
+
+    def live(self, spec: str) -> Run | None:
+        """Return the run of a spec that runs or is paused; None. NotFound for the spec."""
+        with self._context.reading() as view:
+            row = live_run(view, spec_named(view, spec).id)
+            return run_of(view, row, self._now) if row else None
+
+    @property
+    def _now(self) -> Timestamp:
+        return self._context.ports.clock.now()
+
+
+def run_of(view: Reading, row: SpecSession, now: Timestamp) -> Run:
+    """Return a run as it is listed."""
+    root = view.find(Item, row.spec)
+    known = Nodes(view, root) if root else None
+    is_silent = row.status == "running" and _is_silent(view, row, now)
+    return Run(
+        session=row.session,
+        spec=spec_of(view, row),
+        status=status_in(row),
+        effective="paused" if is_silent else status_in(row),
+        pause_reason=row.pause_reason or ("heartbeat_stale" if is_silent else ""),
+        failure_reason=row.failure_reason,
+        phase=known.id(row.phase) if known else "",
+        tasks_completed=row.tasks_completed,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def view_of(
+    view: Reading, row: SpecSession, now: Timestamp, warnings: Sequence[str] = ()
+) -> RunView:
+    """Return a run with all that is told of it; NotFound if its spec is gone."""
+    root = view.find(Item, row.spec)
+    known = Nodes(view, root or spec_named(view, row.spec))
+    run, terms = run_of(view, row, now), shown_terms(row)
+    lines = phase_lines(known, known.tallies().get)
+    at = next((one for one in lines if one.id == run.phase), None)
+    at = at or next((one for one in lines if one.status != "completed"), None)
+    step, use = last_step(view, row.session), reading(context_in(row), terms.limits)
+    awaited = standing_evidence(view, row.session) if row.pause_reason == _AWAITED else []
+    return RunView(
+        run=run,
+        title=known.root.title,
+        posture=row.posture,
+        terms=terms,
+        counters=counters_in(row),
+        version=row.version,
+        heartbeat_at=row.heartbeat_at,
+        paused_at=row.paused_at,
+        last_pause=row.last_pause,
+        reason_code=row.reason_code,
+        context_pct=use.pct,
+        context_source=use.source,
+        phase=at,
+        last=step_in(step, known) if step else None,
+        is_out=step is not None and not step.consumed_at,
+        attempt=awaited[0].id if awaited else "",
+        recent=_recent(view, known, row.session),
+        pending=_pending(view, known, at),
+        completed_phases=tuple(one.id for one in lines if one.status == "completed"),
+        warnings=tuple(warnings),
+    )
+
+
+def _is_silent(view: Reading, row: SpecSession, now: Timestamp) -> bool:
+    """Return whether the agent of a run that runs is taken to be gone: no step is out, and nothing was heard for too long."""
+    step = last_step(view, row.session)
+    is_out = step is not None and not step.consumed_at
+    limits = shown_terms(row).limits
+    return not is_out and liveness(row.heartbeat_at, now, limits) == "stale"
+
+
+def _about(name: str) -> str:
+    return "" if name == ROOT else name
+
+
+def _recent(view: Reading, known: Nodes, session: str) -> tuple[TaskLine, ...]:
+    """Return the tasks that a run completed last, the last first."""
+    steps = view.select(SessionStep, session=session, order="number desc", limit=_LOOKED_AT)
+    done = [one for one in steps if one.type in TASK_STEPS and one.outcome == "success"][:RECENT]
+    rows = view.select(Item, id=tuple(one.task for one in done)) if done else []
+    items = {item.id: item for item in rows}
+    return tuple(
+        TaskLine(
+            id=known.id(one.task),
+            title=items[one.task].title if one.task in items else "",
+            phase=known.id(one.phase),
+        )
+        for one in done
+    )
+
+
+def _pending(view: Reading, known: Nodes, phase: PhaseLine | None) -> tuple[TaskLine, ...]:
+    """Return the first tasks of a phase that are not completed."""
+    item = known.find(phase.id) if phase else None
+    if item is None or phase is None:
+        return ()
+    found = view.select(
+        Item, parent=item.id, category=UNCLOSED, order="position,number", limit=RECENT
+    )
+    names = known.ids(one.id for one in found)
+    return tuple(
+        TaskLine(id=names[one.id], title=one.title, phase=phase.id) for one in found if is_node(one)
+    )
