@@ -14,7 +14,9 @@ from builders import Agent, Workshop
 LONG = ('He said "no":\t{"a": [1, null]}\n\u00e9\u4e16\U0001f600 \\ ' * 500)[:12_000]
 REPORT = LONG[:5_000]
 LINE = LONG.replace("\n", " ").replace("\t", " ")[:400]
-VALUE = {"said": LONG[:3_000], "list": [1, None, "\u4e16"]}
+HIDDEN = "\u202e\u200b\x7f\ufeff"
+"""What is shown as such in a text, and by escapes where a text is a document of JSON."""
+VALUE = {"said": LONG[:3_000] + HIDDEN, "list": [1, None, "\u4e16"], HIDDEN: HIDDEN}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,8 @@ from counterpoint.dialects.paging import (
     size_of,
     sparse,
 )
-from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.visible import json_text
 
 _TITLE: Final = 500
 _MOST: Final = 50
@@ -104,7 +105,7 @@ def _page(content: Json, at: int) -> Part:
         entries = cast("list[Json]", content)
         if all(size_of(one) <= _ENTRY for one in entries):
             return part_of_list(entries, at)
-    return part_of_text(dump_any(content), at)
+    return part_of_text(json_text(content), at)
 
 
 def written_item(call: Call, name: str) -> Written:

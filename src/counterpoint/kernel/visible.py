@@ -3,7 +3,7 @@ r"""Shows characters that would steer or hide, by one rule for all who read.
 1. Hidden are controls but line feed and tab (a return stays before a line feed), halves of surrogates, and what Unicode says to leave out
    where it is not understood: marks of direction, characters without a width, tags, selectors, fillers.
 2. In a text for a terminal or an agent a hidden one is shown as `\u{202e}`: its number in hex. So nothing is lost, and nothing of it
-   works. In JSON for programs it is written by the escapes of JSON: they read what was written.
+   works. In JSON for programs, and in a text that is a document of JSON, it is written by the escapes of JSON: they read what was written.
 3. One joiner, or one selector of a picture, stays between or behind signs beyond ASCII: pictures and some scripts are written with it.
 4. A name is 1 to 64 characters in the form NFC on one line, none of them hidden or of private use, with no blank at its ends.
 """
@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 import orjson
 
+from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.errors import InvalidInput
 
 LONGEST_NAME: Final = 64
@@ -80,6 +81,11 @@ def escaped(document: str) -> str:
     if document.isascii() and "\x7f" not in document:
         return document
     return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], document)
+
+
+def json_text(value: Any) -> str:
+    """Return the compact sorted text of a JSON value, for an answer that has it as a text; whoever parses it reads what was written."""
+    return escaped(dump_any(value))
 
 
 def checked_name(text: str, what: str) -> str:

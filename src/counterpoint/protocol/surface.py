@@ -26,7 +26,7 @@ from counterpoint.kernel.errors import (
     Unexpected,
     UnknownTool,
 )
-from counterpoint.kernel.visible import dump_visible, visible
+from counterpoint.kernel.visible import dump_visible, escaped, visible
 from counterpoint.protocol.arguments import check
 from counterpoint.protocol.parameters import Progress
 from counterpoint.protocol.prompts import Prompt, Said
@@ -36,6 +36,9 @@ from counterpoint.protocol.tools import Tool
 logger = logging.getLogger(__name__)
 
 C = TypeVar("C")
+
+_JSON = "application/json"
+"""What a resource is that programs parse."""
 
 Run = Callable[[], Json]
 
@@ -202,7 +205,8 @@ class Surface(Generic[C]):
         """Return the resource at an address and its text; CounterpointError and no other."""
         with contained("a resource"):
             found, variables = open_resource(self.resources, uri)
-            text = visible(found.read(call(), **variables))
+            text = found.read(call(), **variables)
+            text = escaped(text) if found.mime == _JSON else visible(text)
             # Half a surrogate would only be found when the answer is written, beyond what contains
             # it.
             text.encode()

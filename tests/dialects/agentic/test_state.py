@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -62,8 +63,8 @@ def test_what_a_value_was_before_is_in_the_ledger(opus: Agent, haiku: Agent, pla
 
 
 def test_a_large_value_comes_in_pieces(opus: Agent, plan: str) -> None:
-    """Each page fits; together they are its JSON."""
-    value = "ä" * 12_000
+    """Each page fits; together they are its JSON, which can be parsed whatever hides in it."""
+    value = "ä" * 12_000 + "\u202e\u200b\x7f"
     opus.does("state_set", plan_slug=plan, key="k", value=value)
     asked: dict[str, Any] = {"plan_slug": plan, "key": "k"}
     text = ""
@@ -74,9 +75,10 @@ def test_a_large_value_comes_in_pieces(opus: Agent, plan: str) -> None:
         if "next_cursor" not in reply.answer:
             break
         asked["cursor"] = reply.answer["next_cursor"]
-    assert text == f'"{value}"'
+    assert json.loads(text) == value
+    assert "\\u202e" in text
     listed = opus.does("state_list", plan_slug=plan)["states"][0]
-    assert listed["value_bytes"] == 24_002
+    assert listed["value_bytes"] == 24_009
     refusal = opus.is_refused("state_set", plan_slug=plan, key="k", value="x" * 64_000)
     assert refusal["code"] == "validation_error"
 

@@ -32,6 +32,16 @@ def said(agent: Any, name: str, **arguments: str) -> str:
     return agent.ask(story)
 
 
+def test_what_hides_in_a_document_of_json_is_written_by_escapes(ada: Agent) -> None:
+    """So that it can be parsed; in a plan, which people read, it is shown."""
+    title = "Gate\u202e\x7f"
+    made = ada.does("plan", tree={"kind": "task", "title": title})["items"][0]
+    shown = read(ada, f"counterpoint://item/{made['id']}").text
+    assert json.loads(shown)["title"] == title
+    assert "\u202e" not in shown
+    assert "Gate\\u{202e}\\u{7f}" in read(ada, f"counterpoint://plan/{made['id']}").text
+
+
 def test_all_resources_are_listed(ada: Agent) -> None:
     """Fixed ones and templates, each with a description and a type."""
 

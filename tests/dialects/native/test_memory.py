@@ -61,7 +61,7 @@ def test_a_profile_has_values_of_its_own(workshop: Workshop, ada: Agent) -> None
 
 def test_a_long_value_is_read_in_pages(ada: Agent) -> None:
     """The pieces of its JSON together are the value; a change in between ends the reading."""
-    value = {"text": "ä\n\u0001" * 5_000}
+    value = {"text": "ä\n\u0001\u202e" * 4_000}
     ada.does("remember", action="set", key="k", value=value)
     text, more = "", {}
     while True:

@@ -30,7 +30,8 @@ from counterpoint.dialects.paging import (
     shared,
     sparse,
 )
-from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.visible import json_text
 
 _INTEGERS = WithJsonSchema({"type": "array", "items": {"type": "integer"}})
 
@@ -178,7 +179,7 @@ def present_facets(facets: Facets) -> dict[str, Json]:
         "labels": [clip(label, ENTRY) for label in facets.labels],
         "names": [f"{scope}: {clip(name, ENTRY)}" for scope, name in facets.names.items()],
         "attributes": [
-            {"name": name, "value": clip(dump_any(value), ENTRY)}
+            {"name": name, "value": clip(json_text(value), ENTRY)}
             for name, value in facets.attributes.items()
         ],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from counterpoint.kernel.canonical import dump_any
+from counterpoint.kernel.visible import json_text
 
 _MARKS: Final = {"completed": "x", "skipped": "-", "in_progress": "~", "blocked": "!"}
 """What stands between the brackets of a task that is not pending."""
@@ -27,7 +27,7 @@ def _head(plan: Mapping[str, Any]) -> Iterator[str]:
         yield f"{plan['description']}\n"
     if "context" in plan:
         kept = plan["context"]
-        yield f"## Context\n\n```json\n{kept if isinstance(kept, str) else dump_any(kept)}\n```\n"
+        yield f"## Context\n\n```json\n{kept if isinstance(kept, str) else json_text(kept)}\n```\n"
 
 
 def _phase(phase: Mapping[str, Any]) -> Iterator[str]:

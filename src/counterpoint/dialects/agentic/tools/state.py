@@ -26,6 +26,7 @@ from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of,
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.visible import escaped
 from counterpoint.protocol.tools import tool
 
 GENERAL: Final = "general"
@@ -76,7 +77,7 @@ def state_get(
     room = PAGE - RESERVE - size_of(header)
     if pages.at == 0 and size_of(entry.value) <= room:
         return present(**header, value=canonical.load(entry.value), note=DATA)
-    piece, further = pages.text(entry.value, room)
+    piece, further = pages.text(escaped(entry.value), room)
     return present(**header, json_text=piece, **sparse(next_cursor=further), note=DATA)
 
 
@@ -144,4 +145,4 @@ def _history(earlier: Sequence[Earlier]) -> list[Json]:
 
 def _value(text: str) -> dict[str, Json]:
     small = size_of(text) <= _SMALL and not text.startswith("[redacted")
-    return {"value": canonical.load(text)} if small else {"json_text": clip(text, _SMALL)}
+    return {"value": canonical.load(text)} if small else {"json_text": clip(escaped(text), _SMALL)}

@@ -10,10 +10,10 @@ from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.foundry.nouns.nodes import Folder
 from counterpoint.dialects.foundry.rules.shape import TEMPLATES
 from counterpoint.dialects.foundry.tools.journal import entry_of
-from counterpoint.dialects.foundry.tools.shown import json_text, spec_line
+from counterpoint.dialects.foundry.tools.shown import spec_line
 from counterpoint.dialects.foundry.verbs.journal import Journals
 from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.prompts import prompt
 from counterpoint.protocol.resources import resource
@@ -41,7 +41,7 @@ def specs(call: Call) -> str:
 def templates(_call: Call) -> str:
     """The templates that a spec can be made from."""
     found: list[Json] = [{"name": name, "description": said} for name, said in TEMPLATES.items()]
-    return json_text({"templates": found, "count": len(found)})
+    return dump_any({"templates": found, "count": len(found)})
 
 
 @resource("foundry://specs/{status}/", mime=_JSON)
@@ -55,7 +55,7 @@ def journal_of_spec(call: Call, spec_id: str) -> str:
     """The latest entries of the journal of a spec, the newest first."""
     entries = call.core.use(Journals).list(spec_id, "", "", 0, _LATEST)
     shown: list[Json] = [entry_of(one) for one in entries]
-    return json_text({"spec_id": spec_id, "note": DATA, "entries": shown, "count": len(shown)})
+    return dump_any({"spec_id": spec_id, "note": DATA, "entries": shown, "count": len(shown)})
 
 
 @resource("foundry://specs/{status}/{spec_id}", mime=_JSON)
@@ -67,7 +67,7 @@ def spec_of_status(call: Call, status: str, spec_id: str) -> str:
             f"the spec {spec_id[:80]!r} is not in {status}, but in {found.folder}",
             error_code="SPEC_NOT_FOUND",
         )
-    return json_text(call.core.use(Specs).document(spec_id))
+    return dump_any(call.core.use(Specs).document(spec_id))
 
 
 @resource("foundry://templates/{template_id}", mime=_JSON)
@@ -78,7 +78,7 @@ def template_of_id(_call: Call, template_id: str) -> str:
             f"there is no template {template_id[:80]!r}",
             hint=f"There are: {', '.join(TEMPLATES)}.",
         )
-    return json_text({"name": template_id, "description": TEMPLATES[template_id]})
+    return dump_any({"name": template_id, "description": TEMPLATES[template_id]})
 
 
 @prompt()
@@ -135,7 +135,7 @@ def review_spec(_call: Call, spec_id: Spec, review_type: About = "") -> str:
 def _listed(call: Call, folder: Folder | str) -> str:
     found = call.core.use(Specs).list(folder, "", _SPECS, counted=True)
     shown: list[Json] = [spec_line(one, counted=True) for one in found]
-    return json_text({"specs": shown, "count": len(shown)})
+    return dump_any({"specs": shown, "count": len(shown)})
 
 
 def _folder(status: str) -> Folder:

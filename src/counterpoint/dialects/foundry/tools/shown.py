@@ -17,21 +17,12 @@ from counterpoint.dialects.paging import (
     shared,
     size_of,
 )
-from counterpoint.kernel.canonical import Json, dump_any, object_of
-from counterpoint.kernel.visible import escaped
+from counterpoint.kernel.canonical import Json, object_of
 
 META: Final = 400
 """What the envelope around the data may take beside a cursor."""
 SAID: Final = 1_500
 """The most bytes of a text in a list; `spec get` has all of it."""
-
-
-def json_text(value: Json) -> str:
-    """Return the text of JSON that an answer has as a text; what is hidden in it is written by escapes.
-
-    So nothing of it has to be shown otherwise, and whoever parses it reads what was written.
-    """
-    return escaped(dump_any(value))
 
 
 def in_pages(

@@ -16,7 +16,7 @@ from counterpoint.dialects.foundry.rules.validation.report import unread_report
 from counterpoint.dialects.foundry.rules.validation.report import validate as judge
 from counterpoint.dialects.foundry.tools.history import diff, history
 from counterpoint.dialects.foundry.tools.sessions.words import RUN
-from counterpoint.dialects.foundry.tools.shown import META, in_pages, json_text, spec_line
+from counterpoint.dialects.foundry.tools.shown import META, in_pages, spec_line
 from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
 from counterpoint.dialects.foundry.verbs.editing import Editing
@@ -32,6 +32,7 @@ from counterpoint.dialects.foundry.words import (
 from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, part_of_text
 from counterpoint.kernel.canonical import Json, dump_any, text_digest
 from counterpoint.kernel.errors import Conflict, NotFound
+from counterpoint.kernel.visible import json_text
 from counterpoint.protocol.actions import action, of_actions
 
 _DOCS: Final = ("docs", "README.md")

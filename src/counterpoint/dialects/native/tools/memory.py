@@ -14,6 +14,7 @@ from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of,
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.visible import escaped
 from counterpoint.protocol.tools import tool
 
 _LISTED = 50
@@ -95,7 +96,7 @@ def _value(call: Call, scope: str, key: str, cursor: str) -> dict[str, Json]:
     room = PAGE - RESERVE - size_of(header)
     if pages.at == 0 and size_of(entry.value) <= room:
         return {**header, "value": canonical.load(entry.value), "note": DATA}
-    piece, further = pages.text(entry.value, room)
+    piece, further = pages.text(escaped(entry.value), room)
     return {**header, "json_text": piece, **sparse(cursor=further), "note": DATA}
 
 

@@ -52,8 +52,9 @@ from counterpoint.dialects.paging import (
     size_of,
     sparse,
 )
-from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.visible import json_text
 from counterpoint.protocol.tools import tool
 
 Include = Literal[
@@ -225,7 +226,7 @@ def present_entry(entry: Json) -> dict[str, Json]:
         principal=entry.actor.principal.short if entry.actor.principal else "",
         action=entry.action,
         subject=entry.subject,
-        facts=clip(dump_any(dict(entry.facts)), 300) if entry.facts else "",
+        facts=clip(json_text(dict(entry.facts)), 300) if entry.facts else "",
     )
 
 
@@ -258,7 +259,7 @@ def _entry(call: Call, name: str) -> View:
         subject=entry.subject,
         previous=entry.previous,
     )
-    facts = dump_any(dict(entry.facts)) if entry.facts else ""
+    facts = json_text(dict(entry.facts)) if entry.facts else ""
     return View(header=header, parts={"facts": _whole(facts), "rows": _whole(rows)})
 
 

@@ -13,7 +13,7 @@ from counterpoint.dialects.continuing import next_call, offered, present_left
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.nouns.nodes import ROOT, Node
 from counterpoint.dialects.foundry.rules.nodes import document_node
-from counterpoint.dialects.foundry.tools.shown import META, json_text
+from counterpoint.dialects.foundry.tools.shown import META
 from counterpoint.dialects.foundry.tools.tasks.shown import (
     ROOM,
     TITLE,
@@ -38,6 +38,7 @@ from counterpoint.dialects.foundry.words import (
 )
 from counterpoint.dialects.paging import PAGE, clip, pages_of, size_of
 from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.visible import json_text
 from counterpoint.protocol.actions import action
 
 StatusFilter = Annotated[Status | None, Field(description="Only this status")]
