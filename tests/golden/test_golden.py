@@ -39,12 +39,11 @@ from fakes.golden.stage import PROJECT, Stage, staged
 from fakes.looking import faults_of
 from fakes.servers import connected
 
-NUMBER: Final = 13
+NUMBERS: Final = (13,)
+"""The formats whose ledgers are looked at; each has a folder of its own."""
+LAST: Final = NUMBERS[-1]
 SINCE: Final = "dialects/foundry/"
-"""What was not there when the ledgers of this number were made."""
-"""The format whose ledgers are looked at; another one has a folder of its own beside it."""
-HERE: Final = kept.FOLDER / f"{NUMBER:03}"
-TOLD: Final = kept.told_of(NUMBER)
+"""What was not there when the ledgers of the last number were made."""
 VERIFIER: Final = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"))
 LOOKS: Final = {
     "check.ran", "issue.counted", "issue.sought", "item.judged", "learning.compared", "phase.opened",
@@ -78,29 +77,46 @@ def reopened(folder: Path, store: Store) -> Generator[Stage]:
         yield stage
 
 
+@pytest.fixture(params=NUMBERS)
+def number(request: pytest.FixtureRequest) -> int:
+    """Give the number of each format."""
+    return request.param
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def here(number: int) -> Path:
+    """Give the folder of its ledgers."""
+    return kept.FOLDER / f"{number:03}"
+
+
+@pytest.fixture
+def told(number: int) -> dict[str, Any]:
+    """Give what is written down of them."""
+    return kept.told_of(number)
+
+
+@pytest.fixture
+def place(here: Path, tmp_path: Path) -> Path:
     """Give a copy of the golden file."""
     file = tmp_path / "ledger.db"
-    file.write_bytes(kept.unpack(HERE / kept.FILE))
+    file.write_bytes(kept.unpack(here / kept.FILE))
     file.chmod(0o600)
     return file
 
 
-def is_as_told(store: Store, database: str) -> None:
+def is_as_told(store: Store, told: dict[str, Any]) -> None:
     """Check every table, text, entry and root against what is written down beside the ledgers."""
-    told = TOLD[database]["projects"]
-    assert kept.everything(store, told) == told
+    assert kept.everything(store, told["projects"]) == told["projects"]
     assert faults_of(store) == []
 
 
-def goes_on(stage: Stage, database: str) -> None:
+def goes_on(stage: Stage, told: dict[str, Any]) -> None:
     """Check that the ledger is sound, is what its entries make, and can be written and signed on."""
     found = stage.system.audit.verify()
     assert [one.message for one in found.faults] == []
-    told = TOLD[database]["projects"][PROJECT]
-    assert (found.size, found.root) == (told["size"], told["root"])
-    assert (found.confirmed, found.unsigned) == (TOLD[database]["confirmed"], 0)
+    project = told["projects"][PROJECT]
+    assert (found.size, found.root) == (project["size"], project["root"])
+    assert (found.confirmed, found.unsigned) == (told["confirmed"], 0)
     assert stage.system.audit.rebuild().differences == ()
     with stage.store.reading(AWAY) as view:
         assert view.moved() is not None
@@ -115,13 +131,13 @@ def goes_on(stage: Stage, database: str) -> None:
 
 
 def test_a_golden_file_opens_is_what_is_written_down_and_goes_on(
-    place: Path, tmp_path: Path
+    place: Path, told: dict[str, Any], tmp_path: Path
 ) -> None:
     """Every cell, text and root; sound by its signatures; its tables are those of its entries; more can be written."""
     store = SqliteStore(place, nouns=NOUNS)
-    is_as_told(store, "sqlite")
+    is_as_told(store, told["sqlite"])
     with reopened(tmp_path / "stage", store) as stage:
-        goes_on(stage, "sqlite")
+        goes_on(stage, told["sqlite"])
         reads_back(stage)
     store.close()
 
@@ -138,15 +154,15 @@ def test_the_command_line_finds_a_golden_file_sound(
 
 
 def test_a_golden_dump_opens_is_what_is_written_down_and_goes_on(
-    databases: Any, tmp_path: Path
+    databases: Any, here: Path, told: dict[str, Any], tmp_path: Path
 ) -> None:
     """The same of PostgreSQL; and a later program brings it forward, with a table and a column more."""
     address = databases.empty()
-    kept.load(kept.unpack(HERE / kept.DUMP), address)
+    kept.load(kept.unpack(here / kept.DUMP), address)
     store = connected(address)
-    is_as_told(store, "postgres")
+    is_as_told(store, told["postgres"])
     with reopened(tmp_path / "stage", store) as stage:
-        goes_on(stage, "postgres")
+        goes_on(stage, told["postgres"])
         reads_back(stage)
         before = kept.everything(store)
     store.close()
@@ -166,28 +182,32 @@ def following(database: schema.Database) -> tuple[Migration, ...]:
     return (*known, Migration(known[-1].number + 1, "later", NEXT[database]))
 
 
-def test_a_later_program_brings_a_golden_file_forward(place: Path) -> None:
+def test_a_later_program_brings_a_golden_file_forward(
+    place: Path, number: int, told: dict[str, Any]
+) -> None:
     """With a table and a column more; nothing that was there is another, and the old file is kept beside it."""
     known = following("sqlite")
     store = SqliteStore(place, nouns=NOUNS, known=known)
-    told = TOLD["sqlite"]["projects"]
-    assert kept.everything(store, told) == told
+    projects = told["sqlite"]["projects"]
+    assert kept.everything(store, projects) == projects
     assert faults_of(store) == []
     store.close()
-    assert place.with_name(f"ledger.db.before-{NUMBER + 1}.backup").exists()
+    assert place.with_name(f"ledger.db.before-{number + 1}.backup").exists()
     with pytest.raises(StoreNewer):
         SqliteStore(place, nouns=NOUNS)
 
 
-def test_both_verifiers_find_the_golden_bundles_sound_and_a_changed_one_not() -> None:
+def test_both_verifiers_find_the_golden_bundles_sound_and_a_changed_one_not(
+    here: Path, told: dict[str, Any]
+) -> None:
     """With the key that is written down; one byte is another, somewhere in an entry, a signature or a text."""
-    key = TOLD["sqlite"]["key"]
+    key = told["sqlite"]["key"]
     for name in (kept.BUNDLE, kept.SESSION):
-        data = kept.unpack(HERE / name)
+        data = kept.unpack(here / name)
         report = verify_any(data.splitlines(keepends=True), VerifierKey.from_text(key))
         assert (report.sound, [one.message for one in report.faults]) == (True, [])
         VERIFIER["verify"](data, key)
-    data = kept.unpack(HERE / kept.BUNDLE)
+    data = kept.unpack(here / kept.BUNDLE)
     for place in (len(data) // 4, len(data) // 2, len(data) - 40):
         changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
         report = verify_any(changed.splitlines(keepends=True), VerifierKey.from_text(key))
@@ -212,32 +232,33 @@ def test_a_changed_byte_of_a_golden_file_is_found(place: Path, tmp_path: Path) -
     store.close()
 
 
-def test_the_golden_checkpoint_is_signed_and_cosigned() -> None:
+def test_the_golden_checkpoint_is_signed_and_cosigned(here: Path, told: dict[str, Any]) -> None:
     """By the ledger's key and by a witness, at the time that is written down."""
-    document = (HERE / kept.CHECKPOINT).read_text()
-    witness = CosignerKey.from_text(TOLD["witness"])
-    assert cosigned_at(open_note(document), witness) == TOLD["witnessed_at"]
-    verify_note(open_note(document), VerifierKey.from_text(TOLD["sqlite"]["key"]))
-    told, signed = TOLD["sqlite"]["projects"][PROJECT], open_checkpoint(document)
-    assert (signed.size, signed.root.hex()) == (told["size"], told["root"])
+    document = (here / kept.CHECKPOINT).read_text()
+    witness = CosignerKey.from_text(told["witness"])
+    assert cosigned_at(open_note(document), witness) == told["witnessed_at"]
+    verify_note(open_note(document), VerifierKey.from_text(told["sqlite"]["key"]))
+    project, signed = told["sqlite"]["projects"][PROJECT], open_checkpoint(document)
+    assert (signed.size, signed.root.hex()) == (project["size"], project["root"])
 
 
 def test_every_action_table_and_strength_is_in_the_golden_ledgers() -> None:
     """Whatever the source can write, by both databases; what came since comes with the tables of the next number."""
     since = {action for action, file in actions().items() if file.startswith(SINCE)}
+    last = kept.told_of(LAST)
     for database in ("sqlite", "postgres"):
-        projects = TOLD[database]["projects"].values()
+        projects = last[database]["projects"].values()
         written = {action for one in projects for action in one["actions"]}
         assert set(actions()) - written - since == LOOKS
         assert written <= set(actions())
         held = {name for one in projects for name, table in one["tables"].items() if table["rows"]}
         assert {noun.table for noun in NOUNS} - held == UNWRITTEN, WAY
-        told = TOLD[database]["projects"][PROJECT]
-        assert told["strengths"] == ["", "connection", "credential", "person"]
-        assert told["signatures"] > 0
+        project = last[database]["projects"][PROJECT]
+        assert project["strengths"] == ["", "connection", "credential", "person"]
+        assert project["signatures"] > 0
 
 
-def test_nothing_of_a_machine_is_in_the_golden_files() -> None:
+def test_nothing_of_a_machine_is_in_the_golden_files(here: Path) -> None:
     """No path, name of a user or a host, and no key that signs: these are told in the tests, and made for them."""
     names = {getpass.getuser(), socket.gethostname(), Path.home().name} - {"root", "localhost"}
     # Shorter ones are parts of other words.
@@ -250,24 +271,23 @@ def test_nothing_of_a_machine_is_in_the_golden_files() -> None:
         b"PRIVATE KEY",
         *(one.encode() for one in names),
     ]
-    for name, content in kept.plain(HERE).items():
+    for name, content in kept.plain(here).items():
         said = re.sub(rb"(/\w+)*/golden-ledger", b"", content)
         assert [word for word in words if word in said] == [], name
 
 
-def test_golden_ledgers_are_never_written_again() -> None:
+def test_golden_ledgers_are_never_written_again(number: int) -> None:
     """The script makes those of a new number only."""
     with pytest.raises(FileExistsError):
-        kept.write(NUMBER, None)
+        kept.write(number, None)
 
 
-def test_the_shape_of_the_tables_is_frozen(tmp_path: Path) -> None:
+def test_the_shape_of_the_tables_is_frozen(told: dict[str, Any], tmp_path: Path) -> None:
     """What was released is as it was, and makes a table for each noun with its columns in their order."""
     for database in schema.TYPES:
         known = kept.digests(database)
-        assert {name: known.get(name) for name in TOLD[database]["made"]} == TOLD[database][
-            "made"
-        ], WAY
+        made = told[database]["made"]
+        assert {name: known.get(name) for name in made} == made, WAY
     SqliteStore(tmp_path / "ledger.db", nouns=NOUNS).close()
     made, fresh = apsw.Connection(str(tmp_path / "ledger.db")), apsw.Connection("")
     for noun in NOUNS:

@@ -40,6 +40,7 @@ from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.kernel.errors import Conflict, StoreFull
 from fakes.errands import ERRANDS, Office
 from fakes.golden import people
+from fakes.golden.specs import runs, specs
 from fakes.golden.stage import Refused, Stage
 from fakes.pausing import pausing
 
@@ -75,6 +76,8 @@ def play(stage: Stage) -> None:
     agentic(stage)
     colibri(stage)
     knowledge(stage)
+    specs(stage)
+    runs(stage)
     stage.sign()
     people.decisions(stage)
     people.epochs(stage)

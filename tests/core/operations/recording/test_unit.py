@@ -11,10 +11,11 @@ from counterpoint.core.model.access import Actor
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Note
-from counterpoint.core.model.journal import Reply
+from counterpoint.core.model.journal import Record, Reply
 from counterpoint.core.model.work import Item
+from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.context import Caller
-from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.recording.unit import once, recording
 from counterpoint.kernel.errors import Forbidden, InvalidInput, KeyReused, NotFound
 from fakes.studio import ROOT, Studio
 
@@ -186,3 +187,38 @@ def test_time_never_runs_back_inside_one_call(studio, ada):
     first, second = ada.once("k", 1, run)
     assert first == second
     studio.clock.pass_by(seconds=30)
+
+
+def test_the_conditions_of_a_call_are_asked_in_each_of_its_transactions(studio, ada):
+    """Before anything is written; one that raises refuses what was to come, and leaves nothing."""
+    asked = []
+
+    def ask(view):
+        asked.append(view.head().size)
+        if len(asked) > 1:
+            raise Forbidden("not now")
+
+    def act(context):
+        context.conditions = (ask,)
+        first = Journal(context).append(Note(kind="comment", body="x"))
+        with pytest.raises(Forbidden):
+            Journal(context.in_session("ses_other")).append(Note(kind="comment", body="y"))
+        with context.reading() as view:
+            assert len(view.select(Record)) == 1
+        return first.id
+
+    before = studio.image()
+    assert ada.use(act) == "demo-r1"
+    assert len(asked) == 2
+    assert studio.image() != before
+
+
+def test_verbs_know_the_key_of_their_call(studio, ada):
+    """And that there is none."""
+
+    def keyed(context):
+        seen = [context.key]
+        once(context, "k", [], lambda: seen.append(context.key))
+        return seen
+
+    assert ada.use(keyed) == ["", "k"]
