@@ -12,7 +12,8 @@ import pytest
 from counterpoint.cli.output import Output
 from counterpoint.cli.supervise.command import code_of
 from counterpoint.cli.supervise.loop import Stopping, Supervision
-from counterpoint.cli.supervise.shown import opened_screen, tell_decided
+from counterpoint.cli.supervise.outcome import tell_outcome
+from counterpoint.cli.supervise.shown import opened_screen
 from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.dialects.foundry.rules.autonomy.supervising import LINGER_SECONDS
 from counterpoint.kernel.clock import SystemClock
@@ -55,8 +56,8 @@ def supervise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Supervise:
                 poll_seconds=0.0,
                 **more,
             ).supervise()
-        tell_decided(out, clock, "harbour", found)
-        return Told(code_of(found), capsys.readouterr().out)
+        tell_outcome(out, clock, "harbour", found)
+        return Told(code_of(found.decision), capsys.readouterr().out)
 
     return run
 
@@ -149,6 +150,8 @@ def test_an_agent_that_leaves_its_run_alone_stops_it(
     runs = FakeRuns()
     told = supervise(runs, lambda _heard, _ends: how)
     assert (told.code, told.last["because"], told.last["signal"]) == (1, because, "paused")
+    assert told.last["reason"] == ""
+    assert told.last["log"] == next(one["log"] for one in told.events if "log" in one)
     assert runs.calls == ["start", "pause"]
 
 

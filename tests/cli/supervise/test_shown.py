@@ -1,19 +1,17 @@
-"""What a supervisor shows: a table, lines, or events; and in the end what a person does next."""
+"""What a supervisor shows: a table, lines, or events."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.supervise.shown import SAID, Screen, opened_screen, tell_decided
+from counterpoint.cli.supervise.shown import Screen, opened_screen
 from counterpoint.cli.supervise.specrun import Look
-from counterpoint.dialects.foundry.rules.autonomy.supervising import REASONS, Decision
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import Unavailable
 from fakes.spec_runs import ended
@@ -118,56 +116,3 @@ def test_the_end_of_an_agent_is_said(
     with opened_screen(Output(), CLOCK, is_verbose=False) as screen:
         screen.ended(2, how)
     assert capsys.readouterr().out.endswith(f"round 2   {words}\n")
-
-
-def test_every_reason_has_words() -> None:
-    """And none is said twice."""
-    assert set(SAID) == set(REASONS)
-    assert len(set(SAID.values())) == len(SAID)
-
-
-@pytest.mark.parametrize(
-    ("decision", "look", "lines"),
-    [
-        (
-            Decision(act="stop", reason="spec_complete"),
-            replace(LOOK, state="spec_complete", done=4),
-            ["Ended: the spec is complete. 4 of 4 tasks are done."],
-        ),
-        (
-            Decision(act="stop", reason="rounds_used_up"),
-            LOOK,
-            [
-                "Ended: every round that it may have is used up. 1 of 4 tasks are done.",
-                "To go on: `counterpoint supervise harbour -- AGENT…`.",
-            ],
-        ),
-        (
-            Decision(act="escalate", reason="agent_failed"),
-            LOOK,
-            [
-                "Ended: the agent ended with an error, and its run says nothing. 1 of 4 tasks are done.",
-                "Read its log; to go on with another agent: `counterpoint supervise harbour -- AGENT…`.",
-            ],
-        ),
-        (
-            Decision(act="escalate", reason="paused_needs_attention"),
-            replace(
-                LOOK,
-                why="blocked",
-                actions=({"description": "Resolve it.", "command": "task list-blocked"},),
-            ),
-            [
-                "Ended: the run needs somebody (blocked). 1 of 4 tasks are done.",
-                "Resolve it. (tool: task list-blocked)",
-                "When that is seen to: `counterpoint supervise harbour --resume -- AGENT…`.",
-            ],
-        ),
-    ],
-)
-def test_in_the_end_is_said_why_and_what_to_do(
-    decision: Decision, look: Look, lines: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With the command that goes on, where something is left to do."""
-    tell_decided(Output(), CLOCK, "harbour", (decision, look))
-    assert capsys.readouterr().out.splitlines() == lines

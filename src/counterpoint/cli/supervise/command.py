@@ -22,9 +22,10 @@ from counterpoint.cli.supervise.agent import (
     led_environ,
 )
 from counterpoint.cli.supervise.loop import Stopping, Supervision
+from counterpoint.cli.supervise.outcome import tell_outcome
 from counterpoint.cli.supervise.place import folder_of, held
-from counterpoint.cli.supervise.shown import opened_screen, tell_decided
-from counterpoint.cli.supervise.specrun import Look, SpecRun
+from counterpoint.cli.supervise.shown import opened_screen
+from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.client import connect
@@ -96,7 +97,7 @@ def supervise_command(
             connect(words, folder=program.folder, environ=environ, is_apart=True) as connection,
             opened_screen(out, clock, is_verbose=verbose) as screen,
         ):
-            decided = Supervision(
+            outcome = Supervision(
                 run=SpecRun(spec=spec, caller=connection),
                 agent=program,
                 screen=screen,
@@ -106,13 +107,12 @@ def supervise_command(
                 stopping=stopping,
                 is_seen_to=is_seen_to,
             ).supervise()
-    tell_decided(out, clock, spec, decided)
-    return code_of(decided)
+    tell_outcome(out, clock, spec, outcome)
+    return code_of(outcome.decision)
 
 
-def code_of(decided: tuple[Decision, Look]) -> int:
+def code_of(decision: Decision) -> int:
     """Return the exit code: 0 for a spec that is complete, 130 if it was asked to stop, else 1."""
-    decision, _ = decided
     if decision.reason == "asked":
         return STOPPED
     return 0 if decision.is_success else 1

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Final, Protocol
 
+from counterpoint.cli.supervise.outcome import Outcome
 from counterpoint.cli.supervise.place import Log, opened_log
 from counterpoint.cli.supervise.shown import Screen
 from counterpoint.cli.supervise.specrun import Look, SpecRun
@@ -68,17 +69,25 @@ class Supervision:
     _state: AgentState = "none"
     _before: tuple[object, ...] = ()
     _looked: float = 0.0
-    _stopped_at: float = field(default=-1.0)
+    _stopped_at: float = -1.0
+    _log: Path | None = None
+    _said: str = ""
 
-    def supervise(self) -> tuple[Decision, Look]:
-        """Return why it ended, and how the run stands; any refusal of the server."""
+    def supervise(self) -> Outcome:
+        """Return what came of it; any refusal of the server."""
         self.run.preflight()
         while True:
             look = self.run.look()
             self.screen.looked(look)
             decision = self._decide(look)
             if decision.act != "start":
-                return decision, self._left(look)
+                return Outcome(
+                    decision=decision,
+                    look=self._left(look),
+                    why=look.why,
+                    log=self._log,
+                    said=self._said,
+                )
             self._bring_to_run(look, decision)
             self._work(look)
 
@@ -121,12 +130,13 @@ class Supervision:
             # It could not be started: its run is not left as if somebody worked on it.
             self._left(self.run.look())
             raise
-        self._state = state_of(ended)
+        self._state, self._said = state_of(ended), ended.output
         self.screen.ended(self.rounds, ended)
 
     @contextmanager
     def _round(self) -> Generator[Log]:
         with opened_log(self.folder, self.rounds, self.clock.now()) as log:
+            self._log = log.path
             self.screen.started(self.rounds, self.run.session, log.path)
             yield log
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,31 +17,11 @@ from rich.text import Text
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.supervise.specrun import Look
 from counterpoint.core.model.evidence import Execution
-from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision, Reason
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.kernel.visible import visible
 
-SAID: Final[Mapping[Reason, str]] = {
-    "": "",
-    "agent_failed": "the agent ended with an error, and its run says nothing",
-    "agent_left": "the agent ended before its run said that it may",
-    "asked": "it was asked to stop",
-    "blocked_runtime": "the run cannot go on here",
-    "ended": "somebody ended the run",
-    "failed": "the run failed",
-    "lingering": "the agent worked on though its run had stopped",
-    "no_progress": "the last round has brought the run nowhere",
-    "paused": "somebody paused the run",
-    "paused_needs_attention": "the run needs somebody",
-    "rounds_used_up": "every round that it may have is used up",
-    "spec_complete": "the spec is complete",
-    "timed_out": "the agent took longer than a round may",
-}
-"""Why it ended, in words."""
-_OF_AGENT: Final = frozenset({"agent_failed", "agent_left", "no_progress", "timed_out"})
-_APPROVE: Final = "look at it with `counterpoint show ID`, and say that it is good with `counterpoint approve ID`."
 _WIDE: Final = 90
 
 
@@ -229,27 +209,6 @@ def event_of(event: str, clock: Clock, **facts: Json) -> Json:
     return {"event": event, "at": clock.now(), **facts}
 
 
-def tell_decided(out: Output, clock: Clock, spec: str, decided: tuple[Decision, Look]) -> None:
-    """Tell why it is over: as the last event, or in words with what to do."""
-    decision, look = decided
-    if not out.json:
-        print_decided(out, decision, look, spec)
-        return
-    out.answer_line(
-        event_of(
-            "ended",
-            clock,
-            act=decision.act,
-            because=decision.reason,
-            words=SAID[decision.reason],
-            **look.shown(),
-            gate_attempt_id=look.attempt,
-            recommended_actions=[dict(one) for one in look.actions],
-            advice=advice(decision, look, spec),
-        )
-    )
-
-
 def ended_in_words(how: Execution) -> str:
     """Return how an agent ended, in words."""
     if how.timed_out:
@@ -257,34 +216,6 @@ def ended_in_words(how: Execution) -> str:
     if how.ended_for == "asked":
         return "it was asked to end"
     return "it ended" if how.exit_code == 0 else f"it failed with exit code {how.exit_code}"
-
-
-def print_decided(out: Output, decision: Decision, look: Look, spec: str) -> None:
-    """Say why it is over, and what to do."""
-    why = f" ({look.why})" if look.why and not decision.is_success else ""
-    out.line(
-        f"Ended: {SAID[decision.reason]}{why}. {look.done} of {look.total} tasks are done.",
-        style="green" if decision.is_success else "yellow",
-    )
-    for line in advice(decision, look, spec):
-        out.line(line)
-
-
-def advice(decision: Decision, look: Look, spec: str) -> list[str]:
-    """Return what a person does next; nothing where nothing is left to do."""
-    if decision.is_success:
-        return []
-    again = f"counterpoint supervise {spec}"
-    if decision.act == "stop":
-        return [f"To go on: `{again} -- AGENT…`."]
-    lines = [f"{one['description']} (tool: {one['command']})" for one in look.actions]
-    if look.attempt:
-        lines.append(f"It is about {look.phase}: {_APPROVE}")
-    if decision.reason == "paused_needs_attention":
-        lines.append(f"When that is seen to: `{again} --resume -- AGENT…`.")
-    elif decision.reason in _OF_AGENT:
-        lines.append(f"Read its log; to go on with another agent: `{again} -- AGENT…`.")
-    return lines
 
 
 def _where(look: Look) -> tuple[str, ...]:

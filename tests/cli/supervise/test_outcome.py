@@ -1,0 +1,81 @@
+"""What a person is told when a supervision is over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from counterpoint.cli.output import Output
+from counterpoint.cli.supervise.outcome import SAID, Outcome, tell_outcome
+from counterpoint.cli.supervise.specrun import Look
+from counterpoint.dialects.foundry.rules.autonomy.supervising import REASONS, Decision
+from counterpoint.kernel.clock import SystemClock
+
+_GATE = (
+    "Look at it with `counterpoint show harbour/phase-1`; it is good:"
+    " `counterpoint approve harbour/phase-1`."
+)
+LOOK = Look(state="running", session="ses_1", phase="phase-1", done=1, total=4)
+
+
+def test_every_reason_has_words() -> None:
+    """And none is said twice."""
+    assert set(SAID) == set(REASONS)
+    assert len(set(SAID.values())) == len(SAID)
+
+
+@pytest.mark.parametrize(
+    ("decision", "look", "lines"),
+    [
+        (
+            Decision(act="stop", reason="spec_complete"),
+            replace(LOOK, state="spec_complete", done=4),
+            ["Ended: the spec is complete. 4 of 4 tasks are done."],
+        ),
+        (
+            Decision(act="stop", reason="rounds_used_up"),
+            LOOK,
+            [
+                "Ended: every round that it may have is used up. 1 of 4 tasks are done.",
+                "To go on: `counterpoint supervise harbour -- AGENT…`.",
+            ],
+        ),
+        (
+            Decision(act="escalate", reason="agent_failed"),
+            LOOK,
+            [
+                "Ended: the agent ended with an error, and its run says nothing. 1 of 4 tasks are done.",
+                *(f"  | line {number}" for number in range(5, 9)),
+                "  | \\u{1b}[31m",
+                "Read /x/1.log; to go on: `counterpoint supervise harbour -- AGENT…`.",
+            ],
+        ),
+        (
+            Decision(act="escalate", reason="paused_needs_attention"),
+            replace(
+                LOOK,
+                why="gate_review_required",
+                attempt="gate_7",
+                actions=({"description": "Resolve it.", "command": "task list-blocked"},),
+            ),
+            [
+                "Ended: the run needs somebody (gate_review_required). 1 of 4 tasks are done.",
+                "Resolve it. (tool: task list-blocked)",
+                _GATE,
+                "When that is seen to: `counterpoint supervise harbour --resume -- AGENT…`.",
+            ],
+        ),
+    ],
+)
+def test_in_the_end_is_said_why_and_what_to_do(
+    decision: Decision, look: Look, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the command that goes on, where something is left to do."""
+    said = "".join(f"line {number}\n" for number in range(9))
+    outcome = Outcome(
+        decision=decision, look=look, why=look.why, log=Path("/x/1.log"), said=f"{said}\x1b[31m"
+    )
+    tell_outcome(Output(), SystemClock(), "harbour", outcome)
+    assert capsys.readouterr().out.splitlines() == lines
