@@ -9,6 +9,7 @@ import pytest
 from mcp import Client, MCPError
 
 from builders import Agent
+from counterpoint.dialects.foundry.tools.documents import PROMPTS
 from counterpoint.dialects.registry import surface
 
 SPEC = "export-2026-01-02-001"
@@ -86,7 +87,9 @@ def test_templates_are_those_that_a_spec_can_be_made_from(foundry: Agent) -> Non
     [
         ("start_feature", {"feature_name": "Export", "description": "Take it along"}),
         ("debug_test", {"test_name": "test_it", "error_message": "no"}),
+        ("debug_test", {"spec_id": SPEC}),
         ("complete_phase", {"spec_id": SPEC, "phase_id": "phase-1"}),
+        ("complete_phase", {"spec_id": SPEC}),
         ("review_spec", {"spec_id": SPEC}),
     ],
 )
@@ -100,6 +103,26 @@ def test_a_prompt_says_what_was_given(foundry: Agent, name: str, arguments: dict
     text = foundry.ask(ask)
     assert all(value in text for value in arguments.values())
     assert "\n2. " in text
+    # A client sends what nobody filled in as an empty text.
+    (given,) = (one for one in PROMPTS if one.name == name)
+    filled = {*given.parameters.required, *arguments, "template"}
+    arguments |= {one: "" for one in given.parameters.names if one not in filled}
+    assert foundry.ask(ask) == text
+
+
+def test_a_prompt_names_the_phases_of_what_is_begun(foundry: Agent) -> None:
+    """Of a feature, of a bug, or one."""
+    texts: list[str] = []
+    for template in ("basic", "feature", "bugfix"):
+
+        async def ask(client: Client, template: str = template) -> str:
+            given = {"feature_name": "Export", "template": template}
+            (message,) = (await client.get_prompt("start_feature", given)).messages
+            return str(getattr(message.content, "text", ""))
+
+        texts.append(foundry.ask(ask))
+    assert "its design, its making" in texts[1]
+    assert len(set(texts)) == 3
 
 
 @pytest.mark.parametrize(

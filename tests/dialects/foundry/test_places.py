@@ -51,6 +51,16 @@ def test_what_a_caller_names_lies_in_a_tree_of_the_project(tmp_path: Path) -> No
             places.within(path)
 
 
+def test_a_home_that_lies_in_the_project_may_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`~` means the same wherever a folder is named."""
+    monkeypatch.setenv("HOME", str(tmp_path / "own"))
+    assert specs_dir(tmp_path, "~/specs") == tmp_path / "own/specs"
+    places = SpecsPlaces(tree=tmp_path, home=tmp_path, state=tmp_path / ".counterpoint")
+    assert places.within("~/sub") == tmp_path / "own/sub"
+
+
 def test_the_variable_of_foundry_sets_the_folder() -> None:
     """Our own goes first; an empty one says nothing."""
     assert load_settings({"FOUNDRY_MCP_SPECS_DIR": "a"}).specs_dir == "a"
@@ -86,9 +96,13 @@ def test_the_folder_of_a_call_is_one_of_the_project(
         foundry.does(
             "authoring", action="phase-add", spec_id=call["spec_id"], title="Checked", position=0
         )
-    for path in ("..", "/etc", "away", "~"):
+    for path, why in (
+        *((path, "outside the project") for path in ("..", "/etc", "away", "~", "~root", "./~")),
+        ("~there-is-nobody-of-this-name", "a user that there is not"),
+        ("a\0b", "NUL"),
+    ):
         refusal = foundry.is_refused(tool, **call, **{name: path})
         assert refusal["data"]["error_code"] == "VALIDATION_ERROR"
-        assert "outside the project" in refusal["error"] or given["action"] == "execute"
+        assert why in refusal["error"]
     foundry.does(tool, **call, **{name: str(repository) if tool == "verification" else "."})
     assert foundry.is_refused(tool, **call, **{name: ""})["data"]["error_code"] == "INVALID_FORMAT"

@@ -60,6 +60,19 @@ SPEC_ROWS = (
         spec_id=SPEC,
     ),
     row(
+        "spec fix",
+        "{spec_id: str, applied_count: int, skipped_count: int, message: str, dry_run: bool,"
+        " applied_actions: [], skipped_actions: [{id: str, description: str, category: str}],"
+        " backup_path: null}",
+        on(
+            "authoring phase-add-bulk",
+            phase={"title": "More"},
+            tasks=[{"title": "Look", "type": "verify"}],
+        ),
+        spec_id=SPEC,
+        dry_run=True,
+    ),
+    row(
         "spec stats",
         "{spec_id: str, title: str, version: str, status: str, totals: {nodes: int, tasks: int,"
         " phases: int, verifications: int}, status_counts: {pending: int, completed: int,"
@@ -93,6 +106,15 @@ SPEC_ROWS = (
         " title: str}], removed: [], modified: [{node_id: str, type: str, title: str,"
         " field_changes: [{field: str, old: any, new: any}]}]}, partial: bool}",
         on("authoring phase-add", title="More"),
+        spec_id=SPEC,
+    ),
+    row(
+        "spec diff",
+        "{spec_id: str, compared_to: str, summary: {added_count: int, removed_count: int,"
+        " modified_count: int, total_changes: int}, changes: {added: [], removed: [{node_id: str,"
+        " type: str, title: str}], modified: [{node_id: str, type: str, title: str,"
+        " field_changes: [{field: str, old: any, new: any}]}]}, partial: bool}",
+        on("task remove", task_id="task-1-1"),
         spec_id=SPEC,
     ),
     row(
@@ -152,7 +174,7 @@ AUTHORING_ROWS = (
     ),
     row(
         "authoring spec-template",
-        "{action: str, templates: [{name: str, description: str}], total_count: int}",
+        "{action: str, templates: [{name: str, description: str}], total_count: int, message: str}",
     ),
     row(
         "authoring spec-template",
@@ -264,9 +286,16 @@ AUTHORING_ROWS = (
     ),
     row(
         "authoring risk-list",
-        "{spec_id: str, risks: [{id: str, index: int, description: str, impact: str}],"
-        " total_count: int}",
+        "{spec_id: str, risks: [{id: str, index: int, description: str, likelihood?: str,"
+        " impact: str, mitigation?: str}], total_count: int}",
         on("authoring risk-add", description="It breaks", impact="low"),
+        on(
+            "authoring risk-add",
+            description="It is late",
+            likelihood="high",
+            impact="low",
+            mitigation="Begin",
+        ),
         spec_id=SPEC,
     ),
     row(

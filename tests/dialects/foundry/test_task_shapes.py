@@ -26,7 +26,11 @@ PHASE = (
 )
 LINKED = (
     "{spec_id: str, source_task: str, target_task: str, dependency_type: str, action: str,"
-    f" dry_run: bool, source_dependencies: {EDGES}, target_dependencies: {EDGES}}}"
+    f" dry_run: bool, source_dependencies: {EDGES}, target_dependencies: {EDGES}, message?: str}}"
+)
+REQUIRED = (
+    "{spec_id: str, task_id: str, action: str, requirement: {id: str, type: str, text: str},"
+    " total_requirements: int, dry_run: bool, message?: str}"
 )
 LATER = ("task add-dependency", {"spec_id": SPEC, "task_id": "task-1-1", "target_id": "task-1-2"})
 VERIFY = (
@@ -215,14 +219,29 @@ TASK_ROWS = (
         position=1,
     ),
     _of("task add-dependency", LINKED, task_id="task-1-1", target_id="task-1-2"),
+    _of(
+        "task add-dependency",
+        LINKED.replace("message?", "message"),
+        task_id="task-1-1",
+        target_id="task-1-2",
+        dependency_type="depends",
+        dry_run=True,
+    ),
     _of("task remove-dependency", LINKED, LATER, task_id="task-1-1", target_id="task-1-2"),
     _of(
         "task add-requirement",
-        "{spec_id: str, task_id: str, action: str, requirement: {id: str, type: str, text: str},"
-        " total_requirements: int, dry_run: bool}",
+        REQUIRED,
         task_id="task-1-1",
         requirement_type="technical",
         text="It is fast",
+    ),
+    _of(
+        "task add-requirement",
+        REQUIRED.replace("message?", "message"),
+        task_id="task-1-1",
+        requirement_type="constraint",
+        text="It is small",
+        dry_run=True,
     ),
     _of(
         "task fix-verification-types",

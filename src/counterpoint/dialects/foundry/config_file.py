@@ -22,6 +22,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, bool | str]]] = {
         "auto_push": False,
         "auto_pr": False,
         "commit_cadence": "manual",
+        "show_before_commit": True,
     },
 }
 """What clients are told of, with what holds where the file says nothing."""
@@ -38,6 +39,7 @@ auto_commit = false
 auto_push = false
 auto_pr = false
 commit_cadence = "manual"
+show_before_commit = true
 """
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from counterpoint.kernel.errors import PathOutside
+from counterpoint.kernel.errors import InvalidInput, PathOutside
 
 SPECS: Final = "specs"
 FOLDERS: Final = ("pending", "active", "completed", "archived")
@@ -21,17 +21,29 @@ PLAN_REVIEWS: Final = ".plan-reviews"
 
 
 def specs_dir(home: Path, said: str = "") -> Path:
-    """Return the folder of specs of a project, whether or not it is there; PathOutside.
+    """Return the folder of specs of a project, whether or not it is there; PathOutside, InvalidInput.
 
     home: the main worktree. said: where else it is to be, from the home on; empty: nowhere.
     """
-    chosen = home / (Path(said).expanduser() if said else SPECS)
+    chosen = home / (_expanded(said) if said else SPECS)
     if not is_below(home, chosen):
         raise PathOutside(
             f"the folder of specs {str(chosen)[:200]!r} lies outside the project",
             hint="Let FOUNDRY_MCP_SPECS_DIR name a folder of this project, or take it away.",
         )
     return chosen
+
+
+def _expanded(path: str) -> Path:
+    """Return a path as it was said, `~` with the home that it means; InvalidInput where it means none."""
+    if "\0" in path:
+        raise InvalidInput("a path has a NUL character", hint="Name a folder without it.")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as fault:
+        raise InvalidInput(
+            f"`{path[:200]}` begins with a user that there is not", hint="Name the folder itself."
+        ) from fault
 
 
 def is_below(root: Path, path: Path) -> bool:
@@ -53,15 +65,15 @@ class SpecsPlaces:
 
     @property
     def specs(self) -> Path:
-        """The folder of specs, whether or not it is there; PathOutside."""
+        """The folder of specs, whether or not it is there; PathOutside, InvalidInput."""
         return specs_dir(self.home, self.said)
 
     def within(self, path: str) -> Path:
-        """Return a folder or file that a caller names, of the worktree or the main one; PathOutside.
+        """Return a folder or file that a caller names, of the worktree or the main one; PathOutside, InvalidInput.
 
-        It is taken from the worktree on, and may be absolute.
+        It is taken from the worktree on, and may be absolute or begin with `~`.
         """
-        found = self.tree / Path(path).expanduser()
+        found = self.tree / _expanded(path)
         if not any(is_below(root, found) for root in (self.tree, self.home)):
             raise PathOutside(f"`{path[:200]}` leads outside the project")
         return Path(os.path.realpath(found))

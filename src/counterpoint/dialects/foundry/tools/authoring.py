@@ -102,7 +102,14 @@ def spec_template(
         listed: list[Json] = [
             {"name": name, "description": said} for name, said in TEMPLATES.items()
         ]
-        return present({"action": "list", "templates": listed, "total_count": len(listed)})
+        return present(
+            {
+                "action": "list",
+                "templates": listed,
+                "total_count": len(listed),
+                "message": "Name one as `template` of authoring spec-create",
+            }
+        )
     name = template_name or next(iter(TEMPLATES))
     if name not in TEMPLATES:
         raise NotFound(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -22,12 +22,20 @@ _JSON: Final = "application/json"
 _SPECS: Final = 1_000
 _LATEST: Final = 100
 _FOLDERS: Final[tuple[Folder, ...]] = get_args(Folder)
+_PHASES: Final = {
+    "basic": "one, that makes it",
+    "feature": "its design, its making, its verification",
+    "bugfix": "what causes it, how it is mended and verified",
+}
+"""What the phases of a feature are, by the template that a person picks."""
 
 Feature = Annotated[str, Field(min_length=1, max_length=200, description="What it is called")]
 About = Annotated[str, Field(max_length=2_000, description="What it is about")]
+Template = Annotated[Literal["basic", "feature", "bugfix"], Field(description="Which phases")]
 Spec = Annotated[str, Field(min_length=1, max_length=80, description="Spec id")]
-Phase = Annotated[str, Field(min_length=1, max_length=80, description="Phase id")]
-Test = Annotated[str, Field(min_length=1, max_length=500, description="Which test")]
+Related = Annotated[str, Field(max_length=80, description="Spec that it belongs to")]
+Phase = Annotated[str, Field(max_length=80, description="Phase id; else the one at work")]
+Test = Annotated[str, Field(max_length=500, description="Which test")]
 Message = Annotated[str, Field(max_length=5_000, description="What it says")]
 
 
@@ -82,36 +90,46 @@ def template_of_id(_call: Call, template_id: str) -> str:
 
 
 @prompt()
-def start_feature(_call: Call, feature_name: Feature, description: About = "") -> str:
+def start_feature(
+    _call: Call,
+    feature_name: Feature,
+    description: About = "",
+    template: Template = "feature",
+) -> str:
     """Begin a feature with a plan and a spec."""
     return (
         f"Begin the feature {feature_name!r}.{_about(description)}\n\n"
         "1. Look whether there is a spec for it: `spec` with action `list`.\n"
         "2. Write a plan: `plan` with action `create`, then fill in the file that it names, and have it reviewed.\n"
         "3. Make the spec: `authoring` with action `spec-create` and the paths of the plan and its review.\n"
-        "4. Add phases and tasks: `authoring` with action `phase-add-bulk`. Each task has a description, acceptance "
-        "criteria, a category and, if it changes code, a file.\n"
+        f"4. Add phases and tasks: `authoring` with action `phase-add-bulk`. The phases: {_PHASES[template]}. Each task "
+        "has a description, acceptance criteria, a category and, if it changes code, a file.\n"
         "5. `spec` with action `validate` until nothing is wrong, then `lifecycle` with action `activate`."
     )
 
 
 @prompt()
-def debug_test(_call: Call, test_name: Test, error_message: Message = "") -> str:
+def debug_test(
+    _call: Call, test_name: Test = "", error_message: Message = "", spec_id: Related = ""
+) -> str:
     """Find out why a test fails, and mend it."""
+    which = f"The test {test_name!r} fails." if test_name else "A test fails: find out which."
+    whose = f"the spec {spec_id!r}" if spec_id else "the spec that it belongs to"
     return (
-        f"The test {test_name!r} fails.{_about(error_message)}\n\n"
+        f"{which}{_about(error_message)}\n\n"
         "1. Run it alone and read what it says.\n"
         "2. Find the smallest change of the code or of the test that explains it; say which of the two is wrong.\n"
         "3. Mend that, and run the test and those around it.\n"
-        "4. Write down what it was: `journal` with action `add` and the spec that it belongs to."
+        f"4. Write down what it was: `journal` with action `add` and {whose}."
     )
 
 
 @prompt()
-def complete_phase(_call: Call, spec_id: Spec, phase_id: Phase) -> str:
+def complete_phase(_call: Call, spec_id: Spec, phase_id: Phase = "") -> str:
     """See that a phase is done, and close it."""
+    which = f"phase {phase_id!r}" if phase_id else "phase at work (`current_phase` of `progress`)"
     return (
-        f"Complete the phase {phase_id!r} of the spec {spec_id!r}.\n\n"
+        f"Complete the {which} of the spec {spec_id!r}.\n\n"
         "1. Look at what is left of it: the actions `progress` and `list` of `task`.\n"
         "2. Do each open task, or say why not; complete it with a note.\n"
         "3. Run its verifications: `verification` with action `execute`.\n"

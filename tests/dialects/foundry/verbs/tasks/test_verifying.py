@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from counterpoint.dialects.foundry.nouns.nodes import Node
 from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
 from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
 from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
-from counterpoint.kernel.errors import CommandNotAllowed, InvalidInput, ProgramMissing
+from counterpoint.kernel.errors import CommandNotAllowed, InvalidInput, PathOutside, ProgramMissing
 
 SPEC = "export-2026-01-02-001"
 Look = Callable[[str], Node]
@@ -90,6 +91,24 @@ def test_a_node_runs_its_own_command_and_leaves_a_receipt(
     assert kept.receipt is not None
     (entry,) = node(failing).metadata["verification_history"]
     assert (entry["result"], entry["receipt"]) == ("FAILED", kept.receipt.id)
+
+
+def test_a_command_runs_in_a_folder_of_the_worktree_however_it_is_named(
+    ada: Agent, verify: Callable[..., str], repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Absolute, through a link or from a home that lies in it; the receipt has its path in the worktree."""
+    (repository / "own/sub").mkdir(parents=True)
+    (repository / "link").symlink_to("own/sub")
+    monkeypatch.setenv("HOME", str(repository / "own"))
+    name = verify(command="pwd")
+    for said in ("own/sub", str(repository / "own/sub"), "link", "~/sub", "./own/./sub"):
+        found = ada.core.use(Verifying).execute(SPEC, name, TOLD.append, folder=said)
+        assert found.receipt is not None
+        assert found.receipt.folder == "own/sub"
+        assert found.receipt.output.strip() == str((repository / "own/sub").resolve())
+    for said in ("..", "~root", "~there-is-nobody-of-this-name"):
+        with pytest.raises((PathOutside, InvalidInput)):
+            ada.core.use(Verifying).execute(SPEC, verify(), TOLD.append, folder=said)
 
 
 def test_a_command_is_taken_only_where_a_node_has_none(

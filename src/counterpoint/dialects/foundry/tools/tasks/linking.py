@@ -9,6 +9,7 @@ from pydantic import Field
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.nouns.tasks import Edges, Linked
+from counterpoint.dialects.foundry.tools.tasks.shown import previewed
 from counterpoint.dialects.foundry.verbs.tasks.edges import Linking
 from counterpoint.dialects.foundry.words import DryRun, NodeId, SpecId, TaskId
 from counterpoint.kernel.canonical import Json
@@ -72,6 +73,7 @@ def _linked(linked: Linked, sort: str, act: str, *, dry_run: bool) -> dict[str, 
         "dry_run": dry_run,
         "source_dependencies": _edges(linked.source_edges),
         "target_dependencies": _edges(linked.target_edges),
+        **previewed(dry_run=dry_run),
     }
 
 

@@ -11,7 +11,13 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.nouns.tasks import EditedNode, NodeDraft
 from counterpoint.dialects.foundry.rules.shape import VERIFICATION_TYPES, items_of
-from counterpoint.dialects.foundry.tools.tasks.shown import ROOM, TITLE, fitted, shown_values
+from counterpoint.dialects.foundry.tools.tasks.shown import (
+    ROOM,
+    TITLE,
+    fitted,
+    previewed,
+    shown_values,
+)
 from counterpoint.dialects.foundry.verbs.tasks.editing import Editing, NodeFilter
 from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
 from counterpoint.dialects.foundry.words import (
@@ -199,6 +205,7 @@ def add_requirement(
             "requirement": {**made, "text": clip(text, TITLE)},
             "total_requirements": len(items_of(told.after["requirements"])),
             "dry_run": dry_run,
+            **previewed(dry_run=dry_run),
         }
     )
 

@@ -35,6 +35,11 @@ def fitted(value: Json, room: int) -> Json:
     return parts or found
 
 
+def previewed(*, dry_run: bool) -> dict[str, Json]:
+    """Return what the answer of a call that only previews says of it."""
+    return {"message": "Only a preview: nothing was changed"} if dry_run else {}
+
+
 def _cut(value: Json, letters: int, entries: int) -> Json:
     if isinstance(value, str):
         return clip(value, letters)

@@ -22,6 +22,7 @@ from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.core.rules.wording import few
 from counterpoint.dialects.foundry.nouns.tasks import COMMAND
+from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.rules.shape import items_of, text_of
 from counterpoint.dialects.foundry.rules.working.keeping import newest
 from counterpoint.dialects.foundry.verbs.performing import perform
@@ -101,8 +102,9 @@ class Verifying:
         """Run the command of a node here, and keep a signed receipt; record: keep what it found with the node too.
 
         command: only for a node that has none. folder: where it runs, below the caller's tree.
-        Raises NotFound, InvalidInput, CommandNotAllowed, NotTrusted, ProgramMissing.
+        Raises NotFound, InvalidInput, PathOutside, CommandNotAllowed, NotTrusted, ProgramMissing.
         """
+        place = self._folder(folder)
         with self._context.reading() as view:
             known = Nodes(view, spec_named(view, spec))
             item = known.named(verify)
@@ -119,7 +121,7 @@ class Verifying:
         argv, fault = command_of(line)
         if fault:
             raise InvalidInput(fault, hint="Mend the command of the node.")
-        order = Command(argv=argv, folder=folder or ".")
+        order = Command(argv=argv, folder=place)
         with joined(self._context):
             found = Gates(self._context).run(item.id, [order], watch)[0]
             if isinstance(found, CounterpointError):
@@ -142,6 +144,13 @@ class Verifying:
             command_hash=text_digest(line),
             receipt=found,
         )
+
+    def _folder(self, said: str) -> str:
+        """Return a folder that a caller names from the tree on, as every other tool takes it; the tree without one."""
+        if not said:
+            return "."
+        found = self._context.ports.get(SpecsPlaces).within(said)
+        return self._context.ports.evidence.contain(self._context.caller.root, str(found))
 
 
 def _verification(change: Change, spec: str, verify: str) -> tuple[Nodes, Item]:
