@@ -75,7 +75,7 @@ class App:
 
     breaker: counts the faults of the database; only guarded callers ask it.
     trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
-    connected: the agents that were seen to connect. authored: what this process has appended, for each project.
+    connected: the agents that were seen to connect. authored: what this process has appended, for each project. remembered: as in `Ports`.
     serving: the variables that git and commands get theirs of: those of the server; None: the same as `environ`.
     hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
     is_open: whether any command may be run, whatever the project says: for a program that embeds this one.
@@ -91,6 +91,7 @@ class App:
     evidence: Evidence | None = field(default=None, repr=False)
     connected: ConnectedAgents = field(default_factory=ConnectedAgents, repr=False)
     authored: dict[str, Authored] = field(default_factory=dict[str, Authored], repr=False)
+    remembered: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any], repr=False)
     serving: Mapping[str, str] | None = field(default=None, repr=False)
     hiding: Mapping[str, str] | None = field(default=None, repr=False)
     is_open: bool = False
@@ -237,6 +238,7 @@ class App:
             if self.is_open or self.evidence
             else partial(read_checking, self.places.home),
             extras=lambda: self._extras,
+            remembered=self.remembered,
             connected=lambda: connected_agents(self.database, self.place, self.clock.now()),
         )
         if self.settings.tool_dependencies:
@@ -338,9 +340,8 @@ class App:
         self.time = host.time
         self.signer = host.signer
         self.trees = host.trees
-        self.connected = host.connected
-        self.authored = host.authored
-        self.host = host.host
+        self.connected, self.authored = host.connected, host.authored
+        self.remembered, self.host = host.remembered, host.host
         # Whoever calls must not choose by a PATH of his own which program passes a check, or is git.
         self.serving = host.environ
         # How long others wait is not for those to say who want to have it, nor who is a witness.

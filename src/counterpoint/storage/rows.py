@@ -87,8 +87,10 @@ class StoreReading:
     ) -> list[N]:
         """Return the rows whose columns equal the filters, in order, beyond `after`."""
         shape, values = statements.shaped(noun, equal)
-        veiled = noun in self._veiled
-        text = statements.select(noun, shape, order, after=bool(after), veiled=veiled)
+        veiled, is_page = noun in self._veiled, limit is not None
+        text = statements.select(
+            noun, shape, order, after=bool(after), veiled=veiled, is_page=is_page
+        )
         if after:
             values += statements.after_values(noun, order, after)
         bound = (self.project, *values, _ALL if limit is None else limit)
@@ -108,15 +110,13 @@ class StoreReading:
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
-        rows = self._counts(noun, (column,), equal)
-        return {str(value): many for value, many in rows}
+        return {str(value): many for value, many in self._counts(noun, (column,), equal)}
 
     def counts_by(
         self, noun: type[Noun], columns: tuple[str, str], **equal: Filter
     ) -> dict[tuple[str, str], int]:
         """Return how many rows there are for each pair of values of two columns."""
-        rows = self._counts(noun, columns, equal)
-        return {(str(one), str(other)): many for one, other, many in rows}
+        return {(str(a), str(b)): many for a, b, many in self._counts(noun, columns, equal)}
 
     def _counts(
         self, noun: type[Noun], columns: Sequence[str], equal: Mapping[str, Filter]

@@ -19,13 +19,7 @@ from counterpoint.core.model.catalogue import OF_PLANS
 from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.work import Item, Project, Staging
 from counterpoint.core.ports.store import Filter
-
-Shape = tuple[tuple[str, int | str], ...]
-"""The columns of a filter, each with how many values it has; -1 is one value that must equal.
-
-A word of the noun's partial indexes stands there itself.
-"""
-
+from counterpoint.storage.orders import Shape, Ways, is_sorted
 
 TEXT = "SELECT salt, body FROM texts WHERE project = ? AND commitment = ?"
 TEXTS = (
@@ -167,24 +161,43 @@ RESERVED = f'SELECT coalesce(max("last"), 0) FROM {Staging.table} WHERE project 
 
 
 @cache
-def select(noun: type[Noun], shape: Shape, order: str, *, after: bool, veiled: bool = False) -> str:
-    """Return the statement that reads filtered rows in an order; the limit is its last value."""
+def select(
+    noun: type[Noun],
+    shape: Shape,
+    order: str,
+    *,
+    after: bool,
+    veiled: bool = False,
+    is_page: bool = True,
+) -> str:
+    """Return the statement that reads filtered rows in an order; the limit is its last value.
+
+    is_page: whether the limit leaves some of them out.
+    """
     ways = ordering(noun, order)
     beyond = f" AND {_beyond(ways)}" if after else ""
-    sorted_by = ", ".join(f't."{name}"{" DESC" if down else ""}' for name, down in ways)
+    sorted_by = _sorted_by(ways, sorts=not (is_page or after) and is_sorted(noun, shape, ways))
     return (
         f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE t.project = ?"
         f"{_filtered(noun, shape)}{beyond}{_veil(noun) if veiled else ''} ORDER BY {sorted_by} LIMIT ?"
     )
 
 
+def _sorted_by(ways: Ways, *, sorts: bool) -> str:
+    """Return an order of rows; sorts: by expressions that no index has (orders.py)."""
+    parts = ((f't."{name}"', " DESC" if down else "") for name, down in ways)
+    return ", ".join((f"coalesce({one}, {one})" if sorts else one) + way for one, way in parts)
+
+
 @cache
 def cells(noun: type[Noun], read: tuple[str, ...], shape: Shape, *, veiled: bool = False) -> str:
     """Return the statement that reads some columns of filtered rows by key."""
     check(noun, read)
+    ways = ordering(noun, "")
+    sorted_by = _sorted_by(ways, sorts=is_sorted(noun, shape, ways))
     return (
         f"SELECT {_named(read)} FROM {noun.table} AS t WHERE t.project = ?"
-        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} ORDER BY {_named(row_key(noun))}"
+        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} ORDER BY {sorted_by}"
     )
 
 
@@ -230,7 +243,7 @@ def shaped(noun: type[Noun], equal: Mapping[str, Filter]) -> tuple[Shape, list[C
 
 
 @cache
-def ordering(noun: type[Noun], order: str) -> tuple[tuple[str, bool], ...]:
+def ordering(noun: type[Noun], order: str) -> Ways:
     """Return the columns of an order, each with whether it runs downward; the key by default."""
     if not order:
         return tuple((name, False) for name in row_key(noun) or noun.key)
@@ -254,7 +267,7 @@ def after_values(noun: type[Noun], order: str, after: Sequence[Cell]) -> list[Ce
     return [cell for end in range(1, len(after) + 1) for cell in after[:end]]
 
 
-def _beyond(ways: tuple[tuple[str, bool], ...]) -> str:
+def _beyond(ways: Ways) -> str:
     """Return the condition for rows behind a place: row values where all columns run one way."""
     if _is_even(ways):
         # Of row values both databases see that an index leads there; of the OR below they do not.
@@ -267,7 +280,7 @@ def _beyond(ways: tuple[tuple[str, bool], ...]) -> str:
     return f"({' OR '.join(parts)})"
 
 
-def _is_even(ways: tuple[tuple[str, bool], ...]) -> bool:
+def _is_even(ways: Ways) -> bool:
     return len({down for _, down in ways}) == 1
 
 

@@ -97,6 +97,7 @@ class Ports:
     connected: answers which agents are connected to the ledger now, or were to its server, whatever they have written;
         asked when somebody at the command line decides.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
+    remembered: what such verbs know of this database from one call to the next, each by its class.
     """
 
     store: Store
@@ -124,10 +125,17 @@ class Ports:
     leases: Leases = field(default_factory=Leases)
     connected: Callable[[], Collection[Connection]] = tuple[Connection, ...]
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
+    remembered: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
 
     def get(self, kind: type[V]) -> V:
         """Return what the verbs of one dialect ask of their surroundings, by its class."""
         return self.extras()[kind]
+
+    def remember(self, kind: type[V]) -> V:
+        """Return what the verbs of one dialect know of this database, by its class; made when it is first asked for."""
+        known = self.remembered.get(kind)
+        # Several threads may make one; the first that is kept is the one for all.
+        return self.remembered.setdefault(kind, kind()) if known is None else known
 
 
 @dataclass(slots=True, kw_only=True)

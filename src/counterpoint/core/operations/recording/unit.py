@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import REDACTED, Prose
@@ -33,13 +33,13 @@ from counterpoint.kernel.errors import CounterpointError, KeyReused
 class Unit:
     """The transaction of one call: opened by its first write, committed when its block ends.
 
-    at_begin: looks at the transaction before the first write. A block inside of the block is part of it.
+    A block inside of the block is part of it.
     """
 
     context: Context
-    at_begin: Callable[[Writing], None] | None = None
     writing: Writing | None = None
     changes: list[Change] = field(default_factory=list[Change])
+    _looks: list[Callable[[Writing], None]] = field(init=False, default_factory=list[Any])
     _held: ExitStack = field(init=False, default_factory=ExitStack)
     _depth: int = field(init=False, default=0)
     _spoiled: BaseException | None = field(init=False, default=None)
@@ -76,6 +76,10 @@ class Unit:
                     change.append()
         return None
 
+    def at_begin(self, look: Callable[[Writing], None]) -> None:
+        """Have the transaction looked at before its first write; never, if that was already."""
+        self._looks.append(look)
+
     def begin(self, context: Context, action: str) -> Change:
         """Return a fresh change in this transaction, made at a context of the same call."""
         ports, writing, head = self.context.ports, self.writing, None
@@ -86,8 +90,8 @@ class Unit:
                 ports.under_way.begin(head.leaf)
             if head.leaf != ports.sharing.leaf:
                 ports.sharing.follow(writing, head.leaf)
-            if self.at_begin is not None:
-                self.at_begin(writing)
+            for look in self._looks:
+                look(writing)
             for ask in self.context.conditions:
                 ask(writing)
         clock = ports.clock.now()
@@ -156,7 +160,8 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
         return _again(known, digest)
     try:
         # Looked for again inside: the first call may land while this one waits for its turn.
-        with Unit(context, at_begin=look) as unit:
+        with Unit(context) as unit:
+            unit.at_begin(look)
             answer = run()
             if unit.changes:
                 unit.changes[-1].put(

@@ -52,6 +52,17 @@ class SpecDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseItself:
+    """A phase apart from what is done of it. item: its item. is_gated: whether a closed gate holds its own end back."""
+
+    item: str
+    id: str
+    title: str
+    status: Status
+    is_gated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseLine:
     """A phase as a list of phases shows it."""
 

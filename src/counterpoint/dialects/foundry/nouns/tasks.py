@@ -56,7 +56,7 @@ class StartedNode:
 class CompletedNode:
     """A node whose work was ended. completed_at: empty while a verdict is awaited.
 
-    total: of the whole spec. phase: what the node is in; empty without one. holders: what was completed with it.
+    total: of the whole spec; nothing where that was not asked for. phase: what the node is in; empty without one. holders: what was completed with it.
     """
 
     spec: str

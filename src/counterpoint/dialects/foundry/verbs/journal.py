@@ -132,13 +132,15 @@ def document_entry(entry: JournalEntry) -> dict[str, Json]:
 
 def _newest(view: Reading, items: Sequence[str], before: int, limit: int) -> list[Record]:
     """Return the newest records about some items before a number, the newest first."""
-    beyond = (before,) if before else ()
-    found: list[Record] = []
+    # By their numbers first: to have them in that order a database walks through all records there are.
+    numbers: list[tuple[int, str]] = []
     for some in chunks(items):
-        found += view.select(
-            Record, item=some, kind=SHOWN, order="number desc", after=beyond, limit=limit
-        )
-    return nlargest(limit, found, key=lambda one: one.number)
+        for number, name in view.cells(Record, ("number", "id"), item=some, kind=SHOWN):
+            if not before or number < before:
+                numbers.append((number, name))
+    wanted = [name for _, name in nlargest(limit, numbers)]
+    found = [one for some in chunks(wanted) for one in view.select(Record, id=some)]
+    return sorted(found, key=lambda one: one.number, reverse=True)
 
 
 def _entries(known: Nodes, records: Iterable[Record]) -> list[JournalEntry]:

@@ -19,6 +19,7 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.nodes import NODE, REMOVED, ROOT, SPEC, Tally
 from counterpoint.dialects.foundry.rules.nodes import summed
 from counterpoint.dialects.foundry.rules.standing import counted, is_node
+from counterpoint.dialects.foundry.rules.tallies import Held
 from counterpoint.kernel.errors import NotFound
 
 T = TypeVar("T")
@@ -49,10 +50,11 @@ def node_name(spec: str, node: str) -> str:
 class Nodes:
     """The items of one spec by the ids of its nodes, within one look at the store."""
 
-    def __init__(self, view: Reading, root: Item) -> None:
+    def __init__(self, view: Reading, root: Item, spec: str = "") -> None:
+        """Look at a spec. spec: what it is called, where that was read before."""
         self.view = view
         self.root = root
-        self.spec = spec_id(view, root)
+        self.spec = spec or spec_id(view, root)
         self._known: dict[str, str] = {root.id: ROOT}
 
     def find(self, name: str) -> Item | None:
@@ -134,33 +136,39 @@ class Nodes:
         below = {parent: tuple(items) for parent, items in held.items()}
         return list(_downwards(self.root, below)), below
 
-    def tallies(self, top: str = "") -> Mapping[str, Tally]:
-        """Return the tally of each item of the spec that holds work, and of all above it, by item.
+    def tallies(self) -> Mapping[str, Tally]:
+        """Return the tally of each item of the spec that holds work, and of all above it, by item."""
+        held = self.held()
+        return summed(held.own, held.parents)
 
-        top: an item; only it and what lies below it is counted then.
-        """
+    def held(self) -> Held:
+        """Return what holds work in the spec, counted."""
         kinds = self.view.counts_by(Item, ("kind", "parent"), root=self.root.id)
-        held = list(dict.fromkeys(parent for _, parent in kinds if parent))
+        holders = list(dict.fromkeys(parent for _, parent in kinds if parent))
         parents: dict[str, str] = {self.root.id: ""}
+        gone: list[str] = []
         done: dict[str, bool] = {}
-        for some in chunks(held):
+        for some in chunks(holders):
             columns = ("id", "kind", "parent", "status", "category")
             for name, kind, parent, status, category in self.view.cells(Item, columns, id=some):
-                if status != REMOVED or not parent:
-                    parents[name] = parent
-                    if kind in WORKABLE:
-                        done[name] = category == "done"
-        if top:
-            parents = {name: up for name, up in parents.items() if _is_under(name, top, parents)}
+                if status == REMOVED and parent:
+                    gone.append(name)
+                    continue
+                parents[name] = parent
+                if kind in WORKABLE:
+                    done[name] = category == "done"
         # What has phases in it, which are no work themselves, is counted by its kinds too.
         mixed = {parent for kind, parent in kinds if parent and kind not in WORKABLE}
-        own = self._own([name for name in held if name in parents], mixed)
-        for name, is_done in done.items():
-            above = parents.get(name)
+        counts = self._own([name for name in holders if name in parents], mixed)
+        # A task of which all that it held was removed is a leaf again.
+        empty = {name for name in done if not counts[name].total and parents[name]} - mixed
+        own = {name: counts.get(name, Tally()) for name in parents if name not in empty}
+        for name in done.keys() - empty:
+            above = parents[name]
             if above in own:
                 # A task that holds others counts by these.
-                own[above] = Tally(own[above].total - 1, own[above].completed - int(is_done))
-        return summed({name: own.get(name, Tally()) for name in parents}, parents)
+                own[above] = Tally(own[above].total - 1, own[above].completed - int(done[name]))
+        return Held(parents={name: parents[name] for name in own}, own=own, gone=frozenset(gone))
 
     def _own(self, parents: Sequence[str], mixed: Collection[str]) -> dict[str, Tally]:
         """Return the tally of the work directly below each of some items; mixed: those that hold other things too."""
@@ -187,12 +195,6 @@ class Nodes:
             told = self.view.counts_by(Item, ("parent", "status"), parent=some, category="dropped")
             for (parent, status), count in told.items():
                 states[parent][status] = count
-
-
-def _is_under(name: str, top: str, parents: Mapping[str, str]) -> bool:
-    while name and name != top:
-        name = parents.get(name, "")
-    return name == top
 
 
 def _downwards(item: Item, below: Mapping[str, Sequence[Item]]) -> Iterator[Item]:

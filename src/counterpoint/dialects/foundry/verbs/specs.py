@@ -19,7 +19,13 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, SPEC, Folder, Tally
-from counterpoint.dialects.foundry.nouns.specs import MISSION, PhaseLine, SpecDraft, SpecLine
+from counterpoint.dialects.foundry.nouns.specs import (
+    MISSION,
+    PhaseItself,
+    PhaseLine,
+    SpecDraft,
+    SpecLine,
+)
 from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.rules.folders import is_finished
 from counterpoint.dialects.foundry.rules.nodes import document_of
@@ -209,19 +215,38 @@ def line_of_spec(view: Reading, root: Item, *, counted: bool) -> SpecLine:
 
 def phase_lines(known: Nodes, tally_of: Callable[[str], Tally | None]) -> list[PhaseLine]:
     """Return the phases of a spec in their order, each with what is known to be done of it."""
+    return [line_of_phase(one, tally_of(one.item) or Tally()) for one in phases_of(known)]
+
+
+def phases_of(known: Nodes) -> list[PhaseItself]:
+    """Return the phases of a spec in their order, apart from what is done of them."""
     below = known.children((known.root.id,)).get(known.root.id, ())
-    phases = [item for item in below if item.kind == "phase"]
+    return phases_themselves(known, [item for item in below if item.kind == "phase"])
+
+
+def phases_themselves(known: Nodes, phases: Sequence[Item]) -> list[PhaseItself]:
+    """Return some phases of a spec, apart from what is done of them."""
     names = known.ids(item.id for item in phases)
     blocked = _blocked(known.view, [item.id for item in phases])
     gated = known.gated(item.id for item in phases if not item.is_closed)
-    found: list[PhaseLine] = []
-    for item in phases:
-        tally = tally_of(item.id) or Tally()
-        own = status_of(item.category, is_blocked=item.id in blocked)
-        is_gated = item.id in gated
-        status = rolled_up(own, tally, is_begun=False, is_gated=is_gated) if tally.total else own
-        found.append(PhaseLine(id=names[item.id], title=item.title, status=status, tally=tally))
-    return found
+    return [
+        PhaseItself(
+            item=item.id,
+            id=names[item.id],
+            title=item.title,
+            status=status_of(item.category, is_blocked=item.id in blocked),
+            is_gated=item.id in gated,
+        )
+        for item in phases
+    ]
+
+
+def line_of_phase(phase: PhaseItself, tally: Tally) -> PhaseLine:
+    """Return a phase as lists show it, with what is done of it."""
+    status = phase.status
+    if tally.total:
+        status = rolled_up(status, tally, is_begun=False, is_gated=phase.is_gated)
+    return PhaseLine(id=phase.id, title=phase.title, status=status, tally=tally)
 
 
 def _is_blocked(view: Reading, root: Item) -> bool:

@@ -122,7 +122,8 @@ class Batches:
     def _end(self, known: Nodes, ended: Ended) -> BatchResult:
         try:
             if ended.success:
-                done = Moving(self._context).complete(known.spec, ended.id, ended.note)
+                moving = Moving(self._context)
+                done = moving.complete(known.spec, ended.id, ended.note, is_counted=False)
                 return BatchResult(id=ended.id, status=done.status, completed_at=done.completed_at)
             return self._fail(known.spec, ended)
         except CounterpointError as fault:

@@ -20,8 +20,8 @@ from counterpoint.dialects.foundry.rules.nodes import blocker_of
 from counterpoint.dialects.foundry.rules.standing import is_node, rolled_up, status_of
 from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_named
 from counterpoint.dialects.foundry.verbs.reading import node_of, nodes_of
-from counterpoint.dialects.foundry.verbs.specs import phase_lines
 from counterpoint.dialects.foundry.verbs.tasks.moving import blocker_from
+from counterpoint.dialects.foundry.verbs.tasks.tallies import tallies_for
 from counterpoint.kernel.errors import InvalidInput
 
 _PAGE: Final = 50
@@ -93,13 +93,13 @@ class Listing:
         with self._context.reading() as view:
             known = Nodes(view, spec_named(view, spec))
             item = known.named(task)
-            tallies = known.tallies()
-            lines = phase_lines(known, tallies.get) if phases or not item.is_workable else []
+            kept = tallies_for(self._context)
+            lines = kept.phases(known) if phases or not item.is_workable else ()
             own = next((line for line in lines if line.id == known.id(item.id)), None)
             if own is not None:
                 status, tally, sort = own.status, own.tally, "phase"
             elif item.id == known.root.id:
-                tally = tallies.get(item.id, Tally())
+                tally = kept.of(known)[item.id]
                 status, sort = _root_status(known, item, tally), "spec"
             else:
                 node = node_of(known, item)
@@ -111,7 +111,7 @@ class Listing:
                 type=sort,  # pyright: ignore[reportArgumentType] -- one of the words
                 status=status,
                 tally=tally,
-                phases=tuple(lines),
+                phases=lines,
             )
 
     def blocked(self, spec: str) -> tuple[str, tuple[Blocker, ...]]:

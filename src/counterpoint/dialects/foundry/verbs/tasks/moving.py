@@ -8,7 +8,7 @@ with the word, and pending once that is resolved. (5) A node that awaits a verdi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from counterpoint.core.model.evidence import Comparison
@@ -32,11 +32,11 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
 from counterpoint.core.operations.recording.moves import closed_gates, follow
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import Unit, joined, recording
 from counterpoint.core.operations.tasks import Tasks
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Reading, Writing
 from counterpoint.core.rules.evidence import snapshot_of
-from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, ROOT, NodeType, Status
+from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, ROOT, NodeType, Status, Tally
 from counterpoint.dialects.foundry.nouns.tasks import (
     ACTUAL_HOURS,
     MANY_RESOLVED,
@@ -52,6 +52,7 @@ from counterpoint.dialects.foundry.rules.standing import status_of, type_of
 from counterpoint.dialects.foundry.rules.working.keeping import fits, newest, refuse_large
 from counterpoint.dialects.foundry.rules.working.waiting import hours_between, waits_text
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotReady
@@ -89,9 +90,12 @@ class Moving:
                     warnings=started.warnings,
                 )
 
-    def complete(self, spec: str, task: str, note: str) -> CompletedNode:
+    def complete(
+        self, spec: str, task: str, note: str, *, is_counted: bool = True
+    ) -> CompletedNode:
         """End the work on a node as done, also of one that nobody has started but that is ready.
 
+        is_counted: whether it is told how far the spec is then.
         Raises NotFound, Conflict for what is no task or has ended, NotReady, AlreadyClaimed, GateClosed.
         """
         with self._context.reading() as view:
@@ -104,28 +108,48 @@ class Moving:
             point = view.find(StartPoint, item.id, claim.token) if claim else None
         report = Report(outcome="done", summary=note, met=met)
         if claim is not None and claim.is_held_by(session):
-            with joined(self._context):
+            with joined(self._context) as unit:
+                before = self._counted(unit, known, item) if is_counted else None
                 context = self._in(session)
                 Tasks(context).finish(item.id, claim.token, report)
-                return self._completed(context, known.root, item, note)
+                return self._completed(context, known.root, item, note, before)
         # Looked at before anything is written, so that nobody waits to write while git is asked.
         evidence, tree = self._context.ports.evidence, self._context.caller.root
         snapshot = evidence.snapshot(tree)
         comparison = Comparison(start=snapshot, end=snapshot)
         if point is not None and item.category == "active":
             comparison = evidence.compare(tree, snapshot_of(point))
-        with joined(self._context):
+        with joined(self._context) as unit:
+            before = self._counted(unit, known, item) if is_counted else None
             context = self._in(session)
             token = Claims(context).start(item.id, snapshot=snapshot).claim.token
             Tasks(context).finish(item.id, token, report, comparison=comparison)
-            return self._completed(context, known.root, item, note)
+            return self._completed(context, known.root, item, note, before)
 
     def _in(self, session: str) -> Context:
         """Return the context of this call in a session."""
         is_own = session == self._context.caller.actor.session
         return self._context if is_own else self._context.in_session(session)
 
-    def _completed(self, context: Context, root: Item, item: Item, note: str) -> CompletedNode:
+    def _counted(self, unit: Unit, known: Nodes, item: Item) -> dict[str, Tally]:
+        """Return what gets the tallies of a spec, and of a node in it that holds others, as the transaction finds them."""
+        found: dict[str, Tally] = {}
+        kept = self._context.ports.remember(SpecTallies)
+
+        def look(view: Writing) -> None:
+            found.update(kept.of(Nodes(view, known.root, known.spec), (item.id,)))
+
+        unit.at_begin(look)
+        return found
+
+    def _completed(
+        self,
+        context: Context,
+        root: Item,
+        item: Item,
+        note: str,
+        before: Mapping[str, Tally] | None,
+    ) -> CompletedNode:
         with recording(context, "task.noted", item.id) as change:
             after = change.get(Item, item.id)
             warnings: tuple[str, ...] = ()
@@ -144,7 +168,7 @@ class Moving:
                 title=item.title,
                 status=status_of(after.category),
                 completed_at=after.closed_at,
-                total=known.tallies()[root.id],
+                total=Tally() if before is None else _total(known, before, after),
                 phase=known.id(phase.id) if phase else "",
                 phase_title=phase.title if phase else "",
                 phase_is_done=phase is not None and phase.category == "done",
@@ -249,8 +273,18 @@ class Moving:
         if status == "in_progress":
             return self.start(spec, task, note).spec
         if status == "completed":
-            return self.complete(spec, task, note).spec
+            return self.complete(spec, task, note, is_counted=False).spec
         return self.reopen(spec, task, note)
+
+
+def _total(known: Nodes, before: Mapping[str, Tally], after: Item) -> Tally:
+    """Return how far a spec is after one node was ended. before: the tallies it was found with; empty if nobody looked."""
+    was = before.get(known.root.id)
+    if was is None:
+        return known.tallies()[known.root.id]
+    # What holds others counts by these.
+    is_more = after.category == "done" and after.id not in before
+    return Tally(was.total, was.completed + int(is_more))
 
 
 def refuse_no_task(known: Nodes, item: Item) -> None:

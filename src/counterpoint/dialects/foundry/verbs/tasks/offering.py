@@ -47,6 +47,7 @@ from counterpoint.dialects.foundry.verbs.reading import node_of, nodes_of
 from counterpoint.dialects.foundry.verbs.tasks.edges import soft_of
 from counterpoint.dialects.foundry.verbs.tasks.moving import phase_of, type_in, waiting_for
 from counterpoint.dialects.foundry.verbs.tasks.naming import texts_in_words
+from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies, tallies_for
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 
@@ -85,7 +86,8 @@ class Offering:
             if found.node is None:
                 return Prepared(offered=found)
             waits = self._waits(known, found.node.item)
-            return Prepared(offered=found, waits=waits, around=_around(known, found.node))
+            around = _around(known, found.node, tallies_for(self._context))
+            return Prepared(offered=found, waits=waits, around=around)
 
     def waits(self, spec: str, task: str) -> Waits:
         """Return what a node waits for, and what waits for it; NotFound."""
@@ -101,11 +103,12 @@ class Offering:
             nodes = {node.id: node for node in nodes_of(known, items)}
             chosen = choose(map(_candidate, nodes.values()), max_tasks, token_budget)
             picked = [nodes[one.id] for one in chosen.chosen]
+            kept = tallies_for(self._context)
             prepared = tuple(
                 Prepared(
                     offered=Offered(spec=known.spec, node=node, is_complete=False, message=""),
                     waits=self._waits(known, node.item),
-                    around=_around(known, node),
+                    around=_around(known, node, kept),
                 )
                 for node in picked
             )
@@ -271,7 +274,7 @@ def beside(node: Node) -> Beside:
     )
 
 
-def _around(known: Nodes, node: Node) -> Around:
+def _around(known: Nodes, node: Node, kept: SpecTallies) -> Around:
     view, item = known.view, node.item
     parent = view.find(Item, item.parent) or known.root
     phase = phase_of(view, item)
@@ -283,7 +286,7 @@ def _around(known: Nodes, node: Node) -> Around:
     counts = view.counts(Item, "category", parent=parent.id)
     gone = view.counts(Item, "status", parent=parent.id, category="dropped")
     siblings = sum(counts.values()) - gone.get(REMOVED, 0)
-    tallies = known.tallies(phase.id if phase and phase.id != item.id else "")
+    tallies = kept.of(known, (parent.id, phase.id) if phase else (parent.id,))
     return Around(
         before=named.get(before[0].id) if before else None,
         parent=_holder(known, parent, tallies),
