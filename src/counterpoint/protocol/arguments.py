@@ -88,7 +88,9 @@ def check(
             "list[Mapping[str, Any]]",
             error.errors(include_url=False, include_input=False),
         )
-        found, rest = present(errors, given, parameters.whole, parameters.schema, most=_LISTED)
+        found, rest = present(
+            errors, given, parameters.whole, parameters.described_at, most=_LISTED
+        )
         raise refusal(faults + found, rest) from None
     if faults:
         raise refusal(faults)

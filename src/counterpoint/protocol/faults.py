@@ -16,11 +16,12 @@ from typing import Any, cast
 import orjson
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.protocol.schema import Schema, described_at, part_at
+from counterpoint.protocol.schema import Schema, part_at
 
 Path = tuple[str | int, ...]
 Fault = dict[str, Json]
 Wording = Callable[[Json, Mapping[str, Any]], str]
+Names = Callable[[Path], Mapping[str, str]]
 
 MISSING = "is required"
 """What is wrong with an argument that is not given: a face may have a code of its own for it."""
@@ -92,7 +93,7 @@ def unknown(path: Path, valid: Mapping[str, str]) -> Fault:
     """Return the fault of a name that does not exist, with the one that is meant; valid: what each that does is for."""
     near = meant(str(path[-1])[:_NAME], valid)
     offer = f"; did you mean {near}?" if near else ""
-    # Of what stands deeper the names may be told in words alone.
+    # Of an object that may have any names none can be told.
     none = "" if path[1:] else " None is taken here."
     known = f" Valid: {', '.join(valid)}." if valid else none
     problem = f"there is no such argument{offer or '.'}{known}"
@@ -136,11 +137,11 @@ def _words(text: str) -> frozenset[str]:
 
 
 def present(
-    errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema, shown: Schema, *, most: int
+    errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema, names: Names, *, most: int
 ) -> tuple[list[Fault], int]:
     """Return the faults that pydantic's errors stand for, one for each place, and how many more there are than the most.
 
-    shown: the schema whose names are offered for an unknown one at the top.
+    names: answers what may stand at a place, which is offered for an unknown name, each with its description.
     """
     # Pydantic tells one error for each branch of a union; a caller made one mistake.
     places: dict[Path, list[Mapping[str, Any]]] = {}
@@ -148,7 +149,7 @@ def present(
         places.setdefault(_place(error, given), []).append(error)
     above = _above(places)
     told = [path for path, found in places.items() if path not in above or not _is_sort(found)]
-    faults = [_one(path, places[path], given, schema, shown) for path in told[:most]]
+    faults = [_one(path, places[path], given, schema, names) for path in told[:most]]
     return faults, len(told) - len(faults)
 
 
@@ -170,14 +171,14 @@ def _is_sort(errors: list[Mapping[str, Any]]) -> bool:
 
 
 def _one(
-    path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema, shown: Schema
+    path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema, names: Names
 ) -> Fault:
     """Return the fault of one place; a union that failed speaks for all its branches."""
     wanted = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
     others = [one for one in errors if one["type"] not in _KINDS]
     if others:
         if others[0]["type"] == "extra_forbidden":
-            return unknown(path, described_at(schema if path[1:] else shown, path[:-1]))
+            return unknown(path, names(path[:-1]))
         # A branch that took the type and refused the value knows best what is wrong.
         return _refused(path, others[0], _value_at(given, path), schema)
     value = _value_at(given, path)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from types import UnionType
 from typing import Annotated, Any, Protocol, cast
 
 import typing_extensions
@@ -22,7 +23,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, WithJsonSchema
 from pydantic_core import SchemaValidator
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.protocol.schema import lean
+from counterpoint.protocol.schema import described_at, lean
 
 KEY = "idempotency_key"
 KEY_LENGTH = 128
@@ -143,6 +144,18 @@ class Parameters:
             shown.pop("required", None)
         return shown
 
+    def described_at(self, path: Sequence[str | int]) -> dict[str, str]:
+        """Return the names that an object at a place in the arguments may have, each with its description.
+
+        The schema may leave out what stands deeper: then they are those of the type.
+        """
+        found = described_at(self.whole if path else self.schema, tuple(path))
+        if found or not path:
+            return found
+        first, *rest = path
+        inner = _fields_at(self._fields.get(str(first)), rest)
+        return {name: _description(hint) for name, hint in inner.items()}
+
     @cached_property
     def _hints(self) -> dict[str, Any]:
         """The annotations as objects; the call's own annotation is never needed."""
@@ -201,3 +214,50 @@ class Parameters:
             raise TypeError(f"{name}: there is no parameter {missing}")
         for twice in self.aliases.keys() & taken:
             raise TypeError(f"{name}: the alias {twice} is a parameter already")
+
+
+def _fields_at(hint: Any, path: Sequence[str | int]) -> dict[str, Any]:
+    """Return the fields of the objects that an annotation admits at a place, each with its annotation."""
+    found = [hint]
+    for step in path:
+        found = [below for one in found for below in _below(one, step)]
+    return {
+        name: inner
+        for one in found
+        for branch in _branches(one)
+        for name, inner in _fields(branch).items()
+    }
+
+
+def _below(hint: Any, step: str | int) -> Iterator[Any]:
+    """Return the annotations of what an annotation admits one step down."""
+    for branch in _branches(hint):
+        fields, inner = _fields(branch), typing.get_args(branch)
+        if isinstance(step, str) and step in fields:
+            yield fields[step]
+        elif inner:
+            # What a list holds stands first, what an object of any names does behind these.
+            yield inner[0 if isinstance(step, int) else -1]
+
+
+def _branches(hint: Any) -> Iterator[Any]:
+    """Return what an annotation is one of, without what stands around it."""
+    origin = typing.get_origin(hint)
+    if origin in {Annotated, typing_extensions.NotRequired, typing_extensions.Required}:
+        yield from _branches(typing.get_args(hint)[0])
+    elif origin in {typing.Union, UnionType}:
+        for one in typing.get_args(hint):
+            yield from _branches(one)
+    else:
+        yield hint
+
+
+def _fields(hint: Any) -> dict[str, Any]:
+    if typing_extensions.is_typeddict(hint):
+        return typing.get_type_hints(hint, include_extras=True)
+    return {}
+
+
+def _description(hint: Any) -> str:
+    said = (getattr(one, "description", None) for one in getattr(hint, "__metadata__", ()))
+    return next((text for text in said if text), "")

@@ -60,13 +60,35 @@ def test_only_tools_in_the_scope_of_the_connection_are_told(
     assert agent.call("server", {"action": "schema", "tool_name": "task"}).is_error
 
 
-def test_an_unknown_name_deep_in_an_argument_is_not_said_to_stand_alone(foundry: Agent) -> None:
-    """Completions take three others."""
-    completions = [{"task_id": "task-1-1", "success": True, "foo": 1}]
+def test_an_unknown_name_deep_in_an_argument_is_told_with_those_there_are(foundry: Agent) -> None:
+    """Though the schema leaves them out; the nearest is named."""
+    completions = [{"task_id": "task-1-1", "success": True, "foo": 1, "complet_note": "x"}]
     arguments = {"action": "complete-batch", "spec_id": "x", "completions": completions}
-    reply = foundry.call("task", arguments)
-    assert "completions[0].foo: there is no such argument." in reply.text
-    assert "None is taken" not in reply.text
+    refused = foundry.is_refused("task", **arguments)
+    assert (
+        "completions[0].foo: there is no such argument. Valid: task_id, success, completion_note."
+    ) in refused["error"]
+    faults = {one["path"]: one for one in refused["data"]["details"]["faults"]}
+    assert faults["completions[0].complet_note"]["nearest"] == "completion_note"
+    valid = ["task_id", "success", "completion_note"]
+    assert all(one["valid"] == valid for one in faults.values())
+
+
+def test_an_unknown_name_of_a_phase_or_its_tasks_is_told_with_those_there_are(
+    foundry: Agent, root: str
+) -> None:
+    """Also where what they have is looked at by a rule."""
+    assert root
+    given = {"action": "phase-add-bulk", "spec_id": "export-2026-01-02-001"}
+    phase = foundry.is_refused("authoring", **given, phase={"title": "P", "foo": 1}, tasks=[])
+    assert "phase.foo: there is no such argument. Valid: title, description" in phase["error"]
+    tasks = [{"title": "T", "description": "d", "foo": 1}]
+    bulk = foundry.is_refused("authoring", **given, phase={"title": "P"}, tasks=tasks)
+    assert bulk["error"] == "tasks[0] has an unknown key 'foo'"
+    assert "A task has: acceptance_criteria, blocking_mode, " in bulk["data"]["remediation"]
+    tasks = [{"title": "T"}]
+    plain = foundry.is_refused("authoring", **given, phase={"title": "P"}, tasks=tasks)
+    assert "A task has" not in plain["data"]["remediation"]
 
 
 def test_tools_are_found_by_category_and_tag(foundry: Agent) -> None:

@@ -49,6 +49,7 @@ _OF_WORK: Final = frozenset(("task_category", "file_path", "acceptance_criteria"
 _TAKEN: Final = frozenset(
     (*_OWN, *_WORDS, *_TEXTS, "estimated_hours", "labels", "owners", "on_failure")
 )
+_UNKNOWN: Final = "has an unknown key"
 _UNKEPT: Final = frozenset(
     (
         *(TYPE, DEPENDS, "title", "status", "parent", "children", "dependencies"),
@@ -85,9 +86,10 @@ def tasks_of(given: Json, defaults: Mapping[str, Json]) -> tuple[TaskDraft, ...]
         if not found:
             made.append(_task(parts))
     if faults:
-        raise InvalidInput(
-            "; ".join(faults[:20]), hint="Correct these; nothing was made.", faults=faults[:100]
-        )
+        # Told once, however many there are that do not know them.
+        valid = f" A task has: {', '.join(sorted(_TAKEN))}." if _UNKNOWN in "".join(faults) else ""
+        hint = f"Correct these; nothing was made.{valid}"
+        raise InvalidInput("; ".join(faults[:20]), hint=hint, faults=faults[:100])
     return tuple(made)
 
 
@@ -100,7 +102,7 @@ def _fit(defaults: Mapping[str, Json], task: Mapping[str, Json]) -> Mapping[str,
 
 def _faults(parts: Mapping[str, Json], *, is_whole: bool = False) -> Iterator[str]:
     """Return what is wrong with the parts of a task; is_whole: whether nothing may be missing."""
-    yield from (f"has an unknown key {quoted(name)}" for name in parts if name not in _TAKEN)
+    yield from (f"{_UNKNOWN} {quoted(name)}" for name in parts if name not in _TAKEN)
     for name, words in _WORDS.items():
         if name in parts and not is_one_of(parts[name], words):
             yield f"has a {name} {quoted(parts[name])} that is none of: {', '.join(words)}"
