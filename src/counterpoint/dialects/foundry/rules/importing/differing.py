@@ -17,6 +17,7 @@ from counterpoint.dialects.foundry.rules.entries import said_of
 from counterpoint.dialects.foundry.rules.importing.drafting import (
     OF_BLOCKERS,
     NodeFields,
+    Place,
     fields_of,
     kind_of,
     root_fields,
@@ -63,11 +64,26 @@ class Differences:
     contents: tuple[Difference, ...]
 
 
-def differences(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> Differences:
+def paths_changed(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> frozenset[str]:
+    """Return the paths of files that one of two documents has of a node, or of the whole, and the other has not."""
+    here, there = _paths(current), _paths(wanted)
+    changed = [name for name in here.keys() | there.keys() if here.get(name) != there.get(name)]
+    return frozenset(one[name] for one in (here, there) for name in changed if name in one)
+
+
+def _paths(document: Mapping[str, Json]) -> dict[str, str]:
+    kept = {name: metadata_of(node) for name, node in Tree(document).nodes.items()}
+    kept[""] = metadata_of(document)
+    return {name: path for name, one in kept.items() if (path := text_of(one.get("file_path")))}
+
+
+def differences(
+    current: Mapping[str, Json], wanted: Mapping[str, Json], place: Place
+) -> Differences:
     """Return what has to be done; both documents are whole trees."""
     here, there = Tree(current), Tree(wanted)
     return Differences(
-        tuple(_structure(here, there)), tuple(_contents(current, wanted, here, there))
+        tuple(_structure(here, there)), tuple(_contents(current, wanted, here, there, place))
     )
 
 
@@ -85,15 +101,15 @@ def _structure(here: Tree, there: Tree) -> Iterator[Difference]:
 
 
 def _contents(
-    current: Mapping[str, Json], wanted: Mapping[str, Json], here: Tree, there: Tree
+    current: Mapping[str, Json], wanted: Mapping[str, Json], here: Tree, there: Tree, place: Place
 ) -> Iterator[Difference]:
-    yield from _written(ROOT, root_fields(current), root_fields(wanted))
+    yield from _written(ROOT, root_fields(current, place), root_fields(wanted, place))
     kinds = _kinds(here)
     for name in there.reachable[1:]:
         if name in here.nodes:
             usual = usual_type(kinds[name], is_in_task=kinds[here.owner[name]] == "task")
             before, after = (
-                fields_of(name, one.nodes[name], metadata_of(one.nodes[name]), usual)
+                fields_of(name, one.nodes[name], metadata_of(one.nodes[name]), usual, place)
                 for one in (here, there)
             )
             stands = {one.nodes[name].get("status") for one in (here, there)}

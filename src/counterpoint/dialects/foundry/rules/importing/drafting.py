@@ -13,7 +13,7 @@ metadata, dependencies of each sort, the journal, when it was generated, and fie
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import normpath
 from typing import Final, cast
@@ -67,6 +67,9 @@ _FOLDERS: Final[Mapping[str, Folder]] = {
 }
 _RESERVED: Final = frozenset((TYPE, DEPENDS, KEPT))
 
+Place = Callable[[str], str]
+"""Returns the path of a file as it lies in the worktree; empty for what leads out of that."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
@@ -106,7 +109,15 @@ class DocumentDraft:
     remarks: tuple[str, ...] = field(default=())
 
 
-def draft_of(document: Mapping[str, Json], folder: Folder | None = None) -> DocumentDraft:
+def as_written(path: str) -> str:
+    """Return the path of a file as it is, unless its words lead out of where it starts."""
+    is_inside = not path.startswith("/") and normpath(path).split("/")[0] != ".."
+    return path if is_inside and "\0" not in path else ""
+
+
+def draft_of(
+    document: Mapping[str, Json], folder: Folder | None = None, place: Place = as_written
+) -> DocumentDraft:
     """Return what makes the spec of a document; MalformedDocument with all faults, each with its place.
 
     folder: where its file lies; None: what its status says.
@@ -119,7 +130,7 @@ def draft_of(document: Mapping[str, Json], folder: Folder | None = None) -> Docu
         name: stands.statuses.get(name) or text_of(node.get("status"))
         for name, node in tree.nodes.items()
     }
-    drafts = _Drafts(document, tree, spec, statuses)
+    drafts = _Drafts(document, tree, spec, statuses, place)
     return DocumentDraft(
         spec=spec,
         draft=drafts.whole(),
@@ -142,7 +153,11 @@ def folder_said(document: Mapping[str, Json]) -> Folder | None:
 
 
 def fields_of(
-    name: str, node: Mapping[str, Json], metadata: Mapping[str, Json], usual: str
+    name: str,
+    node: Mapping[str, Json],
+    metadata: Mapping[str, Json],
+    usual: str,
+    place: Place = as_written,
 ) -> NodeFields:
     """Return what the core keeps of a node; usual: the type that it has where nothing says another."""
     left = dict(metadata)
@@ -158,11 +173,13 @@ def fields_of(
         del left["acceptance_criteria"]
     else:
         sentences = []
-    path = left.get("file_path")
-    if has_text(path) and len(text_of(path)) <= WORD_LIMIT and _is_inside(text_of(path)):
+    path = text_of(left.get("file_path"))
+    # One that leads out is kept as it came, and is nobody's area.
+    path = place(path) if path.strip() and len(path) <= WORD_LIMIT else ""
+    if 0 < len(path) <= WORD_LIMIT:
         del left["file_path"]
     else:
-        path = None
+        path = ""
     plain = {key: value for key, value in left.items() if _is_attribute(key, value)}
     odd = {key: value for key, value in left.items() if key not in plain}
     extra = {key: value for key, value in node.items() if key not in NODE_FIELDS}
@@ -179,17 +196,12 @@ def fields_of(
         title=title_of(name, node.get("title")),
         body=body,
         acceptance=tuple(texts_of(sentences)),
-        areas=(text_of(path),) if path else (),
+        areas=(path,) if path else (),
         attributes=plain,
     )
 
 
-def _is_inside(path: str) -> bool:
-    """Return whether a path stays below where it starts: another is kept as it came, and is nobody's area."""
-    return "\0" not in path and not path.startswith("/") and normpath(path).split("/")[0] != ".."
-
-
-def root_fields(document: Mapping[str, Json]) -> NodeFields:
+def root_fields(document: Mapping[str, Json], place: Place = as_written) -> NodeFields:
     """Return what the core keeps of the root of a document, and of what stands around its nodes."""
     node = metadata_root(document)
     top = {k: v for k, v in metadata_of(document).items() if k not in _MOVED_UP}
@@ -201,6 +213,7 @@ def root_fields(document: Mapping[str, Json]) -> NodeFields:
         {**node, "title": title, "type": "spec", "status": None},
         {**metadata_of(node), **top},
         "spec",
+        place,
     )
     if not around:
         return found
@@ -228,7 +241,9 @@ def title_of(name: str, said: Json) -> str:
     )
 
 
-def added_draft(spec: str, tree: Tree, top: str, kind: Kind, *, is_in_task: bool) -> Draft:
+def added_draft(
+    spec: str, tree: Tree, top: str, kind: Kind, place: Place, *, is_in_task: bool
+) -> Draft:
     """Return the draft of a node that is new with all below it, all open; kind: that of its item.
 
     What waits, blocks or is completed is set by word, when all of it is there.
@@ -241,7 +256,7 @@ def added_draft(spec: str, tree: Tree, top: str, kind: Kind, *, is_in_task: bool
     for name in reversed(names):
         in_task = is_in_task if name == top else kinds[tree.owner[name]] == "task"
         usual = usual_type(kinds[name], is_in_task=in_task)
-        kept = fields_of(name, tree.nodes[name], metadata_of(tree.nodes[name]), usual)
+        kept = fields_of(name, tree.nodes[name], metadata_of(tree.nodes[name]), usual, place)
         made[name] = Draft(
             kind=kinds[name],
             title=kept.title,
@@ -285,9 +300,15 @@ class _Drafts:
     """Makes the drafts of the nodes of one document, from the leaves up."""
 
     def __init__(
-        self, document: Mapping[str, Json], tree: Tree, spec: str, statuses: Mapping[str, str]
+        self,
+        document: Mapping[str, Json],
+        tree: Tree,
+        spec: str,
+        statuses: Mapping[str, str],
+        place: Place,
     ) -> None:
         self._document = document
+        self._place = place
         self._tree = tree
         self._spec = spec
         self._statuses = statuses
@@ -305,7 +326,7 @@ class _Drafts:
         return made[ROOT]
 
     def _root(self, children: tuple[Draft, ...]) -> Draft:
-        kept = root_fields(self._document)
+        kept = root_fields(self._document, self._place)
         return Draft(
             kind="spec",
             title=kept.title,
@@ -324,7 +345,7 @@ class _Drafts:
         node, kind = self._tree.nodes[name], self._kinds[name]
         is_in_task = self._kinds[self._tree.owner[name]] == "task"
         usual = usual_type(kind, is_in_task=is_in_task)
-        kept = fields_of(name, node, metadata_of(node), usual)
+        kept = fields_of(name, node, metadata_of(node), usual, self._place)
         return Draft(
             kind=kind,
             title=kept.title,

@@ -44,8 +44,10 @@ from counterpoint.dialects.foundry.rules.importing.differing import (
     Difference,
     NodeChange,
     differences,
+    paths_changed,
 )
 from counterpoint.dialects.foundry.rules.importing.drafting import (
+    Place,
     added_draft,
     blocker_in,
     outside_of,
@@ -63,6 +65,7 @@ from counterpoint.dialects.foundry.verbs.holding import (
 from counterpoint.dialects.foundry.verbs.journal import Journals
 from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
 from counterpoint.dialects.foundry.verbs.performing import perform
+from counterpoint.dialects.foundry.verbs.placing import placing
 from counterpoint.dialects.foundry.verbs.queries import Nodes, node_name, spec_id, spec_named
 from counterpoint.dialects.foundry.verbs.removing import take_out
 from counterpoint.dialects.foundry.verbs.specs import whole
@@ -194,13 +197,14 @@ class _Act:
             change.open_session()
             current = whole(change.writing, self._root(change.writing))
             self._refuse(current)
-            steps = _Steps(context, self.root, self.wanted, self.because)
-            first = differences(current, self.wanted)
+            place = placing(context, paths_changed(current, self.wanted))
+            steps = _Steps(context, self.root, self.wanted, self.because, place)
+            first = differences(current, self.wanted, place)
             self._do(first.structure, steps)
         with context.reading() as view:
             current = whole(view, self._root(view))
             folder = folder_of(self._root(view).category, labels_of(view, self.root.id))
-        self._do(differences(current, self.wanted).contents, steps)
+        self._do(differences(current, self.wanted, place).contents, steps)
         if self.folder not in {None, folder}:
             change_of = NodeChange(node=ROOT, field="folder", before=folder, after=self.folder)
             self._do([Difference("folder", change_of)], steps)
@@ -252,6 +256,7 @@ class _Steps:
     root: Item
     wanted: Mapping[str, Json]
     because: str
+    place: Place
     tree: Tree = field(init=False)
     _made: set[str] = field(init=False, default_factory=set[str])
 
@@ -332,7 +337,7 @@ class _Steps:
             kind = "phase" if self._is_phase(name, parent) else "task"
             is_in_task = bool(parent.is_workable and parent.parent)
             tree = self._without(known) if known else self.tree
-            draft = added_draft(spec, tree, name, kind, is_in_task=is_in_task)
+            draft = added_draft(spec, tree, name, kind, self.place, is_in_task=is_in_task)
             Plans(self.context).create(draft, parent.id)
             self._made |= {*tree.below(name)}
 

@@ -32,6 +32,7 @@ from counterpoint.dialects.foundry.rules.importing.drafting import (
 )
 from counterpoint.dialects.foundry.rules.importing.mending import Mended, mended
 from counterpoint.dialects.foundry.rules.shape import text_of
+from counterpoint.dialects.foundry.verbs.placing import placing
 from counterpoint.dialects.foundry.verbs.queries import chunks
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict
@@ -96,7 +97,7 @@ class Importing:
     ) -> tuple[DocumentDraft, tuple[FixAction, ...]]:
         made = self._mended(document)
         # What is derived of all that lies below the root is no word of anybody.
-        drafted = draft_of(made.document, folder or folder_said(document))
+        drafted = draft_of(made.document, folder or folder_said(document), placing(self._context))
         with self._context.reading() as view:
             known = item_named(view, drafted.spec, SPEC)
         if known is not None:
