@@ -16,6 +16,8 @@ from counterpoint.dialects.foundry.config_file import ConfigFile
 from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.error_log import ErrorLog
 from counterpoint.dialects.foundry.places import SpecsPlaces
+from counterpoint.dialects.foundry.reviewers import Reviewers
+from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.kernel.clock import Clock
 from counterpoint.settings import Settings
@@ -40,6 +42,8 @@ def open_extras(
         AutonomyFiles: AutonomyFiles(places=specs),
         Door: Door(file=config, environ=environ),
         ErrorLog: ErrorLog(state=state),
+        EvidenceKeys: EvidenceKeys(),
+        Reviewers: Reviewers(),
         ConfigFile: config,
         ToolOrder: _tool_order(settings, tree),
     }

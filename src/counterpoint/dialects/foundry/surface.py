@@ -30,6 +30,7 @@ from counterpoint.dialects.foundry.tools.health import health, unopened
 from counterpoint.dialects.foundry.tools.journal import journal
 from counterpoint.dialects.foundry.tools.lifecycle import lifecycle
 from counterpoint.dialects.foundry.tools.plan import plan
+from counterpoint.dialects.foundry.tools.review import review
 from counterpoint.dialects.foundry.tools.server import server_of
 from counterpoint.dialects.foundry.tools.spec import spec
 from counterpoint.dialects.foundry.tools.tasks.tool import task
@@ -72,6 +73,7 @@ _TOOLS: Final[tuple[Tool[Call], ...]] = (
     lifecycle,
     plan,
     verification,
+    review,
     journal,
     environment_of(_listed),
     error,

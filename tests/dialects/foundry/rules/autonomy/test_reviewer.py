@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
+    FINDINGS_LIMIT,
     CriterionState,
     PhaseWork,
     ReviewedTask,
     ReviewedVerification,
+    kept_findings,
     review,
 )
 
@@ -39,6 +41,12 @@ CASES = [
     (work(), "pass", []),
     (work(tasks=(task(is_completed=False),)), "fail", ["task_open"]),
     (work(verifications=(verification(is_completed=False),)), "fail", ["task_open"]),
+    (work(tasks=(task(left="skipped"),), changed=frozenset()), "warn", ["task_left"]),
+    (
+        work(verifications=(verification(left="skipped", exit_code=None),)),
+        "fail",
+        ["task_left", "verification_unproved"],
+    ),
     (
         work(tasks=(task(criteria=(CriterionState(text="x", is_met=False),)),)),
         "fail",
@@ -67,7 +75,7 @@ def test_each_thing_that_can_be_seen_has_its_weight(seen, verdict, types):
     """Nothing found passes, and notes weigh nothing."""
     found = review(seen)
     assert (found.verdict, [one.type for one in found.findings]) == (verdict, types)
-    assert all(set(one.told()) == {"type", "description"} for one in found.findings)
+    assert all(set(one.told()) == {"type", "weight", "description"} for one in found.findings)
 
 
 def test_the_heaviest_finding_decides_and_all_are_told():
@@ -84,3 +92,17 @@ def test_the_heaviest_finding_decides_and_all_are_told():
     ]
     assert found.findings[1].description == "task-1-1 names src/b.py, which is not there"
     assert found.findings[3].about == "verify-1-1"
+
+
+def test_evidence_keeps_the_heaviest_findings_and_says_how_many_it_leaves_out():
+    """However long a path is, one finding stays short."""
+    files = tuple(f"src/{number}{'x' * 900}.py" for number in range(FINDINGS_LIMIT + 5))
+    open_criteria = tuple(CriterionState(text=f"c{number}") for number in range(10))
+    seen = work(tasks=(task(criteria=open_criteria, files=files),))
+    kept = kept_findings(review(seen).findings)
+    assert [one.type for one in kept[:-1]] == ["file_missing"] * FINDINGS_LIMIT
+    assert (kept[-1].type, kept[-1].weight) == ("more_findings", "fail")
+    assert kept[-1].description == "15 more findings are left out"
+    assert max(len(one.description) for one in kept) == 500
+    few = review(work(tasks=(task(is_completed=False, criteria=open_criteria[:1]),))).findings
+    assert [one.weight for one in kept_findings(few[::-1])] == ["fail", "note"]

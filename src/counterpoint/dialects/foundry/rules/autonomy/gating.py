@@ -18,17 +18,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal
 
+from counterpoint.core.model.access import Independence
 from counterpoint.dialects.foundry.nouns.autonomy import (
     Evidence,
     GateKind,
     GatePolicy,
     GateStatus,
     IssuedStep,
+    SessionStatus,
     Verdict,
 )
+from counterpoint.dialects.foundry.rules.shape import quoted
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import GateClosed, InvalidInput, LedgerBroken
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, GateClosed, InvalidInput, LedgerBroken
 
 PASSING: Final[Mapping[GatePolicy, frozenset[Verdict]]] = {
     "strict": frozenset({"pass"}),
@@ -79,6 +83,60 @@ class GateEvent:
     phase: str
     kind: GateEventKind
     attempt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateStep:
+    """The step of a run for which somebody wants a phase reviewed; proof: its one, empty if it was not given."""
+
+    spec: str
+    session: str
+    step: str
+    phase: str
+    proof: str = ""
+
+
+def refuse_review(status: SessionStatus, step: IssuedStep | None, asked: GateStep) -> IssuedStep:
+    """Return the step that is out, if it is the one for which a phase is to be reviewed; Conflict.
+
+    status: of the run. step: the one that is out, None if none is.
+    """
+    if status != "running":
+        raise Conflict(
+            f"run {asked.session} is {status}",
+            hint="A gate is reviewed for a step of a run that goes on.",
+            status=status,
+            error_code="INVALID_STATE_TRANSITION",
+        )
+    wanted = (asked.step, "run_fidelity_gate", asked.phase)
+    if step is None or (step.id, step.type, step.phase) != wanted:
+        out: dict[str, Json] = {"step_id": step.id, "step_type": step.type} if step else {}
+        hint = "Ask for the next step; a gate is reviewed for the step that is out."
+        raise Conflict(
+            f"{quoted(asked.step)} is no step of this run that is out, and asks for a review of {asked.phase}",
+            hint=hint,
+            remediation=hint,
+            **out,
+            error_code="STEP_MISMATCH",
+        )
+    if asked.proof and canonical.text_digest(asked.proof) != step.proof:
+        hint = "Give step_proof as it came with the step, or leave it out."
+        raise Conflict(
+            f"the proof is not that of step {step.id}",
+            hint=hint,
+            remediation=hint,
+            step_id=step.id,
+            error_code="STEP_PROOF_MISMATCH",
+        )
+    return step
+
+
+def policy_for(policy: GatePolicy, reviews: Independence) -> GatePolicy:
+    """Return the policy that counts; reviews: what the project asks of whoever judges.
+
+    Where that is a person, no reviewer opens a gate.
+    """
+    return "manual" if reviews == "person" else policy
 
 
 def required_gate(*, has_verify: bool) -> GateKind:

@@ -2,6 +2,7 @@
 
     finding               when                                                          weight
     task_open             a task is not completed                                       fail
+    task_left             it was skipped, or ended in part                              warn
     criterion_unmet       somebody said that an acceptance criterion is not met         fail
     criterion_open        nobody has said whether it is met                             note
     file_missing          a file that a task names is not there, nor was it deleted     fail
@@ -18,7 +19,7 @@ The verdict is the heaviest of all; notes weigh nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -28,6 +29,10 @@ from counterpoint.kernel.canonical import Json
 Weight = Literal["fail", "warn", "note"]
 
 _SHOWN: Final = 200
+_LONGEST: Final = 500
+FINDINGS_LIMIT: Final = 100
+"""How many findings evidence keeps; what comes beyond is counted in the last."""
+_HEAVIEST: Final[Mapping[Weight, int]] = {"fail": 0, "warn": 1, "note": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +45,16 @@ class CriterionState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedTask:
-    """A task as a reviewer sees it. files: those that it names, as paths of the worktree."""
+    """A task as a reviewer sees it.
+
+    left: how it left work out on purpose, empty if it did not; then its criteria and files are no promise any more.
+    files: those that it names, as paths of the worktree.
+    """
 
     id: str
     title: str = ""
     is_completed: bool = True
+    left: str = ""
     criteria: tuple[CriterionState, ...] = ()
     files: tuple[str, ...] = ()
 
@@ -53,12 +63,14 @@ class ReviewedTask:
 class ReviewedVerification:
     """A verification as a reviewer sees it.
 
-    result: PASSED, FAILED or PARTIAL, empty if none was told. has_command: whether it can be executed. exit_code: of the last receipt
-    that this server has of it, None without one. is_stale: whether files were changed since that.
+    left: how it was left out on purpose, empty if it was not. result: PASSED, FAILED or PARTIAL, empty if none was told.
+    has_command: whether it can be executed. exit_code: of the last receipt that this server has of it, None without one.
+    is_stale: whether files were changed since that.
     """
 
     id: str
     is_completed: bool = True
+    left: str = ""
     result: str = ""
     has_command: bool = True
     exit_code: int | None = None
@@ -89,8 +101,8 @@ class Finding:
     description: str
 
     def told(self) -> dict[str, Json]:
-        """Return it as an answer has it."""
-        return {"type": self.type, "description": self.description}
+        """Return it as an answer has it, and as evidence keeps it."""
+        return {"type": self.type, "weight": self.weight, "description": self.description}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +123,18 @@ def review(work: PhaseWork) -> Review:
     return Review(verdict=verdict_of(findings), findings=tuple(findings))
 
 
-def verdict_of(findings: list[Finding]) -> Verdict:
+def kept_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings that evidence keeps, the heaviest first; one more says how many are left out."""
+    ordered = sorted(findings, key=lambda one: _HEAVIEST[one.weight])
+    left = ordered[FINDINGS_LIMIT:]
+    if not left:
+        return tuple(ordered)
+    said = f"{len(left)} more findings are left out"
+    more = Finding(type="more_findings", weight=left[0].weight, about="", description=said)
+    return (*ordered[:FINDINGS_LIMIT], more)
+
+
+def verdict_of(findings: Sequence[Finding]) -> Verdict:
     """Return the verdict that findings amount to."""
     weights = {finding.weight for finding in findings}
     if "fail" in weights:
@@ -128,6 +151,9 @@ def _of_phase(work: PhaseWork) -> Iterator[Finding]:
 def _of_task(task: ReviewedTask, work: PhaseWork) -> Iterator[Finding]:
     if not task.is_completed:
         yield _finding("task_open", "fail", task.id, "is not completed")
+    if task.left:
+        yield _finding("task_left", "warn", task.id, f"is {task.left}")
+        return
     for criterion in task.criteria:
         text = criterion.text[:_SHOWN]
         if criterion.is_met is None:
@@ -146,6 +172,8 @@ def _of_task(task: ReviewedTask, work: PhaseWork) -> Iterator[Finding]:
 def _of_verification(one: ReviewedVerification) -> Iterator[Finding]:
     if not one.is_completed:
         yield _finding("task_open", "fail", one.id, "is not completed")
+    if one.left:
+        yield _finding("task_left", "warn", one.id, f"is {one.left}")
     if one.result == "FAILED":
         yield _finding("verification_failed", "fail", one.id, "failed")
     if one.result == "PARTIAL":
@@ -164,4 +192,4 @@ def _of_verification(one: ReviewedVerification) -> Iterator[Finding]:
 
 
 def _finding(kind: str, weight: Weight, about: str, said: str) -> Finding:
-    return Finding(type=kind, weight=weight, about=about, description=f"{about} {said}")
+    return Finding(type=kind, weight=weight, about=about, description=f"{about} {said}"[:_LONGEST])

@@ -1,0 +1,59 @@
+"""Reviews of specs: gates of unattended runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from counterpoint.dialects.arguments import TEXT
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.envelope import present
+from counterpoint.dialects.foundry.rules.autonomy.gating import GateStep
+from counterpoint.dialects.foundry.verbs.gates.reviewing import Reviewing
+from counterpoint.dialects.foundry.words import PhaseId, SpecId
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.actions import action, of_actions
+
+RunId = Annotated[str, Field(min_length=1, max_length=200, description="Run"), TEXT]
+StepId = Annotated[
+    str, Field(min_length=1, max_length=200, description="Its step that is out"), TEXT
+]
+StepProof = Annotated[str, Field(max_length=200, description="Of that step"), TEXT]
+_SHOWN: Final = 10
+"""How many findings are told, the heaviest first."""
+
+
+@action(reads=False)
+def fidelity_gate(
+    call: Call,
+    spec_id: SpecId,
+    phase_id: PhaseId,
+    session_id: RunId,
+    step_id: StepId,
+    step_proof: StepProof = "",
+) -> Json:
+    """Judge a phase for its gate; keeps evidence for the step's report."""
+    asked = GateStep(
+        spec=spec_id, session=session_id, step=step_id, phase=phase_id, proof=step_proof
+    )
+    found = call.core.use(Reviewing).review(asked)
+    left = len(found.findings) - _SHOWN
+    return present(
+        {
+            "spec_id": found.spec,
+            "session_id": found.session,
+            "phase_id": found.phase,
+            "step_id": found.step,
+            "gate_attempt_id": found.attempt,
+            "verdict": found.verdict,
+            "gate_policy": found.policy,
+            "gate_passed_preview": found.opens,
+            "findings": list(found.findings[:_SHOWN]),
+            "review_path": None,
+        },
+        warnings=[f"{left} more findings, none heavier, are not shown."] if left > 0 else (),
+    )
+
+
+review = of_actions("review", "Review the work of a spec.", (fidelity_gate,))

@@ -1,0 +1,1 @@
+"""Gates of phases: reviewed, judged, waived, and proved from the ledger."""

@@ -1,0 +1,195 @@
+"""Has phases of unattended runs reviewed, and keeps what the reviewer found as evidence.
+
+Rules: (1) a phase is reviewed for the step that is out, by whoever has the run's session. (2) An attempt is judged once: asked again, it
+hears the same. What is put right is judged in the next attempt, so that cycles are counted. (3) Evidence that somebody changed is none, and is
+judged anew. (4) A verdict opens nothing before it is reported: then `judging` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.work import Item, Project
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, IssuedStep, SpecSession
+from counterpoint.dialects.foundry.reviewers import Reviewer, Reviewers
+from counterpoint.dialects.foundry.rules.autonomy.gating import (
+    GateStep,
+    integrity_of,
+    is_genuine,
+    judged,
+    policy_for,
+    refuse_review,
+    required_gate,
+)
+from counterpoint.dialects.foundry.rules.autonomy.reviewer import Review, kept_findings
+from counterpoint.dialects.foundry.rules.shape import items_of
+from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
+from counterpoint.dialects.foundry.verbs.gates.seeing import promised, seen
+from counterpoint.dialects.foundry.verbs.gates.views import PhaseReview
+from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
+from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
+from counterpoint.dialects.foundry.verbs.sessions.rows import (
+    evidence_in,
+    last_step,
+    shown_terms,
+    status_in,
+    step_in,
+)
+from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape, shape_of
+from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """What is to be reviewed: a phase of a spec, for a step of a run."""
+
+    shape: SpecShape
+    row: SpecSession
+    step: IssuedStep
+    phase: Item
+
+
+class Reviewing:
+    """Verbs that have phases reviewed."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def review(self, asked: GateStep) -> PhaseReview:
+        """Have a phase judged for a step of a run, and keep what was found.
+
+        Raises NotFound, Conflict for another step than the one that is out, Forbidden to whoever has not the run's session,
+        Unavailable if the signer or the reviewer cannot be asked: without integrity there is no evidence.
+        """
+        key = self._context.ports.get(EvidenceKeys).of(self._context)
+        with self._context.reading() as view:
+            place = _place(view, asked)
+            if (before := _found(view, place, key)) is not None:
+                return _told(view, place, before, again=True)
+            said = promised(view, place.shape, place.phase)
+        # Before the transaction: nobody waits to write while git or a reviewer is asked.
+        reviewer = self._context.ports.get(Reviewers).phases
+        review = reviewer.review(seen(self._context, said))
+        inside = self._context.in_session(asked.session)
+        with recording(inside, "gate.reviewed", place.phase.id) as change:
+            change.open_session()
+            # Asked again: the step may have been reported meanwhile, or another call have judged it.
+            place = _place(change.writing, asked)
+            if (before := _found(change.writing, place, key)) is not None:
+                return _told(change.writing, place, before, again=True)
+            evidence = _evidence(change, place, reviewer, review, key)
+            _tell(change, place, evidence)
+            return _told(change.writing, place, evidence)
+
+
+def _place(view: Reading, asked: GateStep) -> _Place:
+    row = run_named(view, RunOf(session=asked.session, spec=asked.spec))
+    shape = shape_of(view, view.find(Item, row.spec) or _gone(row))
+    phase = shape.known.find(asked.phase)
+    if phase is None or phase not in shape.phases:
+        raise NotFound(
+            f"the spec {shape.known.spec} has no phase {asked.phase!r}",
+            error_code="PHASE_NOT_FOUND",
+        )
+    last = last_step(view, row.session)
+    out = step_in(last, shape.known) if last is not None and not last.consumed_at else None
+    wanted = replace(asked, phase=shape.known.id(phase.id))
+    step = refuse_review(status_in(row), out, wanted)
+    return _Place(shape=shape, row=row, step=step, phase=phase)
+
+
+def _gone(row: SpecSession) -> Item:
+    raise NotFound(f"the spec of run {row.session} is gone", error_code="SPEC_NOT_FOUND")
+
+
+def _found(view: Reading, place: _Place, key: bytes) -> GateEvidence | None:
+    """Return what was found in this attempt already, if that is as the reviewer left it."""
+    found = view.find(GateEvidence, place.step.attempt)
+    is_kept = found is not None and is_genuine(evidence_in(found, place.shape.known), key)
+    return found if is_kept else None
+
+
+def _evidence(
+    change: Change, place: _Place, reviewer: Reviewer, review: Review, key: bytes
+) -> GateEvidence:
+    """Keep what was found, with its integrity, and answer it."""
+    told = [one.told() for one in kept_findings(review.findings)]
+    drafted = GateEvidence(
+        project=place.row.project,
+        id=place.step.attempt,
+        session=place.row.session,
+        step=place.step.id,
+        phase=place.phase.id,
+        verdict=review.verdict,
+        findings=Prose(canonical.dump_any(told)),
+        reviewer=reviewer.name,
+        issued_at=change.now,
+        integrity="",
+        reported_at="",
+        answered_at="",
+    )
+    # Masked before: its integrity is over what is kept.
+    clean = change.masked(drafted)
+    proof = integrity_of(evidence_in(clean, place.shape.known), key)
+    evidence = replace(clean, integrity=proof)
+    change.put(evidence)
+    return evidence
+
+
+def _tell(change: Change, place: _Place, found: GateEvidence) -> None:
+    name = place.step.phase
+    change.add_facts(
+        run=place.row.session, step=found.step, attempt=found.id, verdict=found.verdict
+    )
+    count = len(_findings(found))
+    note_event(
+        change,
+        place.row,
+        f"Gate of {name} reviewed: {found.verdict}",
+        f"The {found.reviewer} reviewer found {count} things.",
+        type_=STEP_TYPE,
+        action="gate_reviewed",
+        step_id=found.step,
+        phase_id=name,
+        gate_attempt_id=found.id,
+        verdict=found.verdict,
+    )
+
+
+def _told(view: Reading, place: _Place, found: GateEvidence, *, again: bool = False) -> PhaseReview:
+    project = view.find(Project)
+    reviews = project.reviews if project else "attested"
+    policy = policy_for(shown_terms(place.row).policy, reviews)
+    required = required_gate(has_verify=place.shape.verifies(place.phase))
+    gate = gate_of(view, place.phase.id)
+    is_open = gate is not None and gate.status != "closed"
+    return PhaseReview(
+        spec=place.shape.known.spec,
+        session=place.row.session,
+        phase=place.step.phase,
+        step=place.step.id,
+        attempt=found.id,
+        verdict=found.verdict,
+        policy=policy,
+        opens=is_open or judged(required, policy, found.verdict) == "passed",
+        reviewer=found.reviewer,
+        findings=_findings(found),
+        again=again,
+    )
+
+
+def _findings(found: GateEvidence) -> list[canonical.Json]:
+    """Return what was found; nothing if it was redacted."""
+    text = str(found.findings)
+    return (
+        items_of(cast("canonical.Json", canonical.load(text))) if text not in {"", REDACTED} else []
+    )

@@ -1,0 +1,45 @@
+"""What is told of gates: a review of a phase, and a waiver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from counterpoint.dialects.foundry.nouns.autonomy import GatePolicy, Verdict
+from counterpoint.kernel.canonical import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseReview:
+    """What a reviewer found about a phase in one attempt at its gate; every name of a node is its id.
+
+    policy: the one that counts. opens: whether the gate opens with this, or is open already. again: whether it was found before, in the
+    same attempt. findings: the heaviest first.
+    """
+
+    spec: str
+    session: str
+    phase: str
+    step: str
+    attempt: str
+    verdict: Verdict
+    policy: GatePolicy
+    opens: bool
+    reviewer: str
+    findings: Sequence[Json]
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaivedGate:
+    """A gate that was waived. session: the run of the spec that is live or was the last; empty if there was none."""
+
+    spec: str
+    session: str
+    phase: str
+    gate: str
+    waiver: str
+    reason_code: str
+    reason_detail: str
+    waived_at: str
+    independence: str
