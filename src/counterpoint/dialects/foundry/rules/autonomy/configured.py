@@ -59,6 +59,14 @@ def configured(
     return Configured(role=_role(role or security.get("role"), profile), given=given)
 
 
+def is_started_as_maintainer(role: str, posture: str) -> bool:
+    """Whether a connection was started with the role of a maintainer, or with a posture that is meant for one.
+
+    What files of the project say does not count: those whom it would free can write them.
+    """
+    return bool(role or posture) and configured({}, {}, role, posture).role == "maintainer"
+
+
 def _set(environ: Mapping[str, str], section: str) -> dict[str, Json]:
     """Return what variables say of a section."""
     start = _VARIABLES[section]

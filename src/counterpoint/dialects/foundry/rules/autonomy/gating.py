@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal
 
 from counterpoint.core.model.access import Independence
+from counterpoint.core.model.work import Gate
 from counterpoint.dialects.foundry.nouns.autonomy import (
     Evidence,
     GateKind,
@@ -137,6 +138,11 @@ def policy_for(policy: GatePolicy, reviews: Independence) -> GatePolicy:
     Where that is a person, no reviewer opens a gate.
     """
     return "manual" if reviews == "person" else policy
+
+
+def waiver_of(gate: Gate) -> str:
+    """Return the id of the waiver of a gate, by whatever command it was waived: one gate is waived once."""
+    return f"waiver-{gate.item}"
 
 
 def required_gate(*, has_verify: bool) -> GateKind:

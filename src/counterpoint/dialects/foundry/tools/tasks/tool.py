@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from counterpoint.dialects.foundry.tools.sessions.events import CONFIG
 from counterpoint.dialects.foundry.tools.sessions.lifecycle import LIFECYCLE
+from counterpoint.dialects.foundry.tools.sessions.waiving import WAIVING
 from counterpoint.dialects.foundry.tools.sessions.words import LOCK
 from counterpoint.dialects.foundry.tools.tasks.batches import BATCHES
 from counterpoint.dialects.foundry.tools.tasks.linking import LINKING
@@ -16,7 +17,7 @@ from counterpoint.protocol.actions import of_actions
 task = of_actions(
     "task",
     "Work on the tasks of a spec.",
-    (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING, *LIFECYCLE, *CONFIG),
+    (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING, *LIFECYCLE, *CONFIG, *WAIVING),
     beside={**WORKSPACE, **LOCK},
     aliases={"path": "workspace"},
 )

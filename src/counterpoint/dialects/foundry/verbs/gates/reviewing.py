@@ -8,7 +8,6 @@ judged anew. (4) A verdict opens nothing before it is reported: then `judging` d
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.work import Item, Project
@@ -190,6 +189,4 @@ def _told(view: Reading, place: _Place, found: GateEvidence, *, again: bool = Fa
 def _findings(found: GateEvidence) -> list[canonical.Json]:
     """Return what was found; nothing if it was redacted."""
     text = str(found.findings)
-    return (
-        items_of(cast("canonical.Json", canonical.load(text))) if text not in {"", REDACTED} else []
-    )
+    return items_of(canonical.load(text)) if text not in {"", REDACTED} else []

@@ -20,6 +20,7 @@ from counterpoint.dialects.foundry.rules.autonomy.gating import (
     PhaseGate,
     after_verdict,
     required_gate,
+    waiver_of,
 )
 from counterpoint.dialects.foundry.rules.autonomy.limits import Terms
 from counterpoint.dialects.foundry.verbs.sessions.rows import standing_evidence
@@ -98,5 +99,5 @@ def _phase_gate(
     if gate.status == "met":
         return replace(seen, status="passed", attempt=gate.proof)
     if gate.status == "waived":
-        return replace(seen, status="waived", waiver=gate.proof)
+        return replace(seen, status="waived", waiver=waiver_of(gate))
     return after_verdict(seen, terms.policy, found.verdict, found.id) if found else seen

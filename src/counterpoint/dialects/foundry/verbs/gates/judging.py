@@ -1,0 +1,82 @@
+"""What becomes of the gate of a phase when a step is reported that rests on evidence.
+
+A verdict that passes opens the gate as a check is opened by its receipt: the server judged, and not whoever reports it. What does not pass
+leaves it closed, and so does all that waits for a person. The phase ends with its gate if all that it holds is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from counterpoint.core.model.work import Gate, Item, Project
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.moves import settle
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, GateStatus, SpecSession
+from counterpoint.dialects.foundry.rules.autonomy.gating import judged, policy_for, required_gate
+from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
+from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
+from counterpoint.dialects.foundry.verbs.sessions.rows import shown_terms
+from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
+
+
+class Judging:
+    """Verbs that act upon what was found of a phase."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def act_upon(self, attempt: str) -> GateStatus:
+        """Act upon the evidence of an attempt that was reported and found genuine; answer how the gate stands now.
+
+        It is an entry of its own, about the phase, by which `proving` finds what opened the gate.
+        """
+        with recording(self._context, "gate.judged") as change:
+            change.open_session()
+            found = change.get(GateEvidence, attempt)
+            row = change.get(SpecSession, found.session)
+            shape = shape_of(change.writing, change.get(Item, row.spec))
+            phase = change.get(Item, found.phase)
+            change.subject = phase.id
+            change.put(replace(found, reported_at=change.now))
+            required = required_gate(has_verify=shape.verifies(phase))
+            policy = policy_for(shown_terms(row).policy, change.get(Project).reviews)
+            status = judged(required, policy, found.verdict)
+            gate = gate_of(change.writing, phase.id)
+            if gate is not None and gate.status != "closed":
+                # A person was faster; the verdict is only told.
+                status = "waived" if gate.status == "waived" else "passed"
+            elif gate is not None and status == "passed":
+                _open(change, gate, found)
+            change.add_facts(
+                run=row.session, attempt=attempt, verdict=found.verdict, gate=f"gate_{status}"
+            )
+            name = shape.known.id(phase.id)
+            note_event(
+                change,
+                row,
+                f"Gate of {name}: {_WORDS[status]}",
+                f"The {found.reviewer} reviewer said: {found.verdict}.",
+                type_=STEP_TYPE,
+                action=f"gate_{status}",
+                step_id=found.step,
+                phase_id=name,
+                gate_attempt_id=attempt,
+                verdict=found.verdict,
+            )
+            return status
+
+
+_WORDS: dict[GateStatus, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "waived": "waived",
+    "pending": "waits for a person",
+}
+
+
+def _open(change: Change, gate: Gate, found: GateEvidence) -> None:
+    known = change.get(Gate, gate.item, gate.name)
+    change.put(known.moved("met", change.now, proof=found.id))
+    settle(change, gate.item)

@@ -1,0 +1,49 @@
+"""What the ledger says became of the gates of a spec: so that a row that somebody edited opens nothing.
+
+Only entries about the phase itself open its gate: a verdict, a waiver, and the judgment of a report. That a gate was closed again by what
+happened elsewhere is in its row, and `audit verify` compares that with all entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.model.work import Gate
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.rules.autonomy.gating import GateEvent, GateEventKind, waiver_of
+from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
+from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape
+
+_AT_ONCE: Final = 100
+_KINDS: Final[dict[str, GateEventKind]] = {"met": "gate_passed", "waived": "gate_waived"}
+
+
+def gate_events(view: Reading, shape: SpecShape) -> tuple[GateEvent, ...]:
+    """Return how the ledger says that each open gate of a spec was opened; of a closed one nothing."""
+    return tuple(_events(view, shape))
+
+
+def _events(view: Reading, shape: SpecShape) -> Iterator[GateEvent]:
+    for phase in shape.phases:
+        gate = gate_of(view, phase.id)
+        if gate is None or gate.status == "closed":
+            continue
+        status, proof = _said(view, gate)
+        if status in _KINDS:
+            attempt = waiver_of(gate) if status == "waived" else proof
+            yield GateEvent(phase=shape.known.id(phase.id), kind=_KINDS[status], attempt=attempt)
+
+
+def _said(view: Reading, gate: Gate) -> tuple[str, str]:
+    """Return the status and the proof of a gate as entries about its item have left them."""
+    key, after = {"item": gate.item, "name": gate.name}, -1
+    columns: dict[str, str] = {}
+    while places := view.sequences(subject=gate.item, after=after, limit=_AT_ONCE):
+        for place in places:
+            for row in load_fields(next(view.entries(place, place + 1))).get("r", ()):
+                if row["t"] == Gate.table and row["k"] == key:
+                    columns |= row.get("v") or row.get("c") or {}
+        after = places[-1]
+    return columns.get("status", ""), columns.get("proof", "")
