@@ -74,13 +74,20 @@ def _task(spec: str, phase: int) -> Draft:
     )
 
 
-def _verify(spec: str, command: str) -> Draft:
+def extra_verification(name: str = "verify-2-1") -> Draft:
+    """Return one more verification."""
+    return _verify(SPEC, "true", name, ())
+
+
+def _verify(
+    spec: str, command: str, name: str = "verify-1-1", needs: tuple[str, ...] = ("task-1-1",)
+) -> Draft:
     return Draft(
         kind="task",
         title="Run tests",
-        name="verify-1-1",
-        needs=("task-1-1",),
-        aliases=(("node", f"{spec}/verify-1-1"),),
+        name=name,
+        needs=needs,
+        aliases=(("node", f"{spec}/{name}"),),
         attributes={
             "type": "verify",
             "verification_type": "run-tests",

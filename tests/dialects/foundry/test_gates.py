@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from builders import Workshop, commit, let_run
+from builders import Workshop, attested_as, commit, let_run
+from counterpoint.app import Identity
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.work import Gate
 from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence
 from counterpoint.evidence.trust.signer import FileSigner
 from counterpoint.kernel.errors import CounterpointError, LedgerBroken, SignerAway
-from fakes.gates import PROOF, SPEC, Gated, gated_draft
+from counterpoint.settings import Settings
+from fakes.gates import PROOF, SPEC, Gated, extra_verification, gated_draft
 
 Begin = Callable[..., Gated]
 
@@ -41,6 +45,11 @@ def done(run_of: Begin) -> Begin:
         return run
 
     return begin
+
+
+def person_of(workshop: Workshop) -> Core:
+    """Answer the core as a person uses it at the command line."""
+    return workshop.app.core(Identity(kind="human", name="pat", attested=attested_as("pat")))
 
 
 def types(found) -> list[str]:
@@ -233,3 +242,207 @@ def test_a_gate_that_was_opened_in_the_database_is_not_proven(done: Begin) -> No
         run.prove()
     assert refused.value.facts["error_code"] == "GATE_AUDIT_FAILURE"
     assert run.agent.core.audit.verify().faults
+
+
+def test_a_verification_that_was_made_easier_since_the_run_began_is_told(done: Begin) -> None:
+    """Whoever works in a run may word its nodes anew, but not past the reviewer."""
+    run = done("false")
+    asked = {**run.run, "task_id": "verify-1-1"}
+    run.agent.does("task", action="update-metadata", command="true", **asked)
+    run.agent.does("verification", action="execute", verify_id="verify-1-1", **run.run)
+    found = run.review(**run.issue())
+    assert (found["verdict"], types(found)) == ("warn", ["promise_changed"])
+
+
+def test_who_worked_on_a_phase_does_not_open_its_gate_in_any_dialect(
+    done: Begin, workshop: Workshop
+) -> None:
+    """Somebody else may, and the run sees it: the gate is one of the core."""
+    run = done()
+    phase = run.item("phase-1").id
+    fay = workshop.agent("fay")
+    refused = fay.is_refused("review", id=phase, verdict="approve", reason="good")
+    assert refused["kind"] == "forbidden"
+    shown = workshop.agent("eve").does("show", id=phase)
+    assert [gate["name"] for gate in shown["gates"]] == ["fidelity"]
+    eve = workshop.agent("eve")
+    eve.does("review", id=phase, verdict="approve", reason="I have seen it")
+    assert run.gates()[0].status == "passed"
+    assert run.item("phase-1").status == "done"
+    run.prove()
+
+
+@pytest.mark.parametrize("phase", [1, 2])
+def test_a_gate_that_waits_for_a_person_is_opened_by_an_approval(
+    phase: int, run_of: Begin, workshop: Workshop
+) -> None:
+    """Under the policy `manual` every gate, and else that of a phase without a verification."""
+    run = run_of(gate_policy="manual" if phase == 1 else "strict")
+    run.work(1)
+    run.verify()
+    if phase == 2:
+        asked = run.issue()
+        run.report(asked, run.review(**asked)["gate_attempt_id"])
+        run.work(2)
+    asked = run.issue(f"phase-{phase}")
+    found = run.review(**asked)
+    assert (found["verdict"], found["gate_passed_preview"]) == ("pass", False)
+    assert run.report(asked, found["gate_attempt_id"]) == "pending"
+    waiting = run.gates()[phase - 1]
+    assert waiting.awaits_person
+    assert waiting.attempt == found["gate_attempt_id"]
+    person = person_of(workshop)
+    person.reviews.review(run.item(f"phase-{phase}").id, Judgment(approves=True, reason="seen"))
+    assert run.gates()[phase - 1].status == "passed"
+    run.prove()
+
+
+def test_a_gate_that_a_person_sends_back_has_failed(run_of: Begin, workshop: Workshop) -> None:
+    """So that the run goes on with what is to be put right, and the next attempt waits for a person again."""
+    run = run_of(gate_policy="manual")
+    run.work()
+    run.verify()
+    asked = run.issue()
+    run.report(asked, run.review(**asked)["gate_attempt_id"])
+    person = person_of(workshop)
+    phase = run.item("phase-1").id
+    person.reviews.review(phase, Judgment(approves=False, reason="no", fixes=("more tests",)))
+    assert run.gates()[0].status == "failed"
+    person.reviews.review(phase, Judgment(approves=True, reason="well"))
+    assert run.gates()[0].status == "passed"
+
+
+def test_where_a_project_asks_for_people_no_reviewer_opens_a_gate(
+    done: Begin, workshop: Workshop
+) -> None:
+    """Whatever the policy of the run says."""
+    run = done(gate_policy="lenient")
+    person_of(workshop).projects.ask_of_reviews("person")
+    asked = run.issue()
+    found = run.review(**asked)
+    assert (found["gate_policy"], found["gate_passed_preview"]) == ("manual", False)
+    assert run.report(asked, found["gate_attempt_id"]) == "pending"
+    assert run.item("phase-1").status == "active"
+
+
+def test_a_verification_that_is_added_later_does_not_get_round_a_person(
+    run_of: Begin, workshop: Workshop
+) -> None:
+    """A phase that a person was to review stays one."""
+    run = run_of()
+    core = workshop.agent("ada").core
+    core.plans.create(extra_verification(), run.item("phase-2").id)
+    assert [gate.required for gate in run.gates()] == ["fidelity", "manual_review"]
+
+
+SUPERVISED = Settings(posture="supervised")
+WAIVER = {"action": "gate-waiver", "phase_id": "phase-1", "reason_code": "operator_override"}
+
+
+def test_a_maintainer_who_did_not_work_on_it_waives_a_gate(
+    run_of: Begin, workshop: Workshop
+) -> None:
+    """It is told in the journal, in the events of the run and in the ledger; the phase ends once its work has."""
+    run = run_of("false")
+    run.work()
+    max_ = workshop.agent("max", surface="foundry", settings=SUPERVISED)
+    told = max_.does("task", **WAIVER, reason_detail="the machine is away", spec_id=SPEC)["data"]
+    assert (told["session_id"], told["gate_status"]) == (run.session, "waived")
+    assert (told["reason_code"], told["waived_by_role"]) == ("operator_override", "maintainer")
+    assert told["reason_detail"] == "the machine is away"
+    waived = run.gates()[0]
+    assert (waived.status, waived.waiver) == ("waived", told["waiver_id"])
+    run.prove()
+    assert run.events()[0] == "gate_waived"
+    entries = run.agent.does("journal", action="list", spec_id=SPEC)["data"]["entries"]
+    assert (entries[0]["title"], entries[0]["author"]) == (
+        "Gate of phase-1 waived: operator_override",
+        "max",
+    )
+    shown = workshop.agent("eve").does("show", id=run.item("phase-1").id)
+    assert shown["gates"][0]["status"] == "waived"
+    assert max_.is_refused("task", **WAIVER, spec_id=SPEC)["data"]["error_code"] == (
+        "VALIDATION_ERROR"
+    )
+    run.verify()
+    assert run.item("phase-1").status == "done"
+
+
+@pytest.mark.parametrize(
+    ("who", "settings", "changed", "code"),
+    [
+        ("max", Settings(), {}, "FORBIDDEN"),
+        ("max", Settings(role="maintainer"), {}, "FORBIDDEN"),
+        ("max", Settings(role="autonomy_runner", posture="supervised"), {}, "AUTHORIZATION"),
+        ("max", Settings(posture="unattended"), {}, "AUTHORIZATION"),
+        ("fay", SUPERVISED, {}, "FORBIDDEN"),
+        ("max", SUPERVISED, {"phase_id": "phase-9"}, "NOT_FOUND"),
+        ("max", SUPERVISED, {"phase_id": "task-1-1"}, "NOT_FOUND"),
+        ("max", SUPERVISED, {"reason_code": "because"}, "INVALID_FORMAT"),
+        ("max", SUPERVISED, {"spec_id": "nope"}, "SPEC_NOT_FOUND"),
+    ],
+)
+def test_nobody_else_waives_a_gate(
+    who: str,
+    settings: Settings,
+    changed: dict[str, str],
+    code: str,
+    done: Begin,
+    workshop: Workshop,
+) -> None:
+    """Neither without the permission of the server, nor whoever worked on the phase, however he was started."""
+    run = done()
+    agent = workshop.agent(who, surface="foundry", settings=settings)
+    refused = agent.is_refused("task", **{**WAIVER, "spec_id": SPEC, **changed})
+    assert refused["data"]["error_code"] == code
+    assert run.gates()[0].status == "pending"
+
+
+def test_what_a_file_of_the_project_says_makes_no_maintainer(
+    done: Begin, workshop: Workshop
+) -> None:
+    """Whom it would free can write it: the core asks for a person or a credential."""
+    file = "[autonomy_security]\nrole = 'maintainer'\nallow_gate_waiver = true\n"
+    (workshop.root / "foundry-mcp.toml").write_text(file)
+    run = done()
+    agent = workshop.agent("max", surface="foundry")
+    refused = agent.is_refused("task", **WAIVER, spec_id=SPEC)
+    assert refused["data"]["error_code"] == "FORBIDDEN"
+    assert "has begun" in refused["error"]
+    assert run.gates()[0].status == "pending"
+
+
+def test_where_a_project_asks_for_people_no_maintainer_waives(
+    done: Begin, workshop: Workshop
+) -> None:
+    """A person signs."""
+    run = done()
+    person_of(workshop).projects.ask_of_reviews("person")
+    agent = workshop.agent("max", surface="foundry", settings=SUPERVISED)
+    refused = agent.is_refused("task", **WAIVER, spec_id=SPEC)
+    assert refused["data"]["error_code"] == "FORBIDDEN"
+    assert run.gates()[0].status == "pending"
+
+
+def test_a_gate_that_a_person_waives_at_the_command_line_is_waived_for_the_run(
+    done: Begin, workshop: Workshop
+) -> None:
+    """By the ordinary command, which knows nothing of runs."""
+    run = done()
+    edit = Edit(waive=("fidelity",), reason="seen by hand")
+    person_of(workshop).items.edit(run.item("phase-1").id, edit)
+    assert run.gates()[0].waiver == f"waiver-{run.item('phase-1').id}"
+    run.prove()
+
+
+def test_gates_outlive_their_runs_and_can_be_waived_after_them(
+    done: Begin, workshop: Workshop
+) -> None:
+    """Whoever ends a run has not opened its gates."""
+    run = done()
+    agent = workshop.agent("max", surface="foundry", settings=SUPERVISED)
+    agent.does("task", action="session", command="end", reason_code="testing", spec_id=SPEC)
+    assert run.item("phase-1").status == "active"
+    told = agent.does("task", **WAIVER, session_id=run.session)["data"]
+    assert told["spec_id"] == SPEC
+    assert run.item("phase-1").status == "done"

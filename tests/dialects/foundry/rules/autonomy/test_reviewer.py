@@ -6,10 +6,12 @@ import pytest
 
 from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
     FINDINGS_LIMIT,
+    ChangedPromise,
     CriterionState,
     PhaseWork,
     ReviewedTask,
     ReviewedVerification,
+    changed_promises,
     kept_findings,
     review,
 )
@@ -66,6 +68,11 @@ CASES = [
         "pass",
         ["verification_manual"],
     ),
+    (
+        work(promises=(ChangedPromise(about="verify-1-1", said="runs another"),)),
+        "warn",
+        ["promise_changed"],
+    ),
     (work(tasks=(), verifications=()), "warn", ["nothing_to_review"]),
 ]
 
@@ -106,3 +113,68 @@ def test_evidence_keeps_the_heaviest_findings_and_says_how_many_it_leaves_out():
     assert max(len(one.description) for one in kept) == 500
     few = review(work(tasks=(task(is_completed=False, criteria=open_criteria[:1]),))).findings
     assert [one.weight for one in kept_findings(few[::-1])] == ["fail", "note"]
+
+
+def document(*phases, **changes):
+    """Return a document of a phase with a task and a verification; changes: of the nodes' metadata, by id."""
+    nodes = {
+        "task-1-1": {
+            "type": "task",
+            "parent": "phase-1",
+            "metadata": {"file_path": "src/a.py", "acceptance_criteria": ["works", "is fast"]},
+        },
+        "verify-1-1": {
+            "type": "verify",
+            "parent": "phase-1",
+            "metadata": {"command": "pytest"},
+        },
+    }
+    for name, change in changes.items():
+        place = name.replace("_", "-")
+        if change is None:
+            del nodes[place]
+        else:
+            nodes[place]["type"] = change.get("type", nodes[place]["type"])
+            nodes[place]["metadata"] |= change.get("metadata", {})
+    root = {"type": "spec", "children": ["phase-1"]}
+    phase = {"type": "phase", "parent": "spec-root", "children": list(nodes)}
+    return {"hierarchy": {"spec-root": root, "phase-1": phase, **nodes}}
+
+
+LOST = "has lost an acceptance criterion since the run began"
+GONE = "was taken out of the phase since the run began"
+COMMAND = "runs another command than when the run began"
+FILE = "names another file than when the run began"
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (document(), []),
+        (document(verify_1_1={"metadata": {"command": "true"}}), [COMMAND]),
+        (document(verify_1_1={"metadata": {"command": None}}), [COMMAND]),
+        (document(verify_1_1={"type": "task"}), ["is no verification any more"]),
+        (document(verify_1_1=None), [GONE]),
+        (document(task_1_1={"metadata": {"file_path": "src/b.py"}}), [FILE]),
+        (document(task_1_1={"metadata": {"acceptance_criteria": ["works"]}}), [LOST]),
+        (
+            document(task_1_1={"metadata": {"acceptance_criteria": ["is fast", "works", "more"]}}),
+            [],
+        ),
+        (document(task_1_1={"metadata": {"command": "added", "title": "x"}}), []),
+    ],
+)
+def test_promises_that_are_less_than_when_the_run_began_are_told(now, said):
+    """What was added is no loss, and neither is what nobody compares."""
+    assert [one.said for one in changed_promises(document(), now, "phase-1")] == said
+    assert changed_promises(document(), now, "phase-2") == ()
+
+
+def test_what_was_redacted_since_cannot_be_compared():
+    """Its mark is no other command."""
+    before = document(
+        verify_1_1={"metadata": {"command": "[redacted]"}},
+        task_1_1={"metadata": {"acceptance_criteria": ["[redacted]"]}},
+    )
+    now = document(task_1_1={"metadata": {"acceptance_criteria": []}})
+    assert changed_promises(before, now, "phase-1") == ()

@@ -157,6 +157,16 @@ def judged(required: GateKind, policy: GatePolicy, verdict: Verdict) -> GateStat
     return "passed" if verdict in PASSING[policy] else "failed"
 
 
+def asked_of(gate: Gate | None, *, has_verify: bool) -> GateKind:
+    """Return what the gate of a phase asks for now; has_verify: whether one of its nodes is a verification.
+
+    What was asked of a person first stays so: nobody gets round him by adding a verification.
+    """
+    if gate is not None and gate.name == "manual_review":
+        return "manual_review"
+    return required_gate(has_verify=has_verify)
+
+
 def after_verdict(gate: PhaseGate, policy: GatePolicy, verdict: Verdict, attempt: str) -> PhaseGate:
     """Return a gate after evidence was reported; one that is satisfied stays so."""
     if gate.is_satisfied:
@@ -168,6 +178,15 @@ def after_verdict(gate: PhaseGate, policy: GatePolicy, verdict: Verdict, attempt
 def tried_again(gate: PhaseGate) -> PhaseGate:
     """Return a gate that has to be judged afresh; one that is satisfied stays so."""
     return gate if gate.is_satisfied else replace(gate, status="pending", verdict="", attempt="")
+
+
+def rejected(gate: PhaseGate, attempt: str) -> PhaseGate:
+    """Return a gate after a person has sent the phase back; one that is satisfied stays so. attempt: the one that was seen."""
+    return (
+        gate
+        if gate.is_satisfied
+        else replace(gate, status="failed", verdict="fail", attempt=attempt)
+    )
 
 
 def acknowledged(gate: PhaseGate) -> PhaseGate:

@@ -12,6 +12,8 @@
     verification_stale    files were changed after it ran                               warn
     verification_partial  it passed in part                                             warn
     verification_manual   it has no command, so that nobody can prove it                note
+    promise_changed       since the run began a node was taken out, runs another
+                          command, names another file or has lost a criterion           warn
     nothing_to_review     the phase has neither tasks nor verifications                 warn
 
 The verdict is the heaviest of all; notes weigh nothing.
@@ -23,7 +25,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from counterpoint.core.model.rows import REDACTED
 from counterpoint.dialects.foundry.nouns.autonomy import Verdict
+from counterpoint.dialects.foundry.rules.shape import Node, metadata_of, text_of, texts_of
+from counterpoint.dialects.foundry.rules.tree import Tree
 from counterpoint.kernel.canonical import Json
 
 Weight = Literal["fail", "warn", "note"]
@@ -32,6 +37,10 @@ _SHOWN: Final = 200
 _LONGEST: Final = 500
 FINDINGS_LIMIT: Final = 100
 """How many findings evidence keeps; what comes beyond is counted in the last."""
+_PROMISES: Final = {
+    "command": "runs another command than when the run began",
+    "file_path": "names another file than when the run began",
+}
 _HEAVIEST: Final[Mapping[Weight, int]] = {"fail": 0, "warn": 1, "note": 2}
 
 
@@ -78,15 +87,24 @@ class ReviewedVerification:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedPromise:
+    """What a node promised when the run began, and does not promise any more, in words."""
+
+    about: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseWork:
     """What a phase promised, and what can be seen of it.
 
-    changed: paths that were changed, added or deleted since the run began. present: those of the named files that are there.
+    promises: those that are others by now. changed: paths that were changed, added or deleted since the run began. present: those of the named files that are there.
     """
 
     phase: str
     tasks: tuple[ReviewedTask, ...] = ()
     verifications: tuple[ReviewedVerification, ...] = ()
+    promises: tuple[ChangedPromise, ...] = ()
     changed: frozenset[str] = frozenset()
     present: frozenset[str] = frozenset()
 
@@ -116,11 +134,45 @@ class Review:
 def review(work: PhaseWork) -> Review:
     """Return the verdict about a phase with everything that was found, in the order of its tasks."""
     findings = [*_of_phase(work)]
+    findings += [_finding("promise_changed", "warn", one.about, one.said) for one in work.promises]
     for task in work.tasks:
         findings += _of_task(task, work)
     for verification in work.verifications:
         findings += _of_verification(verification)
     return Review(verdict=verdict_of(findings), findings=tuple(findings))
+
+
+def changed_promises(before: Json, now: Json, phase: str) -> tuple[ChangedPromise, ...]:
+    """Return what nodes of a phase promised in one document of a spec and do not in a later one.
+
+    What was added is no loss, and what was redacted since cannot be compared.
+    """
+    was, present = Tree(before), Tree(now)
+    if phase not in was.nodes or phase not in present.nodes:
+        return ()
+    there = frozenset(present.below(phase))
+    found: list[ChangedPromise] = []
+    for name in was.below(phase):
+        said = (
+            _losses(was.nodes[name], present.nodes[name])
+            if name in there
+            else ["was taken out of the phase since the run began"]
+        )
+        found += [ChangedPromise(about=name, said=one) for one in said]
+    return tuple(found)
+
+
+def _losses(before: Node, now: Node) -> Iterator[str]:
+    then, here = metadata_of(before), metadata_of(now)
+    if before.get("type") == "verify" != now.get("type"):
+        yield "is no verification any more"
+    for name, said in _PROMISES.items():
+        value = text_of(then.get(name))
+        if value not in {"", REDACTED, here.get(name)}:
+            yield said
+    left = set(texts_of(then.get("acceptance_criteria"))) - {REDACTED}
+    if left - set(texts_of(here.get("acceptance_criteria"))):
+        yield "has lost an acceptance criterion since the run began"
 
 
 def kept_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:

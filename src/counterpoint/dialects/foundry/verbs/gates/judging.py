@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from counterpoint.core.model.work import Gate, Item, Project
+from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, GateStatus, SpecSession
-from counterpoint.dialects.foundry.rules.autonomy.gating import judged, policy_for, required_gate
+from counterpoint.dialects.foundry.rules.autonomy.gating import asked_of, judged
 from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
-from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
+from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of, policy_in
 from counterpoint.dialects.foundry.verbs.sessions.rows import shown_terms
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 
@@ -40,10 +40,10 @@ class Judging:
             phase = change.get(Item, found.phase)
             change.subject = phase.id
             change.put(replace(found, reported_at=change.now))
-            required = required_gate(has_verify=shape.verifies(phase))
-            policy = policy_for(shown_terms(row).policy, change.get(Project).reviews)
-            status = judged(required, policy, found.verdict)
             gate = gate_of(change.writing, phase.id)
+            required = asked_of(gate, has_verify=shape.verifies(phase))
+            policy = policy_in(change.writing, shown_terms(row).policy)
+            status = judged(required, policy, found.verdict)
             if gate is not None and gate.status != "closed":
                 # A person was faster; the verdict is only told.
                 status = "waived" if gate.status == "waived" else "passed"

@@ -8,9 +8,10 @@ judged anew. (4) A verdict opens nothing before it is reported: then `judging` d
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from counterpoint.core.model.rows import REDACTED, Prose
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
@@ -19,21 +20,26 @@ from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, IssuedSte
 from counterpoint.dialects.foundry.reviewers import Reviewer, Reviewers
 from counterpoint.dialects.foundry.rules.autonomy.gating import (
     GateStep,
+    asked_of,
     integrity_of,
     is_genuine,
     judged,
-    policy_for,
     refuse_review,
-    required_gate,
 )
-from counterpoint.dialects.foundry.rules.autonomy.reviewer import Review, kept_findings
+from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
+    ChangedPromise,
+    Review,
+    changed_promises,
+    kept_findings,
+)
 from counterpoint.dialects.foundry.rules.shape import items_of
+from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.gates.seeing import promised, seen
 from counterpoint.dialects.foundry.verbs.gates.views import PhaseReview
 from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
-from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
+from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of, policy_in
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
     evidence_in,
     last_step,
@@ -45,6 +51,9 @@ from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape, shape_
 from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import NotFound
+
+BEGUN: Final = "run.started"
+"""The action of the entry with which a run of a spec begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +86,8 @@ class Reviewing:
             said = promised(view, place.shape, place.phase)
         # Before the transaction: nobody waits to write while git or a reviewer is asked.
         reviewer = self._context.ports.get(Reviewers).phases
-        review = reviewer.review(seen(self._context, said))
+        work = replace(seen(self._context, said), promises=self._changed(place))
+        review = reviewer.review(work)
         inside = self._context.in_session(asked.session)
         with recording(inside, "gate.reviewed", place.phase.id) as change:
             change.open_session()
@@ -88,6 +98,17 @@ class Reviewing:
             evidence = _evidence(change, place, reviewer, review, key)
             _tell(change, place, evidence)
             return _told(change.writing, place, evidence)
+
+    def _changed(self, place: _Place) -> tuple[ChangedPromise, ...]:
+        """Return what nodes of a phase promised when the run began, and do not any more."""
+        with self._context.reading() as view:
+            # A spec has one run that goes on, and that is the one that was begun last.
+            begun = view.sequences(subject=place.row.spec, action=BEGUN, limit=1)
+        if not begun:
+            return ()
+        history = History(self._context)
+        before = history.document(place.row.spec, str(begun[0]))
+        return changed_promises(before, history.present(place.row.spec)[1], place.step.phase)
 
 
 def _place(view: Reading, asked: GateStep) -> _Place:
@@ -165,11 +186,9 @@ def _tell(change: Change, place: _Place, found: GateEvidence) -> None:
 
 
 def _told(view: Reading, place: _Place, found: GateEvidence, *, again: bool = False) -> PhaseReview:
-    project = view.find(Project)
-    reviews = project.reviews if project else "attested"
-    policy = policy_for(shown_terms(place.row).policy, reviews)
-    required = required_gate(has_verify=place.shape.verifies(place.phase))
+    policy = policy_in(view, shown_terms(place.row).policy)
     gate = gate_of(view, place.phase.id)
+    required = asked_of(gate, has_verify=place.shape.verifies(place.phase))
     is_open = gate is not None and gate.status != "closed"
     return PhaseReview(
         spec=place.shape.known.spec,

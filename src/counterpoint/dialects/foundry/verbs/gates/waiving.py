@@ -18,7 +18,7 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.autonomy import GateStatus, SpecSession
 from counterpoint.dialects.foundry.rules.autonomy.commands import refuse_unreasoned, refuse_waiver
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
-from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate, required_gate, waiver_of
+from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate, asked_of, waiver_of
 from counterpoint.dialects.foundry.verbs.gates.views import WaivedGate
 from counterpoint.dialects.foundry.verbs.journal import Journals
 from counterpoint.dialects.foundry.verbs.queries import spec_named
@@ -115,7 +115,7 @@ def _gates(view: Reading, shape: SpecShape) -> dict[str, PhaseGate]:
             name = shape.known.id(phase.id)
             found[name] = PhaseGate(
                 phase=name,
-                required=required_gate(has_verify=shape.verifies(phase)),
+                required=asked_of(gate, has_verify=shape.verifies(phase)),
                 status=_STATUSES.get(gate.status, "pending"),
             )
     return found

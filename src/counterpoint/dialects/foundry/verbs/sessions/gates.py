@@ -10,15 +10,24 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
+from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.rows import Prose, Proses
-from counterpoint.core.model.work import Gate, Item
+from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.moves import follow
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, GateKind, SpecSession
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    GateEvidence,
+    GateKind,
+    GatePolicy,
+    SpecSession,
+)
 from counterpoint.dialects.foundry.rules.autonomy.gating import (
     PhaseGate,
     after_verdict,
+    asked_of,
+    policy_for,
+    rejected,
     required_gate,
     waiver_of,
 )
@@ -27,7 +36,7 @@ from counterpoint.dialects.foundry.verbs.sessions.rows import standing_evidence
 from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape
 
 NAMES: Final[tuple[GateKind, ...]] = ("fidelity", "manual_review")
-"""What the gate of a phase may be called: as it was asked for first. The nodes of the phase tell what it asks."""
+"""What the gate of a phase may be called: as it was asked for first."""
 
 
 def gate_of(view: Reading, phase: str) -> Gate | None:
@@ -40,11 +49,18 @@ def phase_gates(view: Reading, shape: SpecShape, row: SpecSession, terms: Terms)
     last: dict[str, GateEvidence] = {}
     for one in standing_evidence(view, row.session):
         last.setdefault(one.phase, one)
+    policy = policy_in(view, terms.policy)
     return [
-        _phase_gate(gate, shape, phase, last.get(phase.id), terms)
+        _phase_gate(view, gate, shape, phase, last.get(phase.id), policy)
         for phase in shape.phases
         if (gate := gate_of(view, phase.id)) is not None
     ]
+
+
+def policy_in(view: Reading, policy: GatePolicy) -> GatePolicy:
+    """Return the policy that counts in a project, of those that a run was begun with."""
+    project = view.find(Project)
+    return policy_for(policy, project.reviews) if project else policy
 
 
 def ask_gates(change: Change, shape: SpecShape) -> None:
@@ -91,13 +107,27 @@ def answer(change: Change, session: str, phase: str = "") -> None:
 
 
 def _phase_gate(
-    gate: Gate, shape: SpecShape, phase: Item, found: GateEvidence | None, terms: Terms
+    view: Reading,
+    gate: Gate,
+    shape: SpecShape,
+    phase: Item,
+    found: GateEvidence | None,
+    policy: GatePolicy,
 ) -> PhaseGate:
-    seen = PhaseGate(
-        phase=shape.known.id(phase.id), required=required_gate(has_verify=shape.verifies(phase))
-    )
+    required = asked_of(gate, has_verify=shape.verifies(phase))
+    seen = PhaseGate(phase=shape.known.id(phase.id), required=required)
     if gate.status == "met":
         return replace(seen, status="passed", attempt=gate.proof)
     if gate.status == "waived":
         return replace(seen, status="waived", waiver=waiver_of(gate))
-    return after_verdict(seen, terms.policy, found.verdict, found.id) if found else seen
+    if found is None:
+        return seen
+    if _is_rejected(view, phase, found):
+        return rejected(seen, found.id)
+    return after_verdict(seen, policy, found.verdict, found.id)
+
+
+def _is_rejected(view: Reading, phase: Item, found: GateEvidence) -> bool:
+    """Return whether somebody has sent a phase back since a reviewer saw it, and nobody has approved it after that."""
+    last = view.select(Verdict, item=phase.id, order="number desc", limit=1)
+    return any(one.decision == "reject" and one.created_at >= found.issued_at for one in last)
