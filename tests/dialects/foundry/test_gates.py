@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from counterpoint.app import Identity
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.work import Gate
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence
+from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SpecSession
 from counterpoint.evidence.trust.signer import FileSigner
 from counterpoint.kernel.errors import CounterpointError, LedgerBroken, SignerAway
 from counterpoint.settings import Settings
@@ -446,3 +447,83 @@ def test_gates_outlive_their_runs_and_can_be_waived_after_them(
     told = agent.does("task", **WAIVER, session_id=run.session)["data"]
     assert told["spec_id"] == SPEC
     assert run.item("phase-1").status == "done"
+
+
+def test_a_task_that_nobody_started_is_compared_with_the_beginning_of_the_run(
+    run_of: Begin, workshop: Workshop
+) -> None:
+    """What lies there when it is completed was written in the run, committed or not."""
+    run = run_of()
+    commit(workshop.root, "src/part1.py", "PART = 1\n")
+    asked = {**run.run, "task_id": "task-1-1"}
+    run.agent.does("task", action="complete", completion_note="written", **asked)
+    run.verify()
+    assert run.review(**run.issue())["findings"] == []
+
+
+def test_work_is_compared_with_its_spec_at_any_time(done: Begin, workshop: Workshop) -> None:
+    """The whole, a phase or a task; nothing is kept of it, and what people asked for is told."""
+    run = done("false")
+    size = run.agent.ledger_size
+
+    def compared(**asked: str) -> dict[str, Any]:
+        return run.agent.does("review", action="fidelity", spec_id=SPEC, **asked)["data"]
+
+    phase = compared(phase_id="phase-1", session_id=run.session)
+    assert (phase["scope"], phase["title"], phase["verdict"]) == ("phase", "Phase 1", "fail")
+    assert [one["type"] for one in phase["deviations"]] == ["verification_failed"]
+    task = compared(task_id="task-1-1")
+    assert (task["scope"], task["verdict"], task["deviations"]) == ("task", "pass", [])
+    whole = compared()
+    assert [one["type"] for one in whole["deviations"]] == [
+        *("verification_failed", "task_open", "criterion_open", "file_missing")
+    ]
+    assert run.agent.ledger_size == size
+    judgment = Judgment(approves=False, reason="not yet", fixes=("more tests",))
+    person_of(workshop).reviews.review(run.item("phase-1").id, judgment)
+    assert compared(phase_id="phase-1")["recommendations"] == ["not yet", "more tests"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"spec_id": "nope"}, "SPEC_NOT_FOUND"),
+        ({"phase_id": "phase-9"}, "PHASE_NOT_FOUND"),
+        ({"phase_id": "task-1-1"}, "PHASE_NOT_FOUND"),
+        ({"task_id": "task-9-1"}, "TASK_NOT_FOUND"),
+        ({"task_id": "phase-1"}, "TASK_NOT_FOUND"),
+        ({"task_id": "task-1-1", "phase_id": "phase-1"}, "VALIDATION_ERROR"),
+        ({"session_id": "ses_9"}, "NO_ACTIVE_SESSION"),
+    ],
+)
+def test_nothing_is_compared_that_there_is_not(
+    asked: dict[str, str], code: str, run_of: Begin
+) -> None:
+    """Each is refused by its name."""
+    given = {"spec_id": SPEC, **asked}
+    refused = run_of().agent.is_refused("review", action="fidelity", **given)
+    assert refused["data"]["error_code"] == code
+
+
+def test_a_run_goes_on_once_somebody_else_has_seen_the_gate(
+    run_of: Begin, workshop: Workshop
+) -> None:
+    """Who worked on the phase cannot say that it was reviewed; who did not approves it with that word."""
+    run = run_of(gate_policy="manual")
+    run.work()
+    run.verify()
+    asked = run.issue()
+    attempt = run.review(**asked)["gate_attempt_id"]
+    run.report(asked, attempt)
+    run.edit(
+        SpecSession, {"session": run.session}, status="paused", pause_reason="gate_review_required"
+    )
+    seen = {"acknowledge_gate_review": True, "acknowledged_gate_attempt_id": attempt}
+    resume = {"action": "session", "command": "resume", "session_id": run.session}
+    refused = run.agent.is_refused("task", **resume, **seen)
+    assert refused["data"]["error_code"] == "FORBIDDEN"
+    other = workshop.agent("eve", surface="foundry")
+    assert other.is_refused("task", **resume)["data"]["error_code"] == "MANUAL_GATE_ACK_REQUIRED"
+    other.does("task", **resume, **seen)
+    assert run.gates()[0].status == "passed"
+    run.prove()

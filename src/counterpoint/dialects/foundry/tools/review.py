@@ -1,4 +1,4 @@
-"""Reviews of specs: gates of unattended runs."""
+"""Reviews of the work of specs, and those that gates of unattended runs ask for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.rules.autonomy.gating import GateStep
+from counterpoint.dialects.foundry.tools.shown import SAID, in_pages
+from counterpoint.dialects.foundry.verbs.gates.comparing import Comparing
 from counterpoint.dialects.foundry.verbs.gates.reviewing import Reviewing
-from counterpoint.dialects.foundry.words import PhaseId, SpecId
+from counterpoint.dialects.foundry.words import Cursor, PhaseId, SpecId, TaskId
+from counterpoint.dialects.paging import clip
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action, of_actions
 
@@ -56,4 +59,34 @@ def fidelity_gate(
     )
 
 
-review = of_actions("review", "Review the work of a spec.", (fidelity_gate,))
+@action(reads=True)
+def fidelity(
+    call: Call,
+    spec_id: SpecId,
+    phase_id: PhaseId = "",
+    task_id: TaskId = "",
+    session_id: RunId = "",
+    cursor: Cursor = "",
+) -> Json:
+    """Compare work with its spec, or one phase or task; keeps nothing."""
+    found = call.core.use(Comparing).compare(spec_id, phase_id, task_id, session_id)
+    report: dict[str, Json] = {
+        "spec_id": found.spec,
+        "title": clip(found.title, 500),
+        "scope": found.scope,
+        "verdict": found.verdict,
+        "deviations": list(found.findings),
+        "recommendations": [clip(one, SAID) for one in found.asked],
+        "consensus": {
+            "mode": "deterministic",
+            "threshold": 1,
+            "provider_id": None,
+            "model_used": None,
+            "synthesis_performed": False,
+        },
+    }
+    query = ("review fidelity", spec_id, phase_id, task_id, session_id)
+    return in_pages(call, query, cursor, report, "deviations", "recommendations")
+
+
+review = of_actions("review", "Review the work of a spec.", (fidelity, fidelity_gate))

@@ -17,7 +17,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, IssuedStep, SpecSession
-from counterpoint.dialects.foundry.reviewers import Reviewer, Reviewers
+from counterpoint.dialects.foundry.reviewers import Reviewers
 from counterpoint.dialects.foundry.rules.autonomy.gating import (
     GateStep,
     asked_of,
@@ -35,7 +35,7 @@ from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
 from counterpoint.dialects.foundry.rules.shape import items_of
 from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
-from counterpoint.dialects.foundry.verbs.gates.seeing import promised, seen
+from counterpoint.dialects.foundry.verbs.gates.seeing import Promised, promised, seen
 from counterpoint.dialects.foundry.verbs.gates.views import PhaseReview
 from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
@@ -85,9 +85,7 @@ class Reviewing:
                 return _told(view, place, before, again=True)
             said = promised(view, place.shape, place.phase)
         # Before the transaction: nobody waits to write while git or a reviewer is asked.
-        reviewer = self._context.ports.get(Reviewers).phases
-        work = replace(seen(self._context, said), promises=self._changed(place))
-        review = reviewer.review(work)
+        review = reviewed(self._context, said, place.row)
         inside = self._context.in_session(asked.session)
         with recording(inside, "gate.reviewed", place.phase.id) as change:
             change.open_session()
@@ -95,20 +93,32 @@ class Reviewing:
             place = _place(change.writing, asked)
             if (before := _found(change.writing, place, key)) is not None:
                 return _told(change.writing, place, before, again=True)
-            evidence = _evidence(change, place, reviewer, review, key)
+            evidence = _evidence(change, place, review, key)
             _tell(change, place, evidence)
             return _told(change.writing, place, evidence)
 
-    def _changed(self, place: _Place) -> tuple[ChangedPromise, ...]:
-        """Return what nodes of a phase promised when the run began, and do not any more."""
-        with self._context.reading() as view:
-            # A spec has one run that goes on, and that is the one that was begun last.
-            begun = view.sequences(subject=place.row.spec, action=BEGUN, limit=1)
-        if not begun:
-            return ()
-        history = History(self._context)
-        before = history.document(place.row.spec, str(begun[0]))
-        return changed_promises(before, history.present(place.row.spec)[1], place.step.phase)
+
+def reviewed(context: Context, said: Promised, row: SpecSession | None) -> Review:
+    """Return what the reviewer of a project says of a phase, or of a part of it; row: the run that works on it, if one does.
+
+    Asked while no transaction is open: git and the reviewer take their time.
+    """
+    work = seen(context, said)
+    if row is not None:
+        work = replace(work, promises=_changed(context, row, said))
+    return context.ports.get(Reviewers).phases.review(work)
+
+
+def _changed(context: Context, row: SpecSession, said: Promised) -> tuple[ChangedPromise, ...]:
+    """Return what nodes promised when a run began, and do not any more."""
+    with context.reading() as view:
+        # A spec has one run that goes on, and that is the one that was begun last.
+        begun = view.sequences(subject=row.spec, action=BEGUN, limit=1)
+    if not begun:
+        return ()
+    history = History(context)
+    before = history.document(row.spec, str(begun[0]))
+    return changed_promises(before, history.present(row.spec)[1], said.work.phase)
 
 
 def _place(view: Reading, asked: GateStep) -> _Place:
@@ -138,9 +148,7 @@ def _found(view: Reading, place: _Place, key: bytes) -> GateEvidence | None:
     return found if is_kept else None
 
 
-def _evidence(
-    change: Change, place: _Place, reviewer: Reviewer, review: Review, key: bytes
-) -> GateEvidence:
+def _evidence(change: Change, place: _Place, review: Review, key: bytes) -> GateEvidence:
     """Keep what was found, with its integrity, and answer it."""
     told = [one.told() for one in kept_findings(review.findings)]
     drafted = GateEvidence(
@@ -151,7 +159,7 @@ def _evidence(
         phase=place.phase.id,
         verdict=review.verdict,
         findings=Prose(canonical.dump_any(told)),
-        reviewer=reviewer.name,
+        reviewer=change.context.ports.get(Reviewers).phases.name,
         issued_at=change.now,
         integrity="",
         reported_at="",

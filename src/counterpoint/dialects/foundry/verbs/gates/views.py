@@ -31,6 +31,18 @@ class PhaseReview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What the reviewer says of a spec, of a phase or of a task as it is now, and what people asked for. scope: which of them."""
+
+    spec: str
+    title: str
+    scope: str
+    verdict: Verdict
+    findings: Sequence[Json]
+    asked: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WaivedGate:
     """A gate that was waived. session: the run of the spec that is live or was the last; empty if there was none."""
 

@@ -8,6 +8,7 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.handover import begun_with
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
@@ -52,6 +53,8 @@ class Starting:
         Raises NotFound, Conflict if another run of it is live, unless that is to end, or if it is archived.
         """
         key = mask(self._context.key, self._context.ports.secrets)
+        # Before the transaction: nobody waits to write while git is asked.
+        tree = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):
             with recording(self._context, "run.looked") as change:
                 root = spec_named(change.writing, spec)
@@ -69,6 +72,8 @@ class Starting:
             inside = self._context.in_session(session, item=root.id)
             with recording(inside, "run.started", root.id) as change:
                 holding.begin(change, root.id)
+                # What reviewers of its gates compare with: tasks may be done before anybody starts them.
+                change.put(begun_with(change, root, None, tree, is_begun=False))
                 self._begin(change, root, session, terms, key)
             self._collect()
             return self._view(session)
