@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from builders import Agent, Workshop, commit
+from builders import Agent, Workshop, attested_as, commit
+from counterpoint.app import Identity
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.rows import Noun, Prose
 from counterpoint.core.model.work import Item
@@ -232,3 +234,17 @@ class Gated:
         """Answer the actions of what happened in the run, the newest first."""
         told = self.agent.does("task", action="session-events", session_id=self.session)
         return [one.get("action", "") for one in told["data"]["events"]]
+
+
+Begin = Callable[..., Gated]
+"""What begins a run."""
+
+
+def person_of(workshop: Workshop) -> Core:
+    """Answer the core as a person uses it at the command line."""
+    return workshop.app.core(Identity(kind="human", name="pat", attested=attested_as("pat")))
+
+
+def types(found: Mapping[str, Any]) -> list[str]:
+    """Return what was found, by type."""
+    return [one["type"] for one in found["findings"]]

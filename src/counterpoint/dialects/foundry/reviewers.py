@@ -1,4 +1,4 @@
-"""Who judges the phases of unattended runs: a port, and the reviewer that needs no model."""
+"""Who judges phases of unattended runs: a port, and one that needs no model."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _SHOWN: Final = 10
 """How many findings are told, the heaviest first."""
 
 
-@action(reads=False)
+@action(reads=False, hidden=("step_proof",))
 def fidelity_gate(
     call: Call,
     spec_id: SpecId,

@@ -141,7 +141,7 @@ def policy_for(policy: GatePolicy, reviews: Independence) -> GatePolicy:
 
 
 def waiver_of(gate: Gate) -> str:
-    """Return the id of the waiver of a gate, by whatever command it was waived: one gate is waived once."""
+    """Return the id of the waiver of a gate, by whatever command it was waived."""
     return f"waiver-{gate.item}"
 
 
@@ -158,7 +158,7 @@ def judged(required: GateKind, policy: GatePolicy, verdict: Verdict) -> GateStat
 
 
 def asked_of(gate: Gate | None, *, has_verify: bool) -> GateKind:
-    """Return what the gate of a phase asks for now; has_verify: whether one of its nodes is a verification.
+    """Return what the gate of a phase asks for at present; has_verify: whether one of its nodes is a verification.
 
     What was asked of a person first stays so: nobody gets round him by adding a verification.
     """

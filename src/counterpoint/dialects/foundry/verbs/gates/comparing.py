@@ -1,6 +1,6 @@
-"""Compares the work of a spec with what it promises, as the reviewer of its gates does, and keeps nothing.
+"""Compares work with its spec, as the reviewer of its gates does.
 
-So whoever repairs what a gate has found sees what is left of it, with what people asked for when they sent a phase back.
+Nothing of it is kept: whoever repairs what a gate has found sees what is left of it, with what people asked for when they sent a phase back.
 """
 
 from __future__ import annotations

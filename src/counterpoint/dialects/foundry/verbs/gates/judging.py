@@ -1,4 +1,4 @@
-"""What becomes of the gate of a phase when a step is reported that rests on evidence.
+"""What becomes of the gate of a phase when evidence is reported.
 
 A verdict that passes opens the gate as a check is opened by its receipt: the server judged, and not whoever reports it. What does not pass
 leaves it closed, and so does all that waits for a person. The phase ends with its gate if all that it holds is done.

@@ -1,4 +1,4 @@
-"""The key of a project that proves evidence of gates to be as its reviewer left it.
+"""The key that proves evidence of gates to be as its reviewer left it.
 
 It is worked out of a signature of the project's key, and kept in no file: whoever can write the database cannot make evidence, and where
 the signer is of another account, nobody of this one can. No server signs such a statement for a caller: receipts, seals and heads begin

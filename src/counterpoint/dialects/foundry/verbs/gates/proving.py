@@ -1,6 +1,6 @@
-"""What the ledger says became of the gates of a spec: so that a row that somebody edited opens nothing.
+"""What the ledger says became of the gates of a spec.
 
-Only entries about the phase itself open its gate: a verdict, a waiver, and the judgment of a report. That a gate was closed again by what
+So a row that somebody edited opens nothing. Only entries about the phase itself open its gate: a verdict, a waiver, and the judgment of a report. That a gate was closed again by what
 happened elsewhere is in its row, and `audit verify` compares that with all entries.
 """
 

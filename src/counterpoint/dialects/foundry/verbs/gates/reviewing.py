@@ -1,4 +1,4 @@
-"""Has phases of unattended runs reviewed, and keeps what the reviewer found as evidence.
+"""Has phases of unattended runs reviewed, and keeps evidence of that.
 
 Rules: (1) a phase is reviewed for the step that is out, by whoever has the run's session. (2) An attempt is judged once: asked again, it
 hears the same. What is put right is judged in the next attempt, so that cycles are counted. (3) Evidence that somebody changed is none, and is

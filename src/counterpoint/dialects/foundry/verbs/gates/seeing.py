@@ -1,6 +1,6 @@
-"""Gathers what a reviewer is to see of a phase: what its nodes promise, and what this server knows of them.
+"""Gathers what a reviewer is to see of a phase.
 
-Rules: (1) whether a task is completed and its criteria are met is what its items say. A criterion that is not met counts as not met
+That is what its nodes promise, and what this server knows of them. Rules: (1) whether a task is completed and its criteria are met is what its items say. A criterion that is not met counts as not met
 once somebody has reported the work, and as open before. (2) A file was changed if it differs from the tree in which the work began, or a
 claim of a task of the phase has ended with it. (3) A verification is proved by the last receipt of the command that it has now.
 (4) Such a receipt is stale once a file that a task of the phase names was changed after it: other edits in the same tree may be others' (0012).

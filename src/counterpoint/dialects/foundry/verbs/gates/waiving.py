@@ -1,4 +1,4 @@
-"""Waives the gates of phases: by whom the server lets, and under the core's own rules.
+"""Waives the gates of phases, under the rules of the core.
 
 The role of a connection that was started as a maintainer's counts as the scope `maintain`, for this act alone; nobody waives for work
 that he has a part in, and where the project asks for a person, one signs.
