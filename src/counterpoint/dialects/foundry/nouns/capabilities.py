@@ -9,7 +9,7 @@ from counterpoint.kernel.canonical import Json
 
 AUTONOMY: Final[Mapping[str, Json]] = {
     "autonomy_sessions": True,
-    "autonomy_fidelity_gates": False,
+    "autonomy_fidelity_gates": True,
     "autonomy_gate_invariants": False,
 }
 """Which parts of autonomous work there are: the one place where each is turned on."""
