@@ -17,7 +17,13 @@ from counterpoint.cli.supervise.shown import opened_screen
 from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.dialects.foundry.rules.autonomy.supervising import LINGER_SECONDS
 from counterpoint.kernel.clock import SystemClock
-from counterpoint.kernel.errors import Forbidden, NotFound, ProgramMissing, Unavailable
+from counterpoint.kernel.errors import (
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    ProgramMissing,
+    Unavailable,
+)
 from fakes.spec_runs import FakeAgents, FakeRuns, Part, ended, refused
 
 
@@ -181,6 +187,26 @@ def test_what_needs_somebody_goes_on_once_that_was_seen_to(supervise: Supervise)
     assert runs.calls == ["resume"]
 
 
+def test_what_was_not_seen_to_is_refused_by_the_server_and_told(supervise: Supervise) -> None:
+    """No agent is started; a refusal of any other resumption is an error."""
+    runs = FakeRuns(refusals={"resume": refused("MANUAL_GATE_ACK_REQUIRED", "validation")})
+    runs.pauses("gate_review_required", 2)
+    told = supervise(runs, is_seen_to=True)
+    assert (told.code, told.last["because"]) == (1, "paused_needs_attention")
+    assert told.names().count("refused") == 1
+    runs.pauses("phase_complete", 2)
+    with pytest.raises(InvalidInput):
+        supervise(runs, is_seen_to=True)
+
+
+def test_a_phase_that_is_complete_with_nothing_more_done_goes_on(supervise: Supervise) -> None:
+    """As after a gate that a person has opened."""
+    runs = FakeRuns()
+    runs.pauses("gate_review_required", 3)
+    parts = (_finishes(runs, 3), _finishes(runs, 4))
+    assert supervise(runs, *parts, is_seen_to=True).code == 0
+
+
 def test_a_gate_that_waits_for_a_person_is_named(supervise: Supervise) -> None:
     """With the command that answers it; the supervisor answers none itself."""
     runs = FakeRuns(attempt="gate_7")
@@ -204,8 +230,9 @@ def test_the_rounds_are_counted(supervise: Supervise) -> None:
 def test_a_run_that_says_the_same_again_is_stopped(supervise: Supervise) -> None:
     """Or it would cost for ever."""
     runs = FakeRuns()
-    told = supervise(runs, _finishes(runs, 2), _finishes(runs, 2))
+    told = supervise(runs, _finishes(runs, 2), _finishes(runs, 2), _finishes(runs, 2))
     assert told.last["because"] == "no_progress"
+    assert told.names().count("round.started") == 2
 
 
 def test_a_complete_spec_is_not_begun_again_unless_there_is_more_in_it(
@@ -267,7 +294,7 @@ def test_a_server_that_is_away_for_a_while_ends_nobody(supervise: Supervise) -> 
 
     told = supervise(runs, part)
     assert told.code == 0
-    assert "missed" in told.names()
+    assert "refused" in told.names()
 
 
 def test_an_agent_that_cannot_be_started_leaves_the_run_paused(supervise: Supervise) -> None:
@@ -283,7 +310,7 @@ def test_a_run_that_cannot_be_paused_is_left_as_it_is(supervise: Supervise) -> N
     runs = FakeRuns(refusals={"pause": refused("AUTHORIZATION", "authorization")})
     told = supervise(runs, lambda _heard, _ends: None)
     assert (told.code, told.last["because"], told.last["signal"]) == (1, "agent_left", "running")
-    assert "missed" in told.names()
+    assert "refused" in told.names()
 
 
 def test_nothing_is_begun_where_runs_are_refused(supervise: Supervise) -> None:

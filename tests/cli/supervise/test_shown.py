@@ -35,7 +35,7 @@ def _play(screen: Screen) -> None:
     screen.heard(b"hello\x1b[31m wo")
     screen.heard(b"rld\nlast")
     screen.heard(b"")
-    screen.missed(Unavailable("nobody answers"))
+    screen.refused(Unavailable("nobody answers"))
     screen.ended(1, ended(3))
 
 
@@ -48,7 +48,7 @@ def test_lines_are_said_when_something_has_changed(capsys: pytest.CaptureFixture
     assert [words for _, words in lines] == [
         "running  phase-1  implement_task  task-1-2  1 of 4 tasks",
         "1   an agent works in run ses_1; it is heard in /x/1.log",
-        "it cannot be asked: nobody answers",
+        "nobody answers",
         "1   it failed with exit code 3",
     ]
     assert said.err == ""
@@ -69,7 +69,7 @@ def test_events_are_objects_on_a_line(capsys: pytest.CaptureFixture[str]) -> Non
     assert [one.pop("event") for one in events] == [
         "run",
         "round.started",
-        "missed",
+        "refused",
         "round.ended",
     ]
     assert all(one.pop("at").endswith("Z") for one in events)

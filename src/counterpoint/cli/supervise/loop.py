@@ -88,8 +88,8 @@ class Supervision:
                     log=self._log,
                     said=self._said,
                 )
-            self._bring_to_run(look, decision)
-            self._work(look)
+            if self._bring_to_run(look, decision):
+                self._work(look)
 
     def _decide(self, look: Look) -> Decision:
         lingered = self.seconds() - self._stopped_at if self._stopped_at >= 0 else 0.0
@@ -106,16 +106,28 @@ class Supervision:
             )
         )
 
-    def _bring_to_run(self, look: Look, decision: Decision) -> None:
-        """Begin or resume the run, as it was decided."""
+    def _bring_to_run(self, look: Look, decision: Decision) -> bool:
+        """Begin or resume the run, as it was decided; return whether that was let: what it waits for may not have been seen to."""
         if decision.way == "begin":
             self.run.begin()
         elif decision.way == "resume":
-            self.run.resume()
+            return self._resume(look)
         elif look.is_stale:
             # Or the next call, which is that of an agent who has just been started, would pause it for the one who has gone.
             self.run.pause()
             self.run.resume()
+        return True
+
+    def _resume(self, look: Look) -> bool:
+        try:
+            self.run.resume()
+        except CounterpointError as refusal:
+            if look.state != "paused_needs_attention":
+                raise
+            self.screen.refused(refusal)
+            self.is_seen_to = False
+            return False
+        return True
 
     def _work(self, look: Look) -> None:
         """Have one agent work, until it has ended."""
@@ -159,7 +171,7 @@ class Supervision:
             look = self.run.look()
         except Unavailable as fault:
             # The agent may well do without the server for a while: it has work of its own.
-            self.screen.missed(fault)
+            self.screen.refused(fault)
             return False
         self.screen.looked(look)
         if look.state == "running":
@@ -176,7 +188,7 @@ class Supervision:
             self.run.pause()
             left = self.run.look()
         except CounterpointError as refusal:
-            self.screen.missed(refusal)
+            self.screen.refused(refusal)
             return look
         self.screen.looked(left)
         return left

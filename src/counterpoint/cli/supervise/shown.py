@@ -44,8 +44,8 @@ class Screen(Protocol):
         """Show that the agent has ended."""
         ...
 
-    def missed(self, fault: CounterpointError) -> None:
-        """Show that the run could not be asked."""
+    def refused(self, fault: CounterpointError) -> None:
+        """Show what the server refused, or why it did not answer."""
         ...
 
 
@@ -96,9 +96,9 @@ class Events:
         facts: dict[str, Json] = {"exit_code": how.exit_code, "ended_for": how.ended_for}
         self._tell("round.ended", round=number, **facts)
 
-    def missed(self, fault: CounterpointError) -> None:
-        """Tell that the run could not be asked."""
-        self._tell("missed", error=fault.code, message=fault.message)
+    def refused(self, fault: CounterpointError) -> None:
+        """Tell what the server refused, or why it did not answer."""
+        self._tell("refused", error=fault.code, message=fault.message)
 
     def _tell(self, event: str, **facts: Json) -> None:
         self.out.answer_line(event_of(event, self.clock, **facts))
@@ -132,9 +132,9 @@ class Lines:
         """Show that the agent has ended."""
         self._line(f"round {number}", ended_in_words(how))
 
-    def missed(self, fault: CounterpointError) -> None:
-        """Show that the run could not be asked."""
-        self._line("run", f"it cannot be asked: {fault.message}")
+    def refused(self, fault: CounterpointError) -> None:
+        """Show what the server refused, or why it did not answer."""
+        self._line("refused", fault.message)
 
     def _line(self, who: str, words: str) -> None:
         self.out.line(f"{monotonic() - self.begun:8.1f} s  {who:<9} {words}")
@@ -166,9 +166,9 @@ class Board:
         """Show that the agent has ended."""
         self.agent = f"round {number}: {ended_in_words(how)}"
 
-    def missed(self, fault: CounterpointError) -> None:
-        """Show that the run could not be asked."""
-        self.remark = f"it cannot be asked: {fault.message}"
+    def refused(self, fault: CounterpointError) -> None:
+        """Show what the server refused, or why it did not answer."""
+        self.remark = f"refused: {fault.message}"
 
     def __rich__(self) -> RenderableType:
         """Return the table as it is now."""

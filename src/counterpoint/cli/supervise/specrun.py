@@ -195,7 +195,13 @@ def _seen(found: Mapping[str, Any], done: int, total: int) -> Look:
         task=str(found.get("current_task_id") or ""),
         done=done,
         total=total,
-        mark=(done, counters.get("tasks_completed"), tuple(resumption.get("completed_phases", ()))),
+        mark=(
+            done,
+            counters.get("tasks_completed"),
+            tuple(resumption.get("completed_phases", ())),
+            # After a pause for something else a phase may be complete with nothing more done.
+            standing.pause_reason,
+        ),
         attempt=str(found.get("gate_attempt_id") or ""),
         is_stale=standing.status == "running" and found.get("effective_status") == "paused",
         actions=_actions(found.get("recommended_actions") or ()),
