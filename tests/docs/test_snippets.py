@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ QUICKSTART = DOCS / "quickstart.md"
 
 FENCE = re.compile(r"^```(?P<sort>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-SORTS = {"", "text", "markdown", "json", "sh", "mermaid", "yaml"}
+SORTS = {"", "text", "markdown", "json", "sh", "mermaid", "toml", "yaml"}
 """Without a word and `text` are pictures or commands for a terminal: their commands must exist."""
 
 
@@ -104,6 +105,12 @@ def test_json_that_is_shown_parses(block: Block) -> None:
     assert json.loads(block.text)
 
 
+@of("toml")
+def test_toml_that_is_shown_parses(block: Block) -> None:
+    """A file that is copied can be read."""
+    assert tomllib.loads(block.text)
+
+
 @of("", "text")
 def test_a_command_that_is_shown_exists(block: Block) -> None:
     """Each command, sub-command, option and recipe is there under that name."""
@@ -116,7 +123,8 @@ def test_a_command_that_is_shown_exists(block: Block) -> None:
 
 
 def assert_is_command(words: list[str]) -> None:
-    """Walk the groups of the command line, then look each option up."""
+    """Walk the groups of the command line, then look each option up; behind `--` stands the command of somebody else."""
+    words = words[: words.index("--")] if "--" in words else words
     command: click.Command = cli
     context = click.Context(cli)
     while isinstance(command, click.Group) and words:
