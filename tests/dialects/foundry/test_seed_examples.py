@@ -52,6 +52,11 @@ EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"old_position": 3, "new_position": 1, "moved": True},
     ),
     (
+        "review",
+        '{"action": "fidelity", "spec_id": "my-spec", "task_id": "task-1-2"}',
+        {"scope": "task", "verdict": "fail"},
+    ),
+    (
         "authoring",
         '{"action": "constraint-add", "spec_id": "my-spec", "text": "Must work offline"}',
         {"text": "Must work offline", "index": 1},
