@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from counterpoint.cli.output import Output
 from counterpoint.cli.supervise.command import listening
 
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -27,15 +26,15 @@ def handlers() -> Iterator[None]:
 
 @pytest.mark.parametrize("number", TAKEN)
 def test_the_first_signal_is_a_wish_and_the_second_an_order(
-    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+    number: signal.Signals, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Whichever of them it is; afterwards they mean what they meant before."""
     before = signal.getsignal(number)
-    with listening(Output()) as stopping:
+    with listening() as stopping:
         assert not stopping.is_asked
         os.kill(os.getpid(), number)
         assert stopping.is_asked
-        assert "Once more kills it" in capsys.readouterr().err
+        assert "Once more kills it" in capfd.readouterr().err
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
     assert signal.getsignal(number) is before
@@ -44,7 +43,7 @@ def test_the_first_signal_is_a_wish_and_the_second_an_order(
 def test_who_was_started_to_ignore_the_end_of_its_terminal_goes_on_ignoring_it() -> None:
     """As `nohup` starts it."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with listening(Output()) as stopping:
+    with listening() as stopping:
         os.kill(os.getpid(), signal.SIGHUP)
         assert not stopping.is_asked
 

@@ -305,6 +305,32 @@ def test_an_agent_that_cannot_be_started_leaves_the_run_paused(supervise: Superv
     assert runs.calls == ["start", "pause"]
 
 
+def test_a_reader_that_goes_away_leaves_the_run_paused(supervise: Supervise) -> None:
+    """The agent is ended; nobody would see what it does."""
+    runs = FakeRuns()
+
+    def part(_heard: object, _ends: object) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        supervise(runs, part)
+    assert runs.calls == ["start", "pause"]
+
+
+def test_what_went_wrong_with_an_agent_is_told_though_the_server_is_gone(
+    supervise: Supervise,
+) -> None:
+    """And not that the run could not be paused."""
+    runs = FakeRuns()
+
+    def part(_heard: object, _ends: object) -> None:
+        runs.refusals["progress"] = Unavailable("gone")
+        raise ProgramMissing("no such program")
+
+    with pytest.raises(ProgramMissing):
+        supervise(runs, part)
+
+
 def test_a_run_that_cannot_be_paused_is_left_as_it_is(supervise: Supervise) -> None:
     """What was decided is told all the same."""
     runs = FakeRuns(refusals={"pause": refused("AUTHORIZATION", "authorization")})

@@ -336,13 +336,21 @@ def test_a_command_that_is_asked_to_end_may_say_goodbye(tmp_path: Path) -> None:
 
 
 def test_a_command_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) -> None:
-    """As at its time limit; also if it was to end before it had begun."""
+    """As at its time limit."""
     script = "trap '' TERM; echo on; while :; do sleep 0.05; done"
     heard = bytearray()
-    for is_ending in (lambda: b"on" in heard, lambda: True):
-        found = attended(tmp_path, script, Attention(heard=heard.extend, ends=is_ending, grace=0.3))
-        assert found.ended_for == "asked"
-        assert found.exit_code in {-signal.SIGKILL, -signal.SIGTERM}
+    said = Attention(heard=heard.extend, ends=lambda: b"on" in heard, grace=0.3)
+    found = attended(tmp_path, script, said)
+    assert (found.ended_for, found.exit_code) == ("asked", -signal.SIGKILL)
+
+
+def test_a_command_that_is_to_end_before_it_has_begun_is_asked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What asks comes along with what is to be run."""
+    monkeypatch.setattr(commands, "_TELL_SECONDS", 0)
+    found = attended(tmp_path, "sleep 60", Attention(ends=lambda: True, grace=20))
+    assert (found.ended_for, found.exit_code) == ("asked", -signal.SIGTERM)
 
 
 def test_a_command_that_ends_as_it_is_asked_is_answered(tmp_path: Path) -> None:

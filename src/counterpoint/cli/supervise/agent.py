@@ -71,7 +71,8 @@ def led_environ(
     said = role or next((environ[name] for name in _ROLES if environ.get(name)), MAINTAINER)
     return led | {
         **dict.fromkeys(_ROLES, said),
-        f"{PREFIX}DB": app.settings.db or str(app.database),
+        # Whole: an agent may go to another folder.
+        f"{PREFIX}DB": app.settings.db if app.is_remote else str(app.database),
         f"{PREFIX}PROJECT": app.project,
         f"{PREFIX}SURFACE": SURFACE,
         # By it a supervisor, and its agents, are known again when they are started anew.

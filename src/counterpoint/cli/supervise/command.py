@@ -6,14 +6,14 @@ import os
 import signal
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import click
 
 from counterpoint.cli.context import open_here, project_options, require
-from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.output import output_for
 from counterpoint.cli.supervise.agent import (
     PROMPT,
     RUNNER,
@@ -34,6 +34,10 @@ NAME: Final = "supervisor"
 """What the supervisor calls itself as an agent."""
 STOPPED: Final = 130
 _PROMPT_LIMIT: Final = 100_000
+_ERRORS: Final = 2
+_STOPPING: Final = (
+    b"Stopping: the agent is asked to end, then the run is paused. Once more kills it.\n"
+)
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -90,7 +94,7 @@ def supervise_command(
         environ, clock = led_environ(os.environ, app, spec), app.clock
     finally:
         app.close()
-    with held(folder, spec), listening(out) as stopping:
+    with held(folder, spec), listening() as stopping:
         words = [sys.executable, "-P", "-m", "counterpoint", "mcp"]
         words += ["--surface", SURFACE, "--agent", NAME]
         with (
@@ -119,7 +123,7 @@ def code_of(decision: Decision) -> int:
 
 
 @contextmanager
-def listening(out: Output) -> Generator[Stopping]:
+def listening() -> Generator[Stopping]:
     """Take the first signal to end for a wish, and the second for an order."""
     stopping = Stopping()
 
@@ -127,9 +131,9 @@ def listening(out: Output) -> Generator[Stopping]:
         if stopping.is_asked:
             raise KeyboardInterrupt
         stopping.is_asked = True
-        out.aside(
-            "Stopping: the agent is asked to end, then the run is paused. Once more kills it."
-        )
+        # It may come while standard error is written to, which must not be begun again in between.
+        with suppress(OSError):
+            os.write(_ERRORS, _STOPPING)
 
     # Whoever was started to ignore the end of its terminal goes on ignoring it.
     heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]

@@ -6,7 +6,7 @@ This is process handling alone: what is seen is handed to `rules.autonomy.superv
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -138,9 +138,9 @@ class Supervision:
         try:
             with self._round() as log:
                 ended = self.agent.run(values, self._hearing(log), self._is_to_end)
-        except CounterpointError:
-            # It could not be started: its run is not left as if somebody worked on it.
-            self._left(self.run.look())
+        except (CounterpointError, BrokenPipeError):
+            # It could not be started, or nobody looks on any more: its run is not left as if somebody worked on it.
+            self._abandon()
             raise
         self._state, self._said = state_of(ended), ended.output
         self.screen.ended(self.rounds, ended)
@@ -192,6 +192,11 @@ class Supervision:
             return look
         self.screen.looked(left)
         return left
+
+    def _abandon(self) -> None:
+        """Pause the run if it runs, for what has gone wrong is told already."""
+        with suppress(CounterpointError, BrokenPipeError):
+            self._left(self.run.look())
 
 
 def state_of(ended: Execution) -> AgentState:
