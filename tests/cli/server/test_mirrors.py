@@ -171,3 +171,60 @@ def test_what_cannot_be_written_is_said_once(app: App, caplog: pytest.LogCapture
     (folder / "pending").unlink()
     look(app)
     assert read(app)["spec_id"] == SPEC
+
+
+_COUNTED = """
+import gc, os, signal, sys, threading
+from pathlib import Path
+from counterpoint.app import Identity, open_app
+from counterpoint.cli.server.serving import serve
+from counterpoint.cli.server.mirrors import Mirrors
+from counterpoint.core.model.filters import Edit
+
+def end():
+    os.read(listens, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+listens, ready = os.pipe()
+threading.Thread(target=end).start()
+serve(open_app(Path.cwd(), os.environ), ready)
+os.chdir(sys.argv[1])
+app = open_app(Path.cwd(), os.environ)
+core = app.core(Identity(kind="agent", name="ada"))
+mirrors = Mirrors()
+mirrors.tend(app)
+core.items.edit(core.items.find("demo-2026-01-02-001/task-1-1", "node").id, Edit(title="Edited"))
+before = gc.get_stats()
+mirrors.look()
+after = gc.get_stats()
+print([new["collections"] - old["collections"] for old, new in zip(before, after)])
+mirrors.close()
+app.close()
+"""
+
+
+def test_a_server_searches_seldom_for_garbage_while_it_writes_a_large_file(tmp_path: Path):
+    """All that it makes for that is in use until the file is there: to search it again and again took half of the time."""
+    folder = open_repository(tmp_path / "large")
+    (folder / "specs").mkdir()
+    app = open_app(folder, {})
+    app.person().use(Importing).make(document(20, 100))
+    look(app)
+    app.close()
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNTED, str(folder)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=True,
+    )
+    young, older, oldest = json.loads(done.stdout)
+    assert (older, oldest) == (0, 0)
+    assert young < 10
+    assert (
+        json.loads((folder / "specs" / "pending" / f"{SPEC}.json").read_text())["hierarchy"][
+            "task-1-1"
+        ]["title"]
+        == "Edited"
+    )

@@ -12,6 +12,7 @@ import click
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.server.checkpoints import Checkpoints
+from counterpoint.cli.server.garbage import settle
 from counterpoint.cli.server.serving import Connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
@@ -84,6 +85,7 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     checkpoints = Checkpoints()
     connection = Connection(app, app.own_peer, secret, has_run=bool(said), checkpoints=checkpoints)
     surface = surface_named(app.settings.surface, app.settings)
+    settle()
     try:
         serve_stdio(surface, connection.call)
     finally:

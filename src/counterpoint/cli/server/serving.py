@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.server.checkpoints import Checkpoints
+from counterpoint.cli.server.garbage import settle
 from counterpoint.core.model.identity import Attested, Peer
 from counterpoint.core.rules.access import capability_of
 from counterpoint.core.rules.identity import share_of
@@ -90,7 +91,7 @@ def serve(
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # Where it was started is a working tree, which may go while the server stays.
     os.chdir("/")
-    gc.freeze()
+    settle()
     asyncio.run(_serve(app, ready_fd, turn_fd, others))
     gc.freeze()
 

@@ -38,6 +38,7 @@ from counterpoint.cli.server.admitting import (
 )
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.connect import surface_named
+from counterpoint.cli.server.garbage import settle
 from counterpoint.cli.server.serving import SHARING, WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
@@ -375,7 +376,7 @@ def up_command(
             surface_named(registry.names()[0], app.settings)
         sockets = listen(host, port)
         logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
-        gc.freeze()
+        settle()
         ports = tuple({one.getsockname()[1] for one in sockets})
         known = Hosts(own=own_names(host), ports=ports, allowed=names)
         asyncio.run(_run(backend, known, sockets, offered, replace=replace))

@@ -110,15 +110,14 @@ def tallied(items: Iterable[Item]) -> dict[str, Tally]:
 
 def summed(own: Mapping[str, Tally], parents: Mapping[str, str]) -> dict[str, Tally]:
     """Return for each item of a tree the sum of what it has itself and all below it have; parents: by item."""
-    found = dict.fromkeys(parents, Tally())
+    totals, completed = dict.fromkeys(parents, 0), dict.fromkeys(parents, 0)
     for name, tally in own.items():
         here = name
         while here in parents:
-            found[here] = Tally(
-                found[here].total + tally.total, found[here].completed + tally.completed
-            )
+            totals[here] += tally.total
+            completed[here] += tally.completed
             here = parents[here]
-    return found
+    return {name: Tally(total, completed[name]) for name, total in totals.items()}
 
 
 def document_of(

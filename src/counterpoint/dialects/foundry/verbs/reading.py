@@ -157,7 +157,8 @@ def _node(seen: ItemView, around: _Around) -> Node:
     tally = around.tallies.get(item.id, Tally())
 
     def named(others: Sequence[str]) -> tuple[str, ...]:
-        return tuple(ids[name] for name in others if name not in around.gone)
+        # Most nodes name no other.
+        return tuple(ids[name] for name in others if name not in around.gone) if others else ()
 
     status = status_of(item.category, is_blocked=bool(blockers))
     if below:

@@ -273,7 +273,7 @@ class Turn:
 
     def _write(self, position: int) -> None:
         """Write the files of specs that changed: what is to come is remembered before."""
-        due: dict[str, tuple[bytes, Folder]] = {}
+        due: dict[str, tuple[bytes, str, Folder]] = {}
         for spec in sorted(self._dirty - self._record.troubles.keys()):
             root = self._root(spec)
             if root is None:
@@ -285,15 +285,15 @@ class Turn:
             if known is not None and is_there and is_so and known.folder == folder:
                 self._record.files[spec] = replace(known, position=position, pending="")
                 continue
-            due[spec] = content, folder
+            due[spec] = content, digest, folder
             known = known or Written(folder=folder, sha256="", position=position)
             self._record.files[spec] = replace(known, pending=digest)
         if due:
             self._keep()
-        for spec, (content, folder) in due.items():
-            self._put(spec, content, folder, position)
+        for spec, (content, digest, folder) in due.items():
+            self._put(spec, content, digest, folder, position)
 
-    def _put(self, spec: str, content: bytes, folder: Folder, position: int) -> None:
+    def _put(self, spec: str, content: bytes, digest: str, folder: Folder, position: int) -> None:
         seen = self._seen.get(spec, [])
         if any(self._files.look(one.folder, spec) != one for one in seen):
             # Somebody is at it: the next round sees what he did.
@@ -307,7 +307,7 @@ class Turn:
                 self._files.remove(one.folder, spec)
         self._record.files[spec] = Written(
             folder=folder,
-            sha256=sha256(content),
+            sha256=digest,
             position=position,
             mtime=file.mtime,
             size=file.size,
