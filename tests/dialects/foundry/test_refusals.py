@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop
+from builders import SECRET, Agent, Workshop
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.identity import Attested
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.closing.ending import Ender
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
 
 SPEC = "export-2026-01-02-001"
@@ -49,6 +56,11 @@ class World:
         """Let ben complete nodes."""
         for name in names:
             self.does(self.ben, "task complete", task_id=name, completion_note="Done")
+
+    def as_nobody(self) -> None:
+        """Let ben be known by his name alone."""
+        unknown = replace(self.ben.identity, attested=Attested(principal=None))
+        self.ben = replace(self.ben, identity=unknown, _client=None)
 
     def item(self, name: str) -> str:
         """Return the item of a node."""
@@ -144,6 +156,35 @@ def _linked(world: World) -> None:
 def _at_review(world: World) -> None:
     world.does(world.ada, "task complete", task_id="task-1-1", completion_note="Done")
     world.does(world.ben, "task start", task_id="task-3-1")
+
+
+class _Closing:
+    """Begins to close a tree that is large enough for others to write in between."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def begin(self, item: str) -> None:
+        def has_nothing_against(_change: Change, _top: Item) -> None:
+            """Let the call go on."""
+
+        Ender(self._context, item, "cancelled", "No more").begin(has_nothing_against)
+
+
+def _closing(world: World) -> None:
+    world.core.use(_Closing).begin(world.item("phase-4"))
+
+
+def _unattested(world: World) -> None:
+    """Let ben be one whom nothing attests, and somebody else have worked."""
+    worker = world.workshop.agent("eve", surface="foundry")
+    world.does(worker, "task complete", task_id="task-4-1", completion_note="Done")
+    world.as_nobody()
+
+
+def _ended_session(world: World) -> None:
+    native = replace(world.ben, surface="native", _client=None)
+    native.does("handoff", action="end", summary="I leave")
 
 
 HELD = {"task_id": "task-1-1"}
@@ -278,6 +319,19 @@ TABLE: dict[str, tuple[Prepare, str, dict[str, Any], str]] = {
         {"task_id": "task-4-1"},
         "task-4-1 is put off",
     ),
+    "it is being closed": (
+        _closing,
+        "task start",
+        {"task_id": "task-4-1"},
+        "phase-4 is being closed with all below it",
+    ),
+    "nobody can tell who asks": (
+        _unattested,
+        "task update-metadata",
+        {"task_id": "task-4-1", "acceptance_criteria": ["Less"]},
+        "Counterpoint cannot tell ben from whoever worked on task-4-1",
+    ),
+    "the session has ended": (_ended_session, "task start", {"task_id": "task-4-1"}, "session "),
     "it was moved to another spec": (
         _moved_away,
         "authoring spec-rollback",
@@ -368,3 +422,13 @@ def test_a_node_that_is_called_as_an_item_is_means_itself(workshop: Workshop) ->
         about = refused["data"]["details"]["about"]
         assert about in {"odd-2026-01-02-001/demo-1", second.id}
     assert first.id not in {"demo-1", second.id}
+
+
+@pytest.mark.parametrize("name", ["spec_id", "task_id"])
+@pytest.mark.parametrize("odd", ["\ud800", "x" * 1_000_000, "\0", "demo-1"])
+def test_what_is_no_id_is_refused_as_ever(workshop: Workshop, name: str, odd: str) -> None:
+    """Nothing of it is looked for, and nothing breaks on it."""
+    call = Call(core=workshop.agent("ben").core, secret=lambda: SECRET)
+    given = {"action": "start", "spec_id": SPEC, "task_id": "task-1-1", name: odd}
+    told = surface("foundry").invoke(call, "task", given).answer["data"]
+    assert told["error_code"] in {"INVALID_FORMAT", "SPEC_NOT_FOUND"}

@@ -22,6 +22,7 @@ from counterpoint.dialects.foundry.filed import with_files
 from counterpoint.dialects.foundry.guarded import admit, locked
 from counterpoint.dialects.foundry.nouns.codes import TYPES
 from counterpoint.dialects.foundry.rules.autonomy.locking import is_locked
+from counterpoint.dialects.foundry.rules.importing.parsing import NODE_ID_LIMIT
 from counterpoint.dialects.foundry.tools.authoring import authoring
 from counterpoint.dialects.foundry.tools.documents import PROMPTS, RESOURCES
 from counterpoint.dialects.foundry.tools.environment import environment_of
@@ -134,7 +135,12 @@ def _retold(
     call: Call, arguments: Mapping[str, Json], refusal: CounterpointError
 ) -> CounterpointError:
     """Return a refusal in the words of specs; as it is where the ledger cannot be asked for them."""
-    given = {name: value for name, value in arguments.items() if isinstance(value, str)}
+    # As they came: what is no id at all is looked for nowhere.
+    given = {
+        name: value
+        for name, value in arguments.items()
+        if isinstance(value, str) and len(value) <= NODE_ID_LIMIT and value.isprintable()
+    }
     node = next((given[name] for name in _NODES if name in given), "")
     if refusal.kind not in _ABOUT_LEDGER:
         with suppress(CounterpointError):

@@ -21,8 +21,8 @@ from counterpoint.kernel.errors import CounterpointError, NotFound
 
 ABOUT: Final = "about"
 """The fact with the node that a refusal is about, as commands of people take it."""
-_ABOUT_NODES: Final = frozenset({"conflict", "gate", "forbidden"})
-"""Kinds of refusals that people may do something about."""
+_OF_WORK: Final = frozenset({"conflict", "gate"})
+"""Kinds of refusals that turn on how work stands."""
 
 
 class Naming:
@@ -54,9 +54,9 @@ class Naming:
             with suppress(NotFound):
                 known = Nodes(view, spec_named(view, spec)) if spec else None
             said, item = _retold(view, known, refusal)
-            if item is None and known is not None:
-                item = known.find(node) if node else None
-            if item is not None and refusal.kind in _ABOUT_NODES:
+            if item is None and known is not None and node and refusal.kind in _OF_WORK:
+                item = known.find(node)
+            if item is not None and refusal.kind in {*_OF_WORK, "forbidden"}:
                 said.facts = {ABOUT: _called(view, item), **said.facts}
             return said
 
