@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from builders import commit, git
+from fakes import errands_foundry
+from fakes.errands_foundry import foundry
 from fakes.marking import NOTHING, WORD, Scribe
 
 _SECTIONS: Final = ("Problem", "Current State", "Findings", "Risks", "Recommendation")
@@ -258,6 +260,7 @@ ERRANDS: Final = {
     "agentic": agentic,
     "colibri": colibri,
     "symphony": symphony,
+    "foundry": foundry,
 }
 REFERENCES: Final[dict[str, set[tuple[str, str]]]] = {
     "native": {
@@ -311,6 +314,7 @@ REFERENCES: Final[dict[str, set[tuple[str, str]]]] = {
         *(("move_issue", ".target_project_id"), ("record_coverage", ".ticket_id")),
         *(("update_memory", ".filename"),),
     },
+    "foundry": errands_foundry.REFERENCES,
 }
 """What takes no text of anybody's but names something that is there: ids, paths, words of the program."""
 NAMES: Final[dict[str, set[tuple[str, str]]]] = {
@@ -335,5 +339,6 @@ NAMES: Final[dict[str, set[tuple[str, str]]]] = {
         *(("create_issue", ".labels[]"), ("create_subtask", ".labels[]")),
         ("record_coverage", ".concept"),
     },
+    "foundry": errands_foundry.NAMES,
 }
 """What stays in clear besides idempotency keys: names of agents, labels, files, keys, slugs (one is made from a title)."""

@@ -9,6 +9,10 @@ from typing import Any, Final, cast
 
 import pytest
 
+from builders import asked_by
+from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.tools import Tool
+
 _LETTERS: Final = "bcdfghjk"
 _SENTENCE: Final = "{} was said here, at such a length that whoever asks for fifty letters or for a hundred has enough"
 _LONG: Final = 200
@@ -96,25 +100,34 @@ def _filled_object(
 
 @dataclass(kw_only=True)
 class Scribe:
-    """Calls the tools of a surface with a word of its own in every text; remembers what was taken."""
+    """Calls the tools of a surface with a word of its own in every text; remembers what was taken.
+
+    parts: every tool, and every action of one, that writes, by its name.
+    """
 
     surface: str
-    schemas: dict[str, dict[str, Any]]
+    parts: dict[str, Tool[Any]]
     marks: Marks
     refusal: type[Exception]
     taken: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
+    @property
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """The schema of each part."""
+        return {name: part.parameters.schema for name, part in self.parts.items()}
+
     def does(self, client: Any, tool: str, **given: Any) -> Any:
         """Call a tool, which takes it, and take its answer again under the same key."""
-        said = self._said(tool, given)
-        answer = client.call(tool, **said)
-        assert client.call(tool, **said) == answer
+        said, (name, which) = self._said(tool, given), asked_by(self.parts[tool])
+        answer = client.call(name, **which, **said)
+        assert _plain(client.call(name, **which, **said)) == _plain(answer)
         return answer
 
     def refused(self, client: Any, tool: str, **given: Any) -> None:
         """Call a tool that refuses: what was said must not stay either."""
+        name, which = asked_by(self.parts[tool])
         with pytest.raises(self.refusal):
-            client.call(tool, **self._said(tool, given))
+            client.call(name, **which, **self._said(tool, given))
 
     def _said(self, tool: str, given: dict[str, Any]) -> Any:
         before = len(self.marks.of)
@@ -131,6 +144,17 @@ class Scribe:
         """Return the texts that no call has said."""
         every = {(tool, path) for tool, one in self.schemas.items() for path in texts_of(one)}
         return every - self.taken
+
+
+def writing(offered: Surface[Any]) -> dict[str, Tool[Any]]:
+    """Return what writes of a surface: tools, and actions of the others, by their names."""
+    every = (part for tool in offered.tools for part in tool.parts)
+    return {part.name: part for part in every if not part.reads}
+
+
+def _plain(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what an answer says, without what differs from call to call."""
+    return {name: one for name, one in answer.items() if name != "meta"}
 
 
 def _kinds(schema: dict[str, Any]) -> set[str]:

@@ -16,6 +16,15 @@ import orjson
 from builders import Agent
 
 SPEC = "export-2026-01-02-001"
+LIMITS = (
+    "max_tasks_per_session: int, max_consecutive_errors: int, context_threshold_pct: int,"
+    " heartbeat_stale_minutes: int, heartbeat_grace_minutes: int, step_stale_minutes: int,"
+    " max_fidelity_review_cycles_per_phase: int, avg_pct_per_step: int,"
+    " context_staleness_threshold: int, context_staleness_penalty_pct: int,"
+    " context_reset_threshold_pct: int, sidecar_max_age_seconds: int"
+)
+STOPS = "stop_on_phase_completion: bool, auto_retry_fidelity_gate: bool"
+"""What unattended runs are held to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +146,8 @@ def misshapen(
         made(spec=spec)
         for call, given in (*one.before, (one.call, one.given)):
             own = {name: spec if value == SPEC else value for name, value in given.items()}
-            answer = agent.does(call.split()[0], action=call.split()[1], **own)
+            name, action, *command = call.split()
+            which = {"action": action, **({"command": command[0]} if command else {})}
+            answer = agent.does(name, **which, **own)
         assert len(orjson.dumps(answer)) <= 10_000
         yield from (f"{one.call} {fault}" for fault in faults(answer["data"], parsed(one.shape)))

@@ -113,12 +113,15 @@ def opened_context(
         app.close()
 
 
-def keep_files(app: App) -> None:
-    """Write the files of specs that this command has changed: there may be no server that would."""
+def keep_files(app: App, *, waits: bool = False) -> None:
+    """Write the files of specs that this command has changed: there may be no server that would.
+
+    waits: until whoever writes them now has ended, so that they say what the ledger does.
+    """
     if has_files(app):
         # The command has succeeded; `doctor` tells of what keeps the files from being written.
         with suppress(CounterpointError):
-            look(app)
+            look(app, waits=waits)
 
 
 def _size(app: App) -> int:

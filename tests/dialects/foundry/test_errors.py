@@ -14,6 +14,7 @@ from builders import Agent, Workshop
 from counterpoint.dialects.foundry.error_log import ErrorLog
 from counterpoint.dialects.foundry.nouns.errors import ErrorRecord
 from counterpoint.dialects.foundry.rules.errors import fingerprint_of, kept, without_texts
+from counterpoint.dialects.foundry.verbs.errors import Errors
 from counterpoint.settings import Settings
 
 
@@ -171,8 +172,21 @@ def test_a_message_keeps_names_and_no_texts() -> None:
         "the spec 'export-1' has no node `task-1-2`; \"…\" is 3 times too long"
     )
     assert len(without_texts("x" * 10_000)) == 400
+    for text in ("it's so", 'he said "no": it\'s so', "a \\' b\n c \\"):
+        assert without_texts(f"{text!r} is wrong") == f"{text!r:.1}…{text!r:.1} is wrong"
     one, other = (fingerprint_of("task start", "CONFLICT", f"'{n}' is {n}") for n in (1, 22))
     assert one == other != fingerprint_of("task start", "NOT_FOUND", "'1' is 1")
+
+
+def test_errors_that_quote_what_was_taken_away_go(foundry: Agent) -> None:
+    """Whatever else is kept stays, and nothing is written where none of them does."""
+    for spec in ("miller-divorce", "export"):
+        foundry.is_refused("task", action="next", spec_id=spec)
+    foundry.core.use(Errors).forget(["nobody"])
+    assert found(foundry, "list")["count"] == 2
+    foundry.core.use(Errors).forget(["miller", "nobody"])
+    (left,) = found(foundry, "list")["errors"]
+    assert "'export'" in left["message"]
 
 
 def test_in_the_mode_that_only_reads_nothing_is_kept(workshop: Workshop) -> None:

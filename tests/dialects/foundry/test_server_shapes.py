@@ -10,7 +10,7 @@ import pytest
 
 from builders import Agent
 from counterpoint.dialects.registry import surface
-from fakes.shapes import Row, misshapen, row
+from fakes.shapes import LIMITS, STOPS, Row, misshapen, row
 
 WELL = "status: str, is_healthy: bool, timestamp: num, message: str"
 LOOKED = (
@@ -116,9 +116,7 @@ ROWS = (
         f" {{supported_by_binary: {TURNED_ON}, enabled_now: {TURNED_ON},"
         " posture_profile: null|str, security: {role: str, allow_lock_bypass: bool,"
         " allow_gate_waiver: bool, enforce_required_phase_gates: bool}, session_defaults:"
-        " {gate_policy: str, stop_on_phase_completion: bool, auto_retry_fidelity_gate: bool,"
-        " max_tasks_per_session: int, max_consecutive_errors: int,"
-        f" max_fidelity_review_cycles_per_phase: int}}}}, {CONVENTIONS}}},"
+        f" {{gate_policy: str, {LIMITS}, {STOPS}}}}}, {CONVENTIONS}}},"
         " server_version: str, api_version: str}",
     ),
     row(
@@ -153,9 +151,10 @@ ROWS = (
 
 def rows() -> Iterator[Row]:
     """Return the rows of all tables of shapes."""
-    for file in Path(__file__).parent.glob("test_*shapes.py"):
-        tables = [one for one in runpy.run_path(str(file)).values() if isinstance(one, tuple)]
-        yield from (one for table in tables for one in table if isinstance(one, Row))
+    for file in Path(__file__).parent.rglob("test_*shapes.py"):
+        for found in runpy.run_path(str(file)).values():
+            table = found if isinstance(found, tuple) else (found,)
+            yield from (one for one in table if isinstance(one, Row))
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from counterpoint.dialects.registry import surface
 from counterpoint.evidence.places import find_places
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.settings import OTHER_NAMES, Settings
-from fakes.marking import Marks, Scribe
+from fakes.marking import Marks, Scribe, writing
 from fakes.studio import CountingMint, fixed_signer
 
 PROJECT: Final = "demo"
@@ -230,8 +230,7 @@ class Stage:
     def scribe(self, dialect: str) -> Scribe:
         """Answer who says a word of its own in every text of every tool that writes."""
         offered = surface(dialect, Settings(surface=dialect, proofs=_MORE.get(dialect, "")))
-        schemas = {tool.name: tool.parameters.schema for tool in offered.tools if not tool.reads}
-        return Scribe(surface=dialect, schemas=schemas, marks=Marks(), refusal=Refused)
+        return Scribe(surface=dialect, parts=writing(offered), marks=Marks(), refusal=Refused)
 
 
 def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:

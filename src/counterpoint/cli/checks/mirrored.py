@@ -14,12 +14,12 @@ NAME: Final = "file"
 """The agent as which edits of files come in."""
 
 
-def look(app: App) -> None:
-    """Keep the files of a project once, if it has any or asks for them."""
+def look(app: App, *, waits: bool = False) -> None:
+    """Keep the files of a project once, if it has any or asks for them; waits: until whoever does so now has ended."""
     if has_files(app):
         from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
 
-        core_for_files(app).use(Mirroring).round()
+        core_for_files(app).use(Mirroring).round(waits=waits)
 
 
 def has_files(app: App) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 import click
 
 from counterpoint.app import App
-from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.context import CommandContext, keep_files, with_context
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.coordinator import Core
@@ -27,7 +28,7 @@ from counterpoint.dialects.nouns import NOUNS
 from counterpoint.evidence.trust.folders import state_folder
 from counterpoint.evidence.trust.residue import files_of, files_of_tree, holding
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import StoreFull
+from counterpoint.kernel.errors import StoreFull, Unavailable
 from counterpoint.kernel.places import own_folder
 
 _FILE: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -77,6 +78,7 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
     with context.out.counting("Making the file anew, writers wait"):
         context.app.store.purge()
     words = [word for word in erased.words if len(word) >= SHORTEST]
+    _renew(context, words)
     left = left_in(context.app, context.core, words)
     if not erased.receipt:
         before = None if files else _last(context.core, id_)
@@ -94,6 +96,16 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
         context.out.result({"id": id_, "redacted": [], "left": left}, *lines)
         return 1
     return _close(context, id_, erased, len(words), left)
+
+
+def _renew(context: CommandContext, words: Sequence[str]) -> None:
+    """Have no file that is written beside the ledger hold a text longer than this."""
+    from counterpoint.dialects.foundry.verbs.errors import Errors
+
+    keep_files(context.app, waits=True)
+    # What stays is told: all files are searched after this.
+    with suppress(Unavailable):
+        context.core.use(Errors).forget(words)
 
 
 def _last(core: Core, id_: str) -> Erasure | None:

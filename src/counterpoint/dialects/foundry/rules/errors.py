@@ -21,7 +21,8 @@ from counterpoint.kernel.canonical import sha256
 HIDDEN: Final = "…"
 _LONGEST: Final = 400
 _FINGERPRINT: Final = 16
-_QUOTED: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"|`([^`]*)`")
+# What is quoted may have the same quotation mark in it, behind a backslash.
+_QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`", re.DOTALL)
 _A_NAME: Final = re.compile(r"[\w./:-]{1,80}")
 _VARIES: Final = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\d+")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager, suppress
 
 from counterpoint.core.operations.recording.context import Context
@@ -100,6 +100,17 @@ class Errors:
         with _readable():
             seen = self._log.read(self._context.project)
         return len(keep(seen)), len(seen) - len(keep(seen))
+
+    def forget(self, words: Collection[str]) -> None:
+        """Let go of those that say any of some words, which were taken away from everything else; Unavailable."""
+
+        def keep(seen: list[ErrorRecord]) -> list[ErrorRecord]:
+            return [one for one in seen if not any(word in one.message for word in words)]
+
+        with _readable():
+            seen = self._log.read(self._context.project)
+            if len(keep(seen)) < len(seen):
+                self._log.clean(self._context.project, keep)
 
     def now(self) -> str:
         """Return the present moment."""

@@ -468,3 +468,14 @@ def test_a_file_that_was_moved_undoes_nothing(place: Place):
     assert place.agent.core.items.get(place.root).category == "active"
     assert place.read("active") == place.now
     assert place.now["hierarchy"]["task-1-1"]["title"] == "Meanwhile"
+
+
+def test_a_text_that_was_taken_away_goes_from_the_file(place: Place):
+    """No entry of a redaction names the item that it stood in."""
+    place.title("task-1-1", "Ask Ms Miller about it")
+    place.round()
+    assert place.read()["hierarchy"]["task-1-1"]["title"] == "Ask Ms Miller about it"
+    place.agent.app.person().erasing.of_words("Ask Ms Miller about it", reason="private")
+    assert place.round().written == [SPEC]
+    assert b"Miller" not in place.path().read_bytes()
+    assert place.troubles == {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, cast
 
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.ledger.lines import REDACTION
 from counterpoint.core.model.work import Alias, Item
 from counterpoint.core.operations.feed import concerned
 from counterpoint.core.operations.recording.context import Context
@@ -266,7 +267,11 @@ class Turn:
             if since < 0 or end - since > _MANY or since > end:
                 self._dirty |= set(names.values())
             else:
-                self._dirty |= {names[one] for one in _changed(view, since, end) if one in names}
+                entries = [Entry.from_bytes(data) for data in view.entries(since, end)]
+                # What was taken away may have stood anywhere: the entry names no item.
+                was_redacted = any(one.action == REDACTION for one in entries)
+                touched = names if was_redacted else _changed(view, entries)
+                self._dirty |= {names[one] for one in touched if one in names}
             missing = [one for one in names.values() if one not in self._seen]
             self._dirty |= set(missing)
         return end
@@ -376,9 +381,9 @@ def refuse_other_name(document: Mapping[str, Json], spec: str) -> None:
         )
 
 
-def _changed(view: Reading, since: int, end: int) -> Iterable[str]:
-    for data in view.entries(since, end):
-        yield from concerned(view, Entry.from_bytes(data))
+def _changed(view: Reading, entries: Iterable[Entry]) -> Iterable[str]:
+    for entry in entries:
+        yield from concerned(view, entry)
 
 
 def _folder(file: SpecFile) -> Folder:

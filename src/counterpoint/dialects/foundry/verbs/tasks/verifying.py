@@ -20,10 +20,9 @@ from counterpoint.core.operations.recording.facets import attributes_of, set_att
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.planning.commands import command_of
-from counterpoint.core.rules.wording import few
 from counterpoint.dialects.foundry.nouns.tasks import COMMAND
 from counterpoint.dialects.foundry.places import SpecsPlaces
-from counterpoint.dialects.foundry.rules.shape import items_of, text_of
+from counterpoint.dialects.foundry.rules.shape import items_of, quoted, text_of
 from counterpoint.dialects.foundry.rules.working.keeping import newest
 from counterpoint.dialects.foundry.verbs.performing import perform
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
@@ -113,7 +112,7 @@ class Verifying:
             own = text_of(attributes_of(view, item.id).get(COMMAND))
         if own.strip() and command and command != own:
             raise InvalidInput(
-                f"{name} has a command of its own: {few([own])}", hint="Leave `command` out."
+                f"{name} has a command of its own: {quoted(own)}", hint="Leave `command` out."
             )
         line = own if own.strip() else command
         if not line.strip():
