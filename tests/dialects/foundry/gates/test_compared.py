@@ -29,6 +29,10 @@ def test_work_is_compared_with_its_spec_at_any_time(done: Begin, workshop: Works
         *("verification_failed", "task_open", "criterion_open", "file_missing")
     ]
     assert run.agent.ledger_size == size
+    lowered = {**run.run, "task_id": "verify-1-1", "command": "true"}
+    run.agent.does("task", action="update-metadata", **lowered)
+    assert compared(task_id="task-1-1")["deviations"] == []
+    assert "promise_changed" in [one["type"] for one in compared()["deviations"]]
     judgment = Judgment(approves=False, reason="not yet", fixes=("more tests",))
     person_of(workshop).reviews.review(run.item("phase-1").id, judgment)
     assert compared(phase_id="phase-1")["recommendations"] == ["not yet", "more tests"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counterpoint.core.model.work import Gate
 from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence
+from counterpoint.dialects.foundry.reviewers import Reviewers
+from counterpoint.dialects.foundry.rules.autonomy.reviewer import Finding, PhaseWork, Review
 from counterpoint.evidence.trust.signer import FileSigner
 from counterpoint.kernel.errors import CounterpointError, LedgerBroken, SignerAway
 from fakes.gates import Begin
@@ -79,3 +83,29 @@ def test_a_gate_that_was_opened_in_the_database_is_not_proven(done: Begin) -> No
         run.prove()
     assert refused.value.facts["error_code"] == "GATE_AUDIT_FAILURE"
     assert run.agent.core.audit.verify().faults
+
+
+class Teller:
+    """A reviewer that says a secret."""
+
+    name = "teller"
+    said = "it says ghp_" + "a1B2" * 9
+
+    def review(self, work: PhaseWork) -> Review:
+        """Return a word about a phase."""
+        told = Finding(type="told", weight="warn", about=work.phase, description=self.said)
+        return Review(verdict="warn", findings=(told,))
+
+
+def test_another_reviewer_is_masked_and_its_evidence_holds(done: Begin) -> None:
+    """Its integrity is over what is kept; whoever judged is told."""
+    run = done()
+    extras = {**run.workshop.app.ports.extras(), Reviewers: Reviewers(phases=Teller())}
+    run.workshop.app.ports = replace(run.workshop.app.ports, extras=lambda: extras)
+    asked = run.issue()
+    found = run.review(**asked)
+    assert found["verdict"] == "warn"
+    assert "ghp_" not in str(found)
+    assert run.report(asked, found["gate_attempt_id"]) == "failed"
+    told = run.agent.does("task", action="session-events", session_id=run.session)["data"]
+    assert "teller" in str(told["events"][0])
