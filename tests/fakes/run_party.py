@@ -12,6 +12,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SessionStep, SpecSession
 from counterpoint.dialects.foundry.verbs.queries import Nodes
+from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
 from counterpoint.settings import Settings
 
 SPEC: Final = "export-2026-01-02-001"
@@ -62,7 +63,7 @@ def set_run(agent: Agent, session: str, **changes: Any) -> None:
 
     def put(context: Context) -> None:
         with recording(context, "run.looked") as change:
-            change.put(replace(change.get(SpecSession, session), **changes))
+            keep(change, replace(change.get(SpecSession, session), **changes))
 
     agent.core.use(put)
 

@@ -11,7 +11,7 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.agentic.order_file import read_order
 from counterpoint.dialects.agentic.rules.precedence import ToolOrder
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
-from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
+from counterpoint.dialects.foundry.autonomy_files import SANDBOX, AutonomyFiles, says_yes
 from counterpoint.dialects.foundry.config_file import ConfigFile
 from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.error_log import ErrorLog
@@ -39,7 +39,7 @@ def open_extras(
         SkillDirectory: SkillDirectory(tree, evidence, clock, folders),
         ContractDirectory: ContractDirectory(home=home, evidence=evidence),
         SpecsPlaces: specs,
-        AutonomyFiles: AutonomyFiles(places=specs),
+        AutonomyFiles: AutonomyFiles(places=specs, is_sandboxed=says_yes(environ.get(SANDBOX, ""))),
         Door: Door(file=config, environ=environ),
         ErrorLog: ErrorLog(state=state),
         EvidenceKeys: EvidenceKeys(),

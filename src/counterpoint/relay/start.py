@@ -37,6 +37,7 @@ PASSED: Final = (
     "FOUNDRY_MCP_SPECS_DIR",
     "FOUNDRY_MCP_ROLE",
     "FOUNDRY_MCP_AUTONOMY_",
+    "FOUNDRY_SANDBOX",
 )
 """How the names of those variables begin that every server is sent."""
 SENT: Final = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")

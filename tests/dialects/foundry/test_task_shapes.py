@@ -260,18 +260,19 @@ TASK_ROWS = (
     _of(
         "verification execute",
         "{spec_id: str, verify_id: str, result: str, recorded: bool, command: null, output: str,"
-        " exit_code: null, receipt: null}",
+        " exit_code: null, receipt_id: null, receipt: null}",
         VERIFY,
         verify_id="verify-1-1",
     ),
     _of(
         "verification execute",
         "{spec_id: str, verify_id: str, result: str, recorded: bool, command: str, output: str,"
-        " exit_code: int, receipt: {receipt_id: str, command_hash: str, exit_code: int,"
-        " output_digest: str, issued_at: str}}",
+        " exit_code: int, receipt_id: str, receipt: {command_hash: str, exit_code: int,"
+        " output_digest: str, issued_at: str, step_id: str}}",
         VERIFY,
         verify_id="verify-1-1",
         command="echo well",
+        step_id="step_1",
         record=True,
     ),
 )

@@ -1,6 +1,8 @@
 """What people and sandboxes leave in files for unattended runs.
 
-`signals/<spec id>.stop` below `.autonomy` in the folder of specs asks the run of a spec to stop; what is in it is not read. No link is
+`signals/<spec id>.stop` below `.autonomy` in the folder of specs asks the run of a spec to stop; what is in it is not read.
+`context/context.json` says how much of its context an agent has used: what wraps the agent writes it, and it counts where
+the server was started in such a sandbox (`FOUNDRY_SANDBOX`). No link is
 followed from the folder of specs on, so that nothing is looked at or taken away elsewhere.
 """
 
@@ -11,22 +13,32 @@ import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from counterpoint.dialects.foundry.places import SpecsPlaces
+from counterpoint.dialects.foundry.rules.autonomy.contexts import Sidecar, sidecar_of
 from counterpoint.dialects.foundry.rules.importing.parsing import is_safe_id
+from counterpoint.kernel.clock import stamp
 from counterpoint.kernel.errors import PathOutside
 
 AUTONOMY: Final = ".autonomy"
 SIGNALS: Final = "signals"
+CONTEXT: Final = "context"
+SANDBOX: Final = "FOUNDRY_SANDBOX"
+"""The variable that says that an agent works in a sandbox."""
+_SIDECAR: Final = "context.json"
+_LARGEST: Final = 10_000
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DOWN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutonomyFiles:
-    """The files of runs, in the folder of specs of a project."""
+    """The files of runs, in the folder of specs of a project. is_sandboxed: whether agents work in a sandbox."""
 
     places: SpecsPlaces
+    is_sandboxed: bool = False
 
     def is_stop_asked(self, spec: str) -> bool:
         """Return whether somebody asks the run of a spec to stop."""
@@ -40,6 +52,20 @@ class AutonomyFiles:
         if self.is_stop_asked(spec):
             with suppress(OSError, PathOutside), self._folder(SIGNALS) as place:
                 os.unlink(_name(spec), dir_fd=place)
+
+    def sidecar(self) -> Sidecar | None:
+        """Return what the file beside the sandbox says; None without one, and for one that says nothing."""
+        if not self.is_sandboxed:
+            return None
+        with suppress(OSError, PathOutside), self._folder(CONTEXT) as place:
+            descriptor = os.open(_SIDECAR, _READ, dir_fd=place)
+            with os.fdopen(descriptor, "rb") as file:
+                said = os.fstat(descriptor)
+                if stat.S_ISREG(said.st_mode):
+                    content = file.read(_LARGEST)
+                    written = stamp(datetime.fromtimestamp(said.st_mtime, UTC))
+                    return sidecar_of(content, written)
+        return None
 
     @contextmanager
     def _folder(self, name: str) -> Generator[int]:
@@ -64,3 +90,8 @@ def _name(spec: str) -> str:
     if not is_safe_id(spec):
         raise FileNotFoundError(spec)
     return f"{spec}.stop"
+
+
+def says_yes(word: str) -> bool:
+    """Whether a variable is set to what means yes."""
+    return word.strip().lower() in {"1", "true", "yes"}

@@ -207,5 +207,8 @@ def refuse(refusal: CounterpointError) -> Json:
         "error": message_of(refusal),
         "meta": {"version": VERSION, "request_id": request_id("foundry"), **meta},
     }
+    if "remediation" in facts:
+        # What it names is said in the words of this surface there only.
+        facts["remediation"] = data["remediation"]
     room = {**answer, **details}
     return {**answer, "data": {**data, "details": {**fitting_facts(facts, room), **details}}}

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from counterpoint import __version__
@@ -19,10 +20,11 @@ from counterpoint.dialects.foundry.envelope import (
     stamped,
 )
 from counterpoint.dialects.foundry.filed import with_files
-from counterpoint.dialects.foundry.guarded import admit, locked
+from counterpoint.dialects.foundry.guarded import STEPS, admit, locked
 from counterpoint.dialects.foundry.nouns.codes import TYPES
 from counterpoint.dialects.foundry.rules.autonomy.locking import is_locked
 from counterpoint.dialects.foundry.rules.importing.parsing import NODE_ID_LIMIT
+from counterpoint.dialects.foundry.stepped import stepped
 from counterpoint.dialects.foundry.tools.authoring import authoring
 from counterpoint.dialects.foundry.tools.documents import PROMPTS, RESOURCES
 from counterpoint.dialects.foundry.tools.environment import environment_of
@@ -101,12 +103,17 @@ def within(
             call.core.use(Specs).within(str(arguments[name]))
         return run()
 
+    def ran() -> Json:
+        is_step = isinstance(tool, Action) and tool.action == STEPS
+        once = partial(calls.within, call, tool, arguments, key, placed)
+        return stepped(call, arguments, once) if is_step else once()
+
     if not isinstance(tool, Action) or not tool.called:
-        return calls.within(call, tool, arguments, key, placed)
+        return ran()
     told = deprecated(tool.called, tool.spoken)
     logger.warning("the former name %s of %s was used", tool.called, tool.name)
     try:
-        answer = calls.within(call, tool, arguments, key, placed)
+        answer = ran()
     except CounterpointError as refusal:
         _add(refusal, deprecated=told)
         raise

@@ -6,8 +6,8 @@ import pytest
 
 from builders import Workshop
 from counterpoint.core.model.filters import Judgment
-from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
 from fakes.gates import Begin, extra_verification, person_of
+from fakes.run_party import set_run
 
 
 def test_who_worked_on_a_phase_does_not_open_its_gate_in_any_dialect(
@@ -101,9 +101,7 @@ def test_a_run_goes_on_once_somebody_else_has_seen_the_gate(
     asked = run.issue()
     attempt = run.review(**asked)["gate_attempt_id"]
     run.report(asked, attempt)
-    run.edit(
-        SpecSession, {"session": run.session}, status="paused", pause_reason="gate_review_required"
-    )
+    set_run(run.agent, run.session, status="paused", pause_reason="gate_review_required")
     seen = {"acknowledge_gate_review": True, "acknowledged_gate_attempt_id": attempt}
     resume = {"action": "session", "command": "resume", "session_id": run.session}
     refused = run.agent.is_refused("task", **resume, **seen)

@@ -66,6 +66,7 @@ def execute(
     verify_id: VerifyId,
     command: Annotated[Line, Field(description="Only if the node has none")] = "",
     path: Folder = "",
+    step_id: Annotated[Line, Field(description="Of a run, for its receipt")] = "",
     *,
     record: Annotated[bool, Field(description="Keep the result with the node")] = False,
 ) -> Json:
@@ -83,7 +84,8 @@ def execute(
             "command": clip(found.command, 500) or None,
             "output": _end(receipt.output) if receipt else "",
             "exit_code": receipt.exit_code if receipt else None,
-            "receipt": _receipt(receipt, found.command_hash) if receipt else None,
+            "receipt_id": receipt.id if receipt else None,
+            "receipt": _receipt(receipt, found.command_hash, step_id) if receipt else None,
         }
     )
 
@@ -93,13 +95,14 @@ def _end(text: str) -> str:
     return text[len(text) - fitting(text[::-1], _OUTPUT) :]
 
 
-def _receipt(receipt: Receipt, command_hash: str) -> Json:
+def _receipt(receipt: Receipt, command_hash: str, step: str) -> Json:
+    """Return what the report of a step has as `verification_receipt`."""
     return {
-        "receipt_id": receipt.id,
         "command_hash": command_hash,
         "exit_code": receipt.exit_code,
         "output_digest": str(receipt.output_sha256),
         "issued_at": receipt.ended_at,
+        "step_id": step or None,
     }
 
 

@@ -126,14 +126,21 @@ def test_an_earlier_rule_answers_before_every_later_one(place, facts):
     ],
 )
 def test_a_run_that_is_over_decides_nothing_more(status, expected):
-    """Whatever is wrong with it, or with its spec."""
-    for facts in ({}, {"is_sound": False}, {"has_spec": False}, {"structure": "x"}, FULL):
+    """Whatever is wrong with it, or with its spec; but that it is complete only its own row says."""
+    unsound = ({"is_sound": False},) if status != "completed" else ()
+    for facts in ({}, {"has_spec": False}, {"structure": "x"}, FULL, *unsound):
         try:
             found = told(decide(situation(status=status, **facts)))
         except CounterpointError as refused:
             found = code_of(refused)
         assert found == expected
     assert {"running", "paused", status} <= set(STATUSES)
+
+
+def test_a_run_that_somebody_wrote_to_be_complete_is_not():
+    """A supervisor would stop, and take it for done."""
+    facts = {"status": "completed", "is_sound": False}
+    assert told(decide(situation(**facts))) == "fail state_corrupt"
 
 
 def test_a_pause_without_a_reason_is_one_that_somebody_made():

@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from counterpoint.dialects.foundry.nouns.autonomy import ContextSource, ContextUse, Limits
-from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import object_of
+from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms, moment, stamp
+from counterpoint.kernel.errors import InvalidInput
 
 FULL: Final = 100
 
@@ -31,6 +34,23 @@ class Sidecar:
 
     pct: int
     at: Timestamp
+
+
+def sidecar_of(content: bytes, written: Timestamp) -> Sidecar | None:
+    """Return what a file beside a sandbox says: `{context_usage_pct, timestamp}`; None if that is nothing.
+
+    written: when the file was, which counts where it tells no time of its own.
+    """
+    try:
+        said = object_of(canonical.load(content))
+        told = said.get("timestamp")
+        at = _stamped(told) if isinstance(told, str) else written
+    except (InvalidInput, ValueError, OverflowError):
+        return None
+    pct = said.get("context_usage_pct")
+    if isinstance(pct, bool) or not isinstance(pct, (int, float)) or not 0 <= pct <= FULL:
+        return None
+    return Sidecar(pct=int(pct), at=at)
 
 
 def reading(use: ContextUse, limits: Limits) -> Reading:
@@ -71,3 +91,11 @@ def measured(use: ContextUse, sidecar: Sidecar, now: Timestamp, limits: Limits) 
         return use
     pct = min(FULL, max(0, sidecar.pct))
     return ContextUse(pct=pct, source="sidecar", at=sidecar.at, tokens=use.tokens)
+
+
+def _stamped(text: str) -> Timestamp:
+    """Return a time that has an offset; ValueError for any other text."""
+    found = moment(text)
+    if found.utcoffset() is None:
+        raise ValueError(text)
+    return stamp(found)

@@ -168,11 +168,14 @@ class Fail:
     message: str
 
 
+COMPLETE_MESSAGE: Final = "Every phase is complete and every gate is satisfied."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complete:
     """All is done. is_over: whether that was so before, and nothing more is to be reported."""
 
-    message: str = "Every phase is complete and every gate is satisfied."
+    message: str = COMPLETE_MESSAGE
     is_over: bool = False
 
 
@@ -185,6 +188,13 @@ PAUSE_CODES: Final[Mapping[PauseReason, str]] = {
     "step_stale": "STEP_STALE",
 }
 """The pauses that are known as refusals too."""
+STEP_MESSAGES: Final[Mapping[StepType, str]] = {
+    "implement_task": "Implement {} and report what came of it.",
+    "execute_verification": "Execute {} and report what came of it.",
+    "run_fidelity_gate": "Have {} reviewed, and report the attempt.",
+    "address_fidelity_feedback": "The review of {} did not pass: put right what it found.",
+}
+"""What is said of a step, with what it is about."""
 PAUSE_MESSAGES: Final[Mapping[PauseReason, str]] = {
     "user": "Somebody asked this run to stop.",
     "context_limit": "The context of the agent is nearly used up.",
@@ -235,8 +245,23 @@ def pause(reason: PauseReason, phase: str = "") -> Pause:
     return Pause(reason=reason, message=PAUSE_MESSAGES[reason], phase=phase, code=code)
 
 
+def message_of(step: IssuedStep, reason: PauseReason | Literal[""] = "") -> str:
+    """Return what was said of a step when it was issued; reason: of a pause."""
+    if step.type == "pause":
+        return PAUSE_MESSAGES.get(reason or "user", "")
+    if step.type == "complete_spec":
+        return COMPLETE_MESSAGE
+    return STEP_MESSAGES[step.type].format(step.task or step.phase)
+
+
+def _issued(kind: StepType, phase: str, task: TaskRef | None = None) -> Issue:
+    message = STEP_MESSAGES[kind].format(task.id if task else phase)
+    needs_attempt = kind == "run_fidelity_gate"
+    return Issue(type=kind, phase=phase, task=task, message=message, needs_attempt=needs_attempt)
+
+
 def _sound(situation: Situation) -> Decision | None:
-    if situation.status not in LIVE or situation.is_sound:
+    if situation.is_sound or situation.status in {"failed", "ended"}:
         return None
     message = "What is kept of this run is not as it was written."
     return Fail(reason="state_corrupt", code="SESSION_UNRECOVERABLE", message=message)
@@ -342,8 +367,7 @@ def _judged_gate(situation: Situation) -> Decision | None:
         return None
     if not situation.stop.auto_retry_fidelity_gate:
         return pause("gate_failed", phase.id)
-    message = f"The review of {phase.id} did not pass: put right what it found."
-    return Issue(type="address_fidelity_feedback", phase=phase.id, message=message)
+    return _issued("address_fidelity_feedback", phase.id)
 
 
 def _phase_end(situation: Situation) -> Decision | None:
@@ -357,26 +381,21 @@ def _verification(situation: Situation) -> Decision | None:
     phase = situation.phase
     if phase is None or phase.open_tasks or phase.verification is None:
         return None
-    message = f"Execute {phase.verification.id} and report what came of it."
-    return Issue(
-        type="execute_verification", phase=phase.id, task=phase.verification, message=message
-    )
+    return _issued("execute_verification", phase.id, phase.verification)
 
 
 def _gate(situation: Situation) -> Decision | None:
     phase = situation.phase
     if phase is None or not phase.is_done:
         return None
-    message = f"Have {phase.id} reviewed, and report the attempt."
-    return Issue(type="run_fidelity_gate", phase=phase.id, message=message, needs_attempt=True)
+    return _issued("run_fidelity_gate", phase.id)
 
 
 def _next_task(situation: Situation) -> Decision | None:
     phase = situation.phase
     if phase is None or phase.task is None:
         return None
-    message = f"Implement {phase.task.id} and report what came of it."
-    return Issue(type="implement_task", phase=phase.id, task=phase.task, message=message)
+    return _issued("implement_task", phase.id, phase.task)
 
 
 RULES: Final[tuple[Callable[[Situation], Decision | None], ...]] = (

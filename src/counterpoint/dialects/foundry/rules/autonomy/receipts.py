@@ -64,7 +64,7 @@ def refuse_receipt(
             )
         return
     faults = list(_form_faults(given)) or list(_binding_faults(given, step, outcome, now))
-    if not faults and not any(_is_of(given, one) for one in kept):
+    if not faults and receipt_of(given, kept) is None:
         faults = [("verification_receipt", "is of no run that this server has kept")]
     if faults:
         raise InvalidInput(
@@ -74,6 +74,11 @@ def refuse_receipt(
             faults=[{"path": name, "problem": problem} for name, problem in faults],
             error_code="VERIFICATION_RECEIPT_INVALID",
         )
+
+
+def receipt_of(given: Mapping[str, Json] | None, kept: Sequence[KeptReceipt]) -> KeptReceipt | None:
+    """Return which of the kept receipts one says that may be taken; None without one."""
+    return next((one for one in kept if _is_of(given, one)), None) if given else None
 
 
 def _form_faults(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:

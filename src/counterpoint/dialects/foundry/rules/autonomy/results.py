@@ -18,6 +18,8 @@ A report that was taken is known by its digest: made again within the grace, it 
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -52,6 +54,7 @@ NOTE_LIMIT: Final = 10_000
 FILES_LIMIT: Final = 1_000
 _REQUIRED: Final = ("step_id", "step_type", "outcome")
 _NAME_LIMIT: Final = 500
+_PURPOSE: Final = "step proof v1"
 _REPLAY: Final = "Have the step replayed: it comes again, with a fresh proof and from now on."
 
 
@@ -100,13 +103,15 @@ class Judged:
     again: IssuedStep | None = None
 
 
-def read_result(nested: Json, flat: Mapping[str, Json]) -> StepResult | None:
-    """Return what was reported, or None; InvalidInput with every fault.
+def read_result(
+    nested: Json, flat: Mapping[str, Json], *, is_required: bool = False
+) -> StepResult | None:
+    """Return what was reported, or None unless that is required; InvalidInput with every fault.
 
     nested: `last_step_result`, or None. flat: the same fields as arguments of their own, None where not given.
     """
     beside = {name: value for name, value in flat.items() if value is not None}
-    if nested is None and not beside:
+    if nested is None and not beside and not is_required:
         return None
     if nested is not None and beside:
         raise _faulty([("last_step_result", "is given beside its own fields: give one of both")])
@@ -124,6 +129,16 @@ def read_result(nested: Json, flat: Mapping[str, Json]) -> StepResult | None:
 def proof_digest(proof: str) -> str:
     """Return what the ledger keeps of a proof: its SHA-256."""
     return canonical.text_digest(proof)
+
+
+def proof_of(key: bytes, session: str, step: str, renewed_at: str = "") -> str:
+    """Return the proof of a step, 64 hex digits: only who was told the step, and whoever has the key, can know it.
+
+    It can be worked out again after an answer was lost, also by a server that was started since. key: of the project.
+    renewed_at: when the step was last issued again; so that has another proof.
+    """
+    told = {"purpose": _PURPOSE, "session": session, "step": step, "renewed_at": renewed_at}
+    return hmac.new(key, canonical.dump(told), hashlib.sha256).hexdigest()
 
 
 def report_digest(result: StepResult) -> str:

@@ -6,6 +6,7 @@ from counterpoint.dialects.foundry.tools.sessions.events import CONFIG
 from counterpoint.dialects.foundry.tools.sessions.lifecycle import LIFECYCLE
 from counterpoint.dialects.foundry.tools.sessions.waiving import WAIVING
 from counterpoint.dialects.foundry.tools.sessions.words import LOCK
+from counterpoint.dialects.foundry.tools.steps import STEPS
 from counterpoint.dialects.foundry.tools.tasks.batches import BATCHES
 from counterpoint.dialects.foundry.tools.tasks.linking import LINKING
 from counterpoint.dialects.foundry.tools.tasks.moving import MOVING
@@ -17,7 +18,7 @@ from counterpoint.protocol.actions import of_actions
 task = of_actions(
     "task",
     "Work on the tasks of a spec.",
-    (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING, *LIFECYCLE, *CONFIG, *WAIVING),
+    (*READING, *MOVING, *BATCHES, *SHAPING, *LINKING, *LIFECYCLE, *STEPS, *CONFIG, *WAIVING),
     beside={**WORKSPACE, **LOCK},
     aliases={"path": "workspace"},
 )

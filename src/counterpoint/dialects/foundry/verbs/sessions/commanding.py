@@ -34,6 +34,7 @@ from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
 from counterpoint.dialects.foundry.verbs.sessions.gates import answer, gate_of
+from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
     counters_in,
     live_run,
@@ -160,6 +161,8 @@ class Commanding:
 
 _NAMED = 20
 _REVIEW = "gate_review_required"
+_ENDS = frozenset({"end", "reset"})
+"""What a run is met with whatever has become of its row."""
 
 
 def refuse_beside(view: Reading, row: SpecSession) -> None:
@@ -180,8 +183,9 @@ def opened(change: Change, wanted: RunOf) -> SpecSession:
 def settle(
     change: Change, after: SpecSession, action: str, title: str, text: str, **details: Json
 ) -> None:
-    """Keep a run as a command has left it, and write that into its journal."""
-    change.put(replace(after, version=after.version + 1, updated_at=change.now))
+    """Keep a run as a command has left it, and write that into its journal; LedgerBroken."""
+    kept = replace(after, version=after.version + 1, updated_at=change.now)
+    keep(change, kept, must=action not in _ENDS)
     note_event(
         change,
         after,

@@ -21,6 +21,7 @@ from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.commanding import REPLACED, end_run
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.gates import ask_gates
+from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
 from counterpoint.dialects.foundry.verbs.sessions.rows import latest_run, ref_of
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.dialects.foundry.verbs.sessions.views import (
@@ -125,8 +126,7 @@ class Starting:
             created_at=change.now,
             updated_at=change.now,
         )
-        change.put(row)
-        change.add_facts(run=session)
+        keep(change, row)
         text = f"An unattended run of {shape.known.spec} has begun."
         note_event(
             change,

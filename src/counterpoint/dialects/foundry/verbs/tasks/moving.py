@@ -9,9 +9,10 @@ with the word, and pending once that is resolved. (5) A node that awaits a verdi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import cast
 
-from counterpoint.core.model.evidence import Comparison
+from counterpoint.core.model.evidence import Comparison, Snapshot
 from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -58,14 +59,30 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotReady
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredNode:
+    """What the end of a node rests on. token: of the claim under which it ends; None if it is to be taken up first."""
+
+    spec: str
+    root: Item
+    item: Item
+    session: str
+    token: int | None
+    met: tuple[int, ...]
+    snapshot: Snapshot | None
+    comparison: Comparison | None
+
+
 class Moving:
     """Verbs that move nodes along."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def start(self, spec: str, task: str, note: str = "") -> StartedNode:
-        """Take a node up for the caller; a second time it only stays his.
+    def start(
+        self, spec: str, task: str, note: str = "", *, snapshot: Snapshot | None = None
+    ) -> StartedNode:
+        """Take a node up for the caller; a second time it only stays his. snapshot: the tree, where it was looked at already.
 
         Raises NotFound, NotReady with what it waits for, AlreadyClaimed, Conflict for what is no task or has ended.
         """
@@ -75,7 +92,7 @@ class Moving:
                 item = known.named(task)
                 refuse_unready(known, item)
                 context = held_in(self._context, view, item.id)
-            started = Claims(context).start(item.id)
+            started = Claims(context).start(item.id, snapshot=snapshot)
             with recording(context, "task.noted", item.id) as change:
                 since = note_start(change, item, str(started.claim.claimed_at))
                 if note:
@@ -98,6 +115,13 @@ class Moving:
         is_counted: whether it is told how far the spec is then.
         Raises NotFound, Conflict for what is no task or has ended, NotReady, AlreadyClaimed, GateClosed.
         """
+        return self.land(self.measured(spec, task), note, is_counted=is_counted)
+
+    def measured(self, spec: str, task: str) -> MeasuredNode:
+        """Return what the end of a node rests on; the refusals of `complete` that can be known before it.
+
+        Looked at before anything is written, so that nobody waits to write while git is asked.
+        """
         with self._context.reading() as view:
             known = Nodes(view, spec_named(view, spec))
             item = known.named(task)
@@ -106,41 +130,53 @@ class Moving:
             claim = view.find(Claim, item.id)
             met = tuple(one.position for one in view.select(Criterion, item=item.id))
             point = view.find(StartPoint, item.id, claim.token) if claim else None
-        report = Report(outcome="done", summary=note, met=met)
-        if claim is not None and claim.is_held_by(session):
-            with joined(self._context) as unit:
-                before = self._counted(unit, known, item) if is_counted else None
-                context = self._in(session)
-                Tasks(context).finish(item.id, claim.token, report)
-                return self._completed(context, known.root, item, note, before)
-        # Looked at before anything is written, so that nobody waits to write while git is asked.
         evidence, tree = self._context.ports.evidence, self._context.caller.root
-        snapshot = evidence.snapshot(tree)
-        comparison = Comparison(start=snapshot, end=snapshot)
-        if point is not None and item.category == "active":
+        is_own = claim is not None and claim.is_held_by(session)
+        snapshot = None if is_own else evidence.snapshot(tree)
+        comparison = Comparison(start=snapshot, end=snapshot) if snapshot else None
+        if point is not None and (is_own or item.category == "active"):
             comparison = evidence.compare(tree, snapshot_of(point))
+        return MeasuredNode(
+            spec=known.spec,
+            root=known.root,
+            item=item,
+            session=session,
+            token=claim.token if is_own and claim else None,
+            met=met,
+            snapshot=snapshot,
+            comparison=comparison,
+        )
+
+    def land(self, found: MeasuredNode, note: str, *, is_counted: bool = False) -> CompletedNode:
+        """End the work on a node with what was measured before; the refusals of `complete`.
+
+        is_counted: whether it is told how far the spec is then, where this begins the transaction.
+        """
+        item, token = found.item, found.token
+        report = Report(outcome="done", summary=note, met=found.met)
         with joined(self._context) as unit:
-            before = self._counted(unit, known, item) if is_counted else None
-            context = self._in(session)
-            token = Claims(context).start(item.id, snapshot=snapshot).claim.token
-            Tasks(context).finish(item.id, token, report, comparison=comparison)
-            return self._completed(context, known.root, item, note, before)
+            before = self._counted(unit, found) if is_counted else None
+            context = self._in(found.session)
+            if token is None:
+                token = Claims(context).start(item.id, snapshot=found.snapshot).claim.token
+            Tasks(context).finish(item.id, token, report, comparison=found.comparison)
+            return self._completed(context, found.root, item, note, before)
 
     def _in(self, session: str) -> Context:
         """Return the context of this call in a session."""
         is_own = session == self._context.caller.actor.session
         return self._context if is_own else self._context.in_session(session)
 
-    def _counted(self, unit: Unit, known: Nodes, item: Item) -> dict[str, Tally]:
+    def _counted(self, unit: Unit, found: MeasuredNode) -> dict[str, Tally]:
         """Return what gets the tallies of a spec, and of a node in it that holds others, as the transaction finds them."""
-        found: dict[str, Tally] = {}
+        counted: dict[str, Tally] = {}
         kept = self._context.ports.remember(SpecTallies)
 
         def look(view: Writing) -> None:
-            found.update(kept.of(Nodes(view, known.root, known.spec), (item.id,)))
+            counted.update(kept.of(Nodes(view, found.root, found.spec), (found.item.id,)))
 
         unit.at_begin(look)
-        return found
+        return counted
 
     def _completed(
         self,

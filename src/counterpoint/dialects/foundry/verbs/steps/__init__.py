@@ -1,0 +1,1 @@
+"""Steps of unattended runs: decided, issued, reported back and told again."""

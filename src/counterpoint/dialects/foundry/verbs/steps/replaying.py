@@ -1,0 +1,171 @@
+"""Tells a step again whose answer was lost, and hears that an agent is alive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    LIVE,
+    ContextSource,
+    SessionStep,
+    SpecSession,
+)
+from counterpoint.dialects.foundry.rules.autonomy.contexts import reading
+from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate
+from counterpoint.dialects.foundry.rules.autonomy.results import is_stale, proof_digest, proof_of
+from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
+from counterpoint.dialects.foundry.verbs.sessions import holding
+from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
+from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.gates import phase_gates
+from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
+from counterpoint.dialects.foundry.verbs.sessions.rows import context_in, shown_terms
+from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
+from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.dialects.foundry.verbs.steps.living import Sign, signed
+from counterpoint.dialects.foundry.verbs.steps.scene import Scene, scene_of
+from counterpoint.dialects.foundry.verbs.steps.stepping import Told, told_of
+from counterpoint.kernel.errors import Conflict, NotFound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """What is answered to a sign of life."""
+
+    session: str
+    at: str
+    pct: int
+    source: ContextSource
+
+
+class Replaying:
+    """Verbs for agents that have lost an answer, or take long over a step."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def replay(self, wanted: RunOf) -> Told:
+        """Tell the step that is out again; one that has grown stale is issued anew, with another proof and from now on.
+
+        A run that is over, or has failed, is told without a step. Raises NotFound if no step is out, AlreadyClaimed or
+        Forbidden while somebody else is at the run.
+        """
+        key = self._context.ports.get(EvidenceKeys).of(self._context)
+        with joined(self._context):
+            with recording(self._context, "run.looked") as change:
+                scene = scene_of(change.writing, run_named(change.writing, wanted))
+            row, out = scene.row, scene.outstanding
+            if out is None and (scene.last is None or row.status in LIVE):
+                raise NotFound(
+                    f"no step of run {row.session} is out",
+                    hint="Ask for the next one.",
+                    session_id=row.session,
+                )
+            inside = self._context
+            if row.status in LIVE:
+                inside = self._context.in_session(row.session, item=row.spec)
+                with recording(inside, "run.entered", row.spec) as change:
+                    holding.take_up(change, row.session)
+            with recording(inside, "run.replayed", row.spec) as change:
+                if out is not None and _needs_another(change, scene, out, key):
+                    row, out = _renewed(change, scene, out, key)
+                gates, title = _around(change.writing, scene, out)
+                return Told(data=told_of(row, scene, gates, out, title))
+
+    def heartbeat(self, wanted: RunOf, sign: Sign) -> Beat:
+        """Note that the agent of a run is alive, and how much of its context it has used.
+
+        Raises NotFound, Conflict for a run that is over, AlreadyClaimed or Forbidden while somebody else is at it.
+        """
+        sidecar = self._context.ports.get(AutonomyFiles).sidecar()
+        with joined(self._context):
+            with recording(self._context, "run.looked") as change:
+                row = run_named(change.writing, wanted)
+            if row.status not in LIVE:
+                raise Conflict(
+                    f"run {row.session} is {row.status}",
+                    hint="Start another.",
+                    session_id=row.session,
+                    status=row.status,
+                    error_code="INVALID_STATE_TRANSITION",
+                )
+            inside = self._context.in_session(row.session, item=row.spec)
+            with recording(inside, "run.heard", row.spec) as change:
+                holding.take_up(change, row.session)
+                change.open_session()
+                row, limits = change.get(SpecSession, row.session), shown_terms(row).limits
+                after = signed(row, sign, change.clock, limits, sidecar)
+                keep(change, replace(after, version=after.version + 1, updated_at=change.now))
+                use = reading(context_in(after), limits)
+            return Beat(session=row.session, at=after.heartbeat_at, pct=use.pct, source=use.source)
+
+    def count_fault(self, wanted: RunOf) -> int:
+        """Count a report that rested on evidence that is none; return how many of them came in a row. NotFound."""
+        with recording(self._context, "run.evidence_refused") as change:
+            change.open_session()
+            row = change.get(SpecSession, run_named(change.writing, wanted).session)
+            count = row.evidence_faults + 1
+            keep(change, replace(row, evidence_faults=count, updated_at=change.now))
+            change.add_facts(faults=count)
+            return count
+
+    def proof(self, step: str) -> str:
+        """Return the proof of a step that may be told; empty if it was told in a way that nobody can repeat."""
+        key = self._context.ports.get(EvidenceKeys).of(self._context)
+        with self._context.reading() as view:
+            found = view.select(SessionStep, id=step, limit=1)
+        if not found:
+            return ""
+        proof = proof_of(key, found[0].session, step, found[0].renewed_at)
+        return proof if proof_digest(proof) == found[0].proof else ""
+
+
+def _needs_another(change: Change, scene: Scene, step: SessionStep, key: bytes) -> bool:
+    """Whether a step has grown stale, or the project has another key than when it was issued."""
+    out = scene.out
+    if out is not None and is_stale(out, change.clock, scene.terms.limits):
+        return True
+    return proof_digest(proof_of(key, step.session, step.id, step.renewed_at)) != step.proof
+
+
+def _renewed(
+    change: Change, scene: Scene, step: SessionStep, key: bytes
+) -> tuple[SpecSession, SessionStep]:
+    """Return a run and its step after that was issued anew; the proof of before is no more."""
+    change.open_session()
+    row = change.get(SpecSession, step.session)
+    known = change.get(SessionStep, step.session, step.number)
+    digest = proof_digest(proof_of(key, step.session, step.id, change.clock))
+    after = replace(known, renewed_at=change.clock, proof=digest)
+    change.put(after)
+    row = replace(row, version=row.version + 1, updated_at=change.now, heartbeat_at=change.clock)
+    keep(change, row)
+    change.add_facts(step=step.id)
+    about = scene.known.id(step.task) or scene.known.id(step.phase)
+    note_event(
+        change,
+        row,
+        f"Step issued again: {step.type} {about}".rstrip(),
+        "It has a fresh proof; the one of before is no more.",
+        type_=STEP_TYPE,
+        action="step_reissued",
+        step_id=step.id,
+        step_type=step.type,
+    )
+    return row, after
+
+
+def _around(
+    view: Reading, scene: Scene, step: SessionStep | None
+) -> tuple[tuple[PhaseGate, ...], str]:
+    """Return the gates of a spec, and the title of the task of a step."""
+    shape = shape_of(view, scene.known.root)
+    task = view.find(Item, step.task) if step and step.task else None
+    gates = tuple(phase_gates(view, shape, scene.row, scene.terms))
+    return gates, task.title if task else ""
