@@ -13,8 +13,6 @@ from fakes.golden.specs import LOOKS, runs, specs
 from fakes.golden.stage import PROJECT, staged
 
 SLICE: Final = "dialects/foundry/"
-WAITING: Final = {"run.reset"}
-"""What only a run that has failed is met with: that comes with its steps."""
 
 
 def test_the_story_of_specs_has_every_action_of_foundry(tmp_path: Path) -> None:
@@ -30,4 +28,4 @@ def test_the_story_of_specs_has_every_action_of_foundry(tmp_path: Path) -> None:
         told = seen(view)
     store.close()
     own = {action for action, file in actions().items() if file.startswith(SLICE)}
-    assert own - set(told["actions"]) == LOOKS | WAITING
+    assert own - set(told["actions"]) == LOOKS

@@ -61,6 +61,53 @@ def runs(stage: Stage) -> None:
     _command(fay, "pause", session_id=first)
     _command(fay, "rebase", session_id=first)
     _command(fay, "start", spec_id=spec, force=True)
+    _stepped(stage, fay, lead)
+
+
+def _stepped(stage: Stage, seat: Seat, lead: Seat) -> None:
+    """Work in a run, with each command that a step takes, up to a change that it fails for."""
+    spec = _made(seat, "A kite")
+    seat.call("task", action="remove", spec_id=spec, task_id="verify-1-1")
+    run = _command(seat, "start", spec_id=spec)
+    step = _step(seat, run, "next")
+    seat.call("task", action="session-step", command="heartbeat", session_id=run)
+    for _ in range(2):
+        step = _step(seat, run, "next", last_step_result=_result(step))
+    with suppress(Refused):
+        _step(seat, run, "next", last_step_result=_result(step))
+    about = {"phase_id": step["phase_id"], "step_id": step["step_id"]}
+    seat.call("review", action="fidelity-gate", spec_id=spec, session_id=run, **about)
+    step = _step(seat, run, "next", last_step_result=_result(step))
+    stage.clock.pass_by(minutes=2 * 60)
+    step = _step(seat, run, "replay")
+    step = _step(seat, run, "next", last_step_result=_result(step))
+    tree = {"title": "Find wind", "kind": "task"}
+    stage.seat("nat").call("plan", tree=tree, parent=_phase(seat, spec))
+    with suppress(Refused):
+        _step(seat, run, "next", last_step_result=_result(step, outcome="failure"))
+    _command(seat, "reset", session_id=run, reason_code="testing")
+    lead.call("task", action="gate-waiver", spec_id=spec, phase_id="phase-1", reason_code="testing")
+
+
+def _step(seat: Seat, run: str, command: str, **given: Any) -> dict[str, Any]:
+    """Give a command to the steps of a run; answer the step that is out."""
+    asked = {"action": "session-step", "command": command, "session_id": run, **given}
+    return seat.call("task", **asked)["data"]["next_step"]
+
+
+def _result(step: dict[str, Any], outcome: str = "success") -> dict[str, Any]:
+    """Answer the report of a step."""
+    told = {"step_type": step["type"], "outcome": outcome}
+    names = ("step_id", "step_proof", "task_id", "phase_id", "gate_attempt_id")
+    return {**told, **{name: step[name] for name in names if step[name]}}
+
+
+def _phase(seat: Seat, spec: str) -> str:
+    """Answer the item of the first phase of a spec."""
+    found = seat.core.items.find(f"{spec}/phase-1")
+    if found is None:
+        raise LookupError(spec)
+    return found.id
 
 
 def _seat(stage: Stage, name: str) -> Seat:
