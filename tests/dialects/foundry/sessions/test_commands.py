@@ -12,6 +12,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
 from counterpoint.dialects.foundry.nouns.autonomy import PAUSE_REASONS, STATUSES, GateEvidence
+from counterpoint.dialects.foundry.verbs.sessions.commanding import Commanding
 from fakes.run_party import SPEC, Party, add_evidence, run_row, set_run
 
 OTHER = "other-2026-01-02-001"
@@ -294,6 +295,34 @@ def test_a_gate_that_was_opened_elsewhere_needs_no_word(party: Party) -> None:
     judge = party.workshop.agent("jo")
     judge.does("review", id=party.item("phase-1"), verdict="approve", reason="it is well")
     assert party.does("resume")["status"] == "running"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"status": "ended"}, REFUSED),
+        ({"pause_reason": "gate_review_required"}, "VERSION_CONFLICT"),
+    ],
+)
+def test_a_run_that_was_changed_between_the_look_and_the_resumption_stays_as_it_is(
+    party: Party, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], code: str
+) -> None:
+    """Neither is one that was ended revived, nor a gate passed that nobody has reviewed."""
+    session, attempt = awaiting(party)
+    set_run(party.fay, session, pause_reason="user")
+    look = Commanding._refuse_resumption
+
+    def late(self: Commanding, view: Any, row: Any, how: Any) -> Any:
+        found = look(self, view, row, how)
+        monkeypatch.setattr(Commanding, "_refuse_resumption", look)
+        set_run(party.gus, session, **changes)
+        return found
+
+    monkeypatch.setattr(Commanding, "_refuse_resumption", late)
+    given = {"acknowledge_gate_review": True, "acknowledged_gate_attempt_id": attempt}
+    asked = {"action": "session", "command": "resume", "session_id": session, **given}
+    assert party.fay.call("task", asked).answer["data"]["error_code"] == code
+    assert run_row(party.fay, session).status == changes.get("status", "paused")
 
 
 def test_what_a_run_leaves_behind_is_told_at_its_end(party: Party) -> None:

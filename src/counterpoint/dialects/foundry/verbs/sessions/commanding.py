@@ -49,7 +49,7 @@ from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.dialects.foundry.verbs.sessions.views import Ending, Resumption, RunOf, RunView
 from counterpoint.dialects.foundry.verbs.sessions.watching import view_of
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.errors import NotFound, StaleVersion
 
 GATE_REASONS = frozenset({"gate_failed", "fidelity_cycle_limit"})
 """Why a run pauses over a gate that is tried again when somebody resumes it."""
@@ -90,9 +90,9 @@ class Commanding:
                 Reviews(self._context).review(waiting.phase, said)
             with recording(self._context, "run.resumed") as change:
                 row = opened(change, wanted)
-                if waiting is None:
-                    # Since the look somebody may have paused it again, over a gate.
-                    self._refuse_resumption(change.writing, row, how)
+                # Since the look somebody may have ended it, or paused it again over another gate.
+                if self._refuse_resumption(change.writing, row, how) is not None:
+                    raise StaleVersion(f"run {row.session} was changed meanwhile")
                 settle(change, _resumed(change, row, how), "resume", "Session resumed", _why(row))
             return self._view(row.session)
 
