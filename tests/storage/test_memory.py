@@ -11,7 +11,7 @@ import pytest
 
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import REDACTED, image_of
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Item, Staging
 from counterpoint.core.ports.store import Store, Writing
 from counterpoint.storage import rows
 from counterpoint.storage.sqlite.store import SqliteStore
@@ -62,6 +62,43 @@ def test_what_the_last_writer_knew_is_not_read_again(
     reads.clear()
     assert look(file_store) == ("Task 1", 1, 0)
     assert reads == []
+
+
+def test_a_reading_reads_a_row_once(
+    file_store: SqliteStore, reads: list[str], task: Callable[..., Item], save: Callable[..., None]
+) -> None:
+    """It sees one moment: whoever asks again, in another verb of the same call, hears the same."""
+    with file_store.writing("p") as writing:
+        save(writing, task(1))
+    with file_store.reading("p") as view:
+        found = view.find(Item, "T-1")
+        reads.clear()
+        assert view.find(Item, "T-1") == found
+        assert reads == []
+        with file_store.writing("p") as writing:
+            retitle(writing, "T-1", "Renamed")
+        assert view.find(Item, "T-1") == found
+    with file_store.reading("p") as view:
+        assert view.find(Item, "T-1") != found
+
+
+def test_what_is_found_of_a_plan_under_way_is_not_found_after_it(
+    file_store: SqliteStore,
+    task: Callable[..., Item],
+    example: Callable[..., Any],
+    save: Callable[..., None],
+) -> None:
+    """Neither in a reading nor in a writing."""
+    hidden = example(Staging, first=1, last=1, status="hidden")
+    with file_store.writing("p") as writing:
+        save(writing, task(1), hidden)
+        with writing.unveiled():
+            assert writing.find(Item, "T-1") is not None
+        assert writing.find(Item, "T-1") is None
+    with file_store.reading("p") as view:
+        with view.unveiled():
+            assert view.find(Item, "T-1") is not None
+        assert view.find(Item, "T-1") is None
 
 
 def test_what_another_process_wrote_is_read(

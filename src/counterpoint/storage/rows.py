@@ -3,10 +3,10 @@
 What a database does in its own way, its `Link` does: how a statement runs, the ledger, the search.
 Rules of writing: (1) a row that is put whole is indexed; one of which columns are changed is indexed
 again only if a searched one became another. (2) Indexing waits for the end of the transaction, or for
-its first search, so rows and texts may come in any order, and what several writers wrote is indexed at once. (3) A writing remembers the end of the ledger,
-the highest numbers and the rows that it found, as a reading inside of it would answer them: what is
-written is followed, or forgotten. So it may serve the next transaction too, if nobody else wrote. (4) What a plan under way
-has put is found by nobody (statements.py); a writing hides the items alone, so that no two of them get one name.
+its first search, so rows and texts may come in any order, and what several writers wrote is indexed at once. (3) What was found by
+its key is not read again. A writing remembers the end of the ledger and the highest numbers too, as a reading inside of it would
+answer them: what is written is followed, or forgotten. So it may serve the next transaction too, if nobody else wrote. (4) What
+a plan under way has put is found by nobody (statements.py); a writing hides the items alone, so that no two of them get one name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Tables = Mapping[str, type[Noun]]
 PAGE: Final = 1000
 """How many rows are read at once where all are wanted."""
 MOST_ROWS: Final = 256
-"""How many rows a writing remembers: more than a project, and a session for each of many agents."""
+"""How many rows are remembered: more than a project, and a session for each of many agents."""
 _ALL: Final = 2**62
 _Place = tuple[type[Noun], tuple[Cell, ...]]
 """A row of a project: its noun, and its key without the project."""
@@ -60,7 +60,9 @@ class StoreReading:
         self.tables = tables
         """Every noun that has a table here, by its table, in an order in which rows can be written."""
         # Where no plan can be under way there is no table to ask.
-        self._veiled: Collection[type[Noun]] = statements.VEILED if Staging.table in tables else ()
+        self._hides: Collection[type[Noun]] = statements.VEILED if Staging.table in tables else ()
+        self._veiled = self._hides
+        self._rows: dict[_Place, Noun] = {}
 
     @contextmanager
     def unveiled(self) -> Generator[None]:
@@ -73,8 +75,19 @@ class StoreReading:
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
+        found = self._rows.get((noun, key))
+        if found is not None:
+            return cast("N", found)
         row = self._row(noun, key)
-        return None if row is None else noun_of(noun, row)
+        if row is None:
+            return None
+        made = noun_of(noun, row)
+        # A text that is gone may be kept anew; what only this block sees, no other may see after it.
+        if None not in row and (self._veiled or noun not in self._hides):
+            if len(self._rows) >= MOST_ROWS:
+                self._rows.clear()
+            self._rows[noun, key] = made
+        return made
 
     def select(
         self,
@@ -283,30 +296,13 @@ class StoreWriting(StoreReading):
         head: the end of the ledger, if known. searched: whether anybody will search what is written.
         """
         super().__init__(link, tables)
-        self._veiled = (Item,) if self._veiled else ()
+        self._hides = self._veiled = (Item,) if self._hides else ()
         self._searched = searched
         self._head = head
         self._numbers: dict[type[Noun], int] = {}
-        self._rows: dict[_Place, Noun] = {}
         self._texts: dict[str, str] = {}
         self._stale: dict[_Place, Mapping[str, Cell] | None] = {}
         """Rows to be indexed at the end: as they were put, or None to be read again."""
-
-    def find(self, noun: type[N], *key: Cell) -> N | None:
-        """Return the row with this key (without the project), or None."""
-        found = self._rows.get((noun, key))
-        if found is not None:
-            return cast("N", found)
-        row = self._row(noun, key)
-        if row is None:
-            return None
-        made = noun_of(noun, row)
-        # A text that is gone may be kept anew; what only this block sees, no other may see after it.
-        if None not in row and (self._veiled or noun is not Item):
-            if len(self._rows) >= MOST_ROWS:
-                self._rows.clear()
-            self._rows[noun, key] = made
-        return made
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from builders import Agent
+from counterpoint.dialects.foundry import spec_files
+from counterpoint.dialects.foundry.rules.mirroring import Record, load_record
 from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
 from fakes.spec_documents import document
 
@@ -43,6 +45,30 @@ def test_a_file_in_trouble_is_told_with_each_answer(foundry: Agent, file: Path):
     file.write_bytes(before)
     foundry.core.use(Mirroring).round()
     assert "warnings" not in foundry.does("task", action="next", spec_id=SPEC)["meta"]
+
+
+def test_what_was_written_last_is_read_again_only_where_it_is_another(
+    foundry: Agent, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Each call asks for it, and whether its own spec is in trouble stands there."""
+    foundry.does("task", action="next", spec_id=SPEC)
+    foundry.core.use(Mirroring).round()
+    read: list[bytes] = []
+
+    def load(data: bytes) -> Record:
+        read.append(data)
+        return load_record(data)
+
+    monkeypatch.setattr(spec_files, "load_record", load)
+    for _ in range(3):
+        foundry.does("task", action="next", spec_id=SPEC)
+    assert len(read) == 1
+    file.write_text("{")
+    foundry.core.use(Mirroring).round()
+    read.clear()
+    for _ in range(3):
+        assert foundry.does("task", action="next", spec_id=SPEC)["meta"]["warnings"]
+    assert len(read) == 1
 
 
 def test_a_file_that_is_none_refuses_the_call(foundry: Agent, file: Path):

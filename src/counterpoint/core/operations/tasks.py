@@ -30,6 +30,7 @@ from counterpoint.core.operations.recording.moves import (
     refuse_closed_gates,
 )
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.evidence import (
     evidence_text,
     measured,
@@ -78,10 +79,9 @@ class Tasks:
         (GateClosed). Any closed gate refuses what leaves work out: that is for others. The same call
         again answers as before. Raises ClaimLost, NotClaimHolder, IllegalMove.
         """
-        again = self._answered(item, token, report)
-        if again is not None:
-            return again
-        before = self._before(item, token)
+        before = self._before(item, token, report)
+        if isinstance(before, Finished):
+            return before
         # Before the transaction: git may take seconds, and every other writer would wait for it.
         if comparison is None:
             comparison = self._context.ports.evidence.compare(
@@ -112,32 +112,33 @@ class Tasks:
             status = "review" if waits and status == "done" else status
             return self._end(change, found, claim, report, comparison, status)
 
-    def _answered(self, item: str, token: int | None, report: Report) -> Finished | None:
-        """Return what a retry of a finish that landed already must hear."""
-        if token is None:
-            return None
+    def _before(self, item: str, token: int | None, report: Report) -> _Before | Finished:
+        """Return what is known before measuring, or what a retry must hear; refuse what would be refused later anyway."""
         with self._context.reading() as view:
-            before = view.find(Outcome, item, token)
             found = view.find(Item, item)
-            session = self._context.caller.actor.session
-            if before is None or found is None or before.session != session:
-                return None
-            summary = mask(report.summary, self._context.ports.secrets)
-            if (before.outcome, before.summary) != (report.outcome, summary):
-                return None
-            above = view.find(Item, found.parent) if found.parent else None
-            return Finished(item=found, outcome=before, measured=None, released=(), parent=above)
-
-    def _before(self, item: str, token: int | None) -> _Before:
-        """Return what is known before measuring, refusing what would be refused later anyway."""
-        with self._context.reading() as view:
-            if view.find(Item, item) is None:
+            if found is None:
                 raise missing(Item, item)
+            again = self._answered(view, found, token, report)
+            if again is not None:
+                return again
             claim = prove_claim(view, self._context.caller, item, token)
             point = view.find(StartPoint, item, claim.token)
             if point is None:
                 raise missing(StartPoint, item, claim.token)
             return _Before(point=point, passed=passed_checks(view, item))
+
+    def _answered(
+        self, view: Reading, item: Item, token: int | None, report: Report
+    ) -> Finished | None:
+        """Return what a retry of a finish that landed already must hear."""
+        before = None if token is None else view.find(Outcome, item.id, token)
+        if before is None or before.session != self._context.caller.actor.session:
+            return None
+        summary = mask(report.summary, self._context.ports.secrets)
+        if (before.outcome, before.summary) != (report.outcome, summary):
+            return None
+        above = view.find(Item, item.parent) if item.parent else None
+        return Finished(item=item, outcome=before, measured=None, released=(), parent=above)
 
     def _is_by_person(self, comparison: Comparison, point: StartPoint) -> bool:
         """Return whether the configuration changed as a person trusted it while the work went on: that is his edit."""

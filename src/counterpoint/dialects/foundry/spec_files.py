@@ -41,6 +41,28 @@ class SpecFile:
     size: int
 
 
+class LastRecords:
+    """What was written last of the files of projects, read again only where its file is another one."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known: dict[Path, tuple[tuple[int, int, int], Record]] = {}
+
+    def get(self, state: Path, project: str, evidence: Evidence) -> Record:
+        """Return what is kept beside a ledger of a project; of what is not there, or cannot be read, nothing is known."""
+        path = state / _record_name(project)
+        try:
+            said = path.stat()
+        except OSError:
+            return Record()
+        # It is put in its place whole, as another file.
+        file = said.st_ino, said.st_mtime_ns, said.st_size
+        known = self._known.get(path)
+        if known is None or known[0] != file:
+            known = self._known[path] = file, _load_record(state, project, evidence)
+        return known[1]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecFiles:
     """The folder of specs of a project.
@@ -69,7 +91,7 @@ class SpecFiles:
         """Answer whether no other process has its turn, and keep it during the block. waits: until it is so."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            descriptor = os.open(self.state / f"{self._name}.lock", flags, 0o600)
+            descriptor = os.open(self.state / f"specs-{self.project}.lock", flags, 0o600)
         except OSError as fault:
             raise _unwritten(self.state, fault) from fault
         try:
@@ -84,14 +106,11 @@ class SpecFiles:
 
     def record(self) -> Record:
         """Return what was written last; of what cannot be read, nothing is known."""
-        try:
-            return load_record(self.evidence.load(self.state, f"{self._name}.json", _RECORD_LIMIT))
-        except NotFound:
-            return Record()
+        return _load_record(self.state, self.project, self.evidence)
 
     def keep(self, record: Record) -> None:
         """Keep what was written."""
-        self.evidence.save(self.state, f"{self._name}.json", dump_record(record))
+        self.evidence.save(self.state, _record_name(self.project), dump_record(record))
 
     def listed(self) -> dict[str, list[SpecFile]]:
         """Return the files of specs by the id that each is named for; links and hidden files are none."""
@@ -170,10 +189,6 @@ class SpecFiles:
                     if name.startswith(".") and name.endswith(".part"):
                         os.unlink(name, dir_fd=place)
 
-    @property
-    def _name(self) -> str:
-        return f"specs-{self.project}"
-
     @contextmanager
     def _folder(self, folder: str, *, make: bool) -> Generator[int]:
         top = os.open(self.specs, _DOWN)
@@ -188,6 +203,17 @@ class SpecFiles:
             yield place
         finally:
             os.close(place)
+
+
+def _record_name(project: str) -> str:
+    return f"specs-{project}.json"
+
+
+def _load_record(state: Path, project: str, evidence: Evidence) -> Record:
+    try:
+        return load_record(evidence.load(state, _record_name(project), _RECORD_LIMIT))
+    except NotFound:
+        return Record()
 
 
 def dump_document(document: object) -> bytes:

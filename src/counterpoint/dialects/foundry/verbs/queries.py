@@ -57,11 +57,19 @@ class Nodes:
         self.spec = spec or spec_id(view, root)
         self._known: dict[str, str] = {root.id: ROOT}
 
+    def within(self, view: Reading) -> Nodes:
+        """Return the same nodes in another view of the same call: what they are called is not read again."""
+        found = Nodes(view, self.root, self.spec)
+        found._known.update(self._known)
+        return found
+
     def find(self, name: str) -> Item | None:
         """Return the item of a node's id, or None."""
         if name == ROOT:
             return self.root
         found = item_named(self.view, node_name(self.spec, name), NODE)
+        if found is not None and found.root == self.root.id:
+            self._known[found.id] = name
         found = found or self.view.find(Item, name)
         if found is None or found.root != self.root.id:
             return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 from counterpoint.core.operations.recording.context import Context
@@ -18,7 +19,7 @@ from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.rules.importing.parsing import parse
 from counterpoint.dialects.foundry.rules.importing.refusing import faults_in
 from counterpoint.dialects.foundry.rules.mirroring import Trouble
-from counterpoint.dialects.foundry.spec_files import SpecFiles
+from counterpoint.dialects.foundry.spec_files import LastRecords, SpecFiles
 from counterpoint.dialects.foundry.verbs.documents.applying import Applied
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
 from counterpoint.dialects.foundry.verbs.documents.rounds import (
@@ -46,8 +47,12 @@ class Mirroring:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        places = context.ports.get(SpecsPlaces)
-        self.files = SpecFiles(
+
+    @cached_property
+    def files(self) -> SpecFiles:
+        """The files of the project; PathOutside."""
+        context, places = self._context, self._context.ports.get(SpecsPlaces)
+        return SpecFiles(
             specs=places.specs,
             state=places.state,
             project=context.project,
@@ -71,8 +76,11 @@ class Mirroring:
 
     def warning(self, spec: str) -> str:
         """Return in few words what is to be told to whoever works on a spec of its file; empty if nothing is."""
-        found = self.troubles().get(spec)
-        if found is None:
+        ports = self._context.ports
+        records, state = ports.remember(LastRecords), ports.get(SpecsPlaces).state
+        found = records.get(state, self._context.project, ports.evidence).troubles.get(spec)
+        # Few are in trouble: only of those it is asked whether there are to be files at all.
+        if found is None or not self.files.open():
             return ""
         return (
             f"The file of {spec} is left as it is ({found.kind}): `counterpoint doctor` tells why."
