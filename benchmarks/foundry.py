@@ -1,7 +1,9 @@
 """Specs of 5,000 tasks, in 50 phases and in 5, beside one of 100: next, start, complete, prepare, progress, list.
 
-Through the surface in this process, each spec in a database of its own, in turn; half of each spec is done before. With
-FOUNDRY_PYTHON, an interpreter that has the released foundry-mcp, both also work at a spec of 1,000 tasks over stdio.
+Through the surface in this process, each spec in a database of its own, in turn; half of each spec is done before, each task of
+that half after the one before it. Then a start with a completion among 1,000 tasks over stdio, through a relay and without one,
+beside two bare commits of as many bytes and two calls that only answer. With FOUNDRY_PYTHON, an interpreter that has the released
+foundry-mcp 0.16.0 (`pip install foundry-mcp==0.16.0 'mcp<2' pypdf`), that works at the same spec too.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from _floors import appending, open_bare
 from _measure import Row, alternate, asked, caller, folder, median, opened, publish, row
-from _pipe import Pipe, ours
+from _pipe import Pipe, end_server, ours, relayed
 
 from counterpoint.app import open_app
 from counterpoint.core.coordinator import Core
@@ -30,6 +33,8 @@ READS = ("next", "prepare", "progress", "list")
 SPEC = "bench-2026-01-01-001"
 GROWTH = 1.5
 """How much longer a call may take in a large spec."""
+_SIZED = 20
+"""Starts and completions whose commits are measured; few enough that the log is not begun anew."""
 FASTER = 20.0
 """How much faster a start and a completion are to be than those of the released program."""
 
@@ -57,7 +62,7 @@ def main() -> None:
             )
             for shape in LARGE
         ]
-    publish("foundry", [*rows, *_beside_released(wanted.rounds)])
+    publish("foundry", [*rows, *_over_stdio(wanted.rounds)])
 
 
 def _name(shape: tuple[int, int]) -> str:
@@ -112,6 +117,7 @@ def _task(phase: int, task: int, tasks: int) -> Draft:
         title=f"Write part {task} of phase {phase}",
         name=f"{phase}-{task}",
         body="What it is to do, in one sentence of some length.",
+        needs=(f"{phase}-{task - 1}",) if 1 < task <= tasks // 2 else (),
         acceptance=("It is there",),
         areas=(f"src/phase{phase}/part{task}.py",),
         aliases=(("node", f"{SPEC}/task-{phase}-{task}"),),
@@ -132,40 +138,79 @@ def _asking(core: Callable[[], Core]) -> Callable[..., dict[str, Any]]:
     return ask
 
 
-def _beside_released(rounds: int) -> list[Row]:
-    """Return how long a start with a completion takes here and in the released program, over stdio."""
-    python = os.environ.get("FOUNDRY_PYTHON")
-    if python is None:
-        return []
+def _over_stdio(rounds: int) -> list[Row]:
+    """Return how long a start with a completion takes over stdio, here and in the released program, and what it cannot go below."""
     with folder() as place, folder() as other, ExitStack() as held:
-        tree, database = place / "tree", place / "store" / "ledger.db"
-        tree.mkdir()
-        app = open_app(tree, {}, db=str(database), project="bench", agent="bench")
-        app.core(app.agent()).plans.create(_draft(*RELEASED))
-        app.close()
-        (other / "specs" / "active").mkdir(parents=True)
-        document = other / "specs" / "active" / f"{SPEC}.json"
-        document.write_text(json.dumps(_document(*RELEASED), indent=2))
-        environ = {**os.environ, "FOUNDRY_MCP_SPECS_DIR": str(other / "specs")}
-        program = str(Path(python).with_name("foundry-mcp"))
-        here = held.enter_context(Pipe((*ours(database), "--surface", "foundry"), tree))
-        there = held.enter_context(Pipe((program,), other, environ))
-        _greet(there)
-        found = alternate(
-            {"here": _working(here), "there": _working(there)}, min(rounds, 400), warmup=3
-        )
-    released = median(found["there"])
+        tree, database = _planned(place / "alone")
+        alone = held.enter_context(Pipe((*ours(database), "--surface", "foundry"), tree))
+        work = _working(alone)
+        sizes = _sizes(database, work)
+        tree, database = _planned(place / "relay")
+        held.callback(end_server, database)
+        relay = held.enter_context(Pipe((*relayed(database), "--surface", "foundry"), tree))
+        bare = open_bare(place / "bare.db")
+        commits = [appending(bare, size) for size in sizes]
+        cases: dict[str, Callable[[], object]] = {
+            "alone": work,
+            "relay": _working(relay),
+            "calls": lambda: [relay.call("health", action="liveness") for _ in sizes],
+            "commits": lambda: [commit() for commit in commits],
+        }
+        if (python := os.environ.get("FOUNDRY_PYTHON")) is not None:
+            there = held.enter_context(_released(python, other))
+            _greet(there)
+            cases["there"] = _working(there)
+        found = alternate(cases, min(rounds, 200), warmup=3)
+        bare.close()
     what = f"start and complete, {_name(RELEASED)}, over stdio"
-    return [
-        row(f"released 0.16.0: {what}", found["there"]),
-        row(what, found["here"]),
-        Row(
-            what="how many times faster",
-            figure=round(released / median(found["here"]), 1),
-            unit="times",
-            least=FASTER,
-        ),
+    kilobytes = " and ".join(f"{size // 1000}" for size in sizes)
+    floor = median([a + b for a, b in zip(found["calls"], found["commits"], strict=True)])
+    rows = [
+        row(f"two bare commits of {kilobytes} kB", found["commits"]),
+        row("two calls through a relay that only answer", found["calls"]),
+        row(f"{what}, in one process", found["alone"]),
+        row(f"{what}, through a relay", found["relay"], floor=floor, beside="commits and calls"),
     ]
+    if "there" not in found:
+        return rows
+    times = Row(
+        what="how many times faster, through a relay",
+        figure=round(median(found["there"]) / median(found["relay"]), 1),
+        unit="times",
+        least=FASTER,
+    )
+    return [*rows, row(f"released 0.16.0: {what}", found["there"]), times]
+
+
+def _planned(place: Path) -> tuple[Path, Path]:
+    """Return a folder to work in, and a database with the spec."""
+    tree, database = place / "tree", place / "store" / "ledger.db"
+    tree.mkdir(parents=True)
+    app = open_app(tree, {}, db=str(database), project="bench", agent="bench")
+    app.core(app.agent()).plans.create(_draft(*RELEASED))
+    app.close()
+    return tree, database
+
+
+def _released(python: str, place: Path) -> Pipe:
+    """Return the released program, with the same spec as a file."""
+    (place / "specs" / "active").mkdir(parents=True)
+    document = place / "specs" / "active" / f"{SPEC}.json"
+    document.write_text(json.dumps(_document(*RELEASED), indent=2))
+    environ = {**os.environ, "FOUNDRY_MCP_SPECS_DIR": str(place / "specs")}
+    return Pipe((str(Path(python).with_name("foundry-mcp")),), place, environ)
+
+
+def _sizes(database: Path, work: Callable[[], object]) -> tuple[int, ...]:
+    """Return how many bytes a start and a completion add to the log of a database, each half of what both add."""
+    log = database.with_name(f"{database.name}-wal")
+    for _ in range(5):
+        work()
+    before = log.stat().st_size
+    for _ in range(_SIZED):
+        work()
+    both = (log.stat().st_size - before) // _SIZED
+    return both // 2, both - both // 2
 
 
 def _greet(pipe: Pipe) -> None:
@@ -182,6 +227,7 @@ def _greet(pipe: Pipe) -> None:
 
 
 def _working(pipe: Pipe) -> Callable[[], object]:
+    """Return what starts and completes the next task."""
     number = count()
     half = RELEASED[1] // 2
 
