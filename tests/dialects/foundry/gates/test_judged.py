@@ -6,6 +6,7 @@ import pytest
 
 from builders import Workshop
 from counterpoint.core.model.filters import Judgment
+from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence
 from fakes.gates import Begin, extra_verification, person_of
 from fakes.run_party import set_run
 
@@ -111,3 +112,33 @@ def test_a_run_goes_on_once_somebody_else_has_seen_the_gate(
     other.does("task", **resume, **seen)
     assert run.gates()[0].status == "passed"
     run.prove()
+
+
+@pytest.mark.parametrize("policy", ["strict", "manual"])
+def test_a_phase_that_is_taken_up_again_is_judged_anew(
+    policy: str, done: Begin, workshop: Workshop
+) -> None:
+    """What was found of it before, and who approved it, says nothing of what comes now."""
+    run = done(gate_policy=policy)
+    asked = run.issue()
+    run.report(asked, run.review(**asked)["gate_attempt_id"])
+    if policy == "manual":
+        judgment = Judgment(approves=True, reason="seen")
+        person_of(workshop).reviews.review(run.item("phase-1").id, judgment)
+    assert run.gates()[0].status == "passed"
+    workshop.clock.pass_by(minutes=60 * 24 * 700)
+    again = {**run.run, "task_id": "task-1-1", "status": "pending"}
+    run.agent.does("task", action="update-status", **again)
+    assert run.item("phase-1").status == "active"
+    gate = run.gates()[0]
+    assert (gate.status, gate.verdict) == ("pending", "")
+
+
+def test_evidence_that_was_edited_after_its_report_opens_nothing(done: Begin) -> None:
+    """The gate of the core is closed still, whatever stands beside it."""
+    run = done("false")
+    asked = run.issue()
+    attempt = run.review(**asked)["gate_attempt_id"]
+    assert run.report(asked, attempt) == "failed"
+    run.edit(GateEvidence, {"id": attempt}, verdict="pass")
+    assert run.gates()[0].status == "pending"

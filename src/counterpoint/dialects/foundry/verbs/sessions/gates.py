@@ -120,11 +120,14 @@ def _phase_gate(
         return replace(seen, status="passed", attempt=gate.proof)
     if gate.status == "waived":
         return replace(seen, status="waived", waiver=waiver_of(gate))
-    if found is None:
+    # What was found before the gate was closed again, because work in its phase goes on, is of another state of that.
+    if found is None or found.reported_at < gate.updated_at:
         return seen
     if _is_rejected(view, phase, found):
         return rejected(seen, found.id)
-    return after_verdict(seen, policy, found.verdict, found.id)
+    after = after_verdict(seen, policy, found.verdict, found.id)
+    # Only its own row says that it is open.
+    return seen if after.is_satisfied else after
 
 
 def _is_rejected(view: Reading, phase: Item, found: GateEvidence) -> bool:
