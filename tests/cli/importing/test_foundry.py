@@ -14,6 +14,7 @@ import pytest
 
 from counterpoint.app import open_app
 from counterpoint.cli.checks.mirrored import has_files, look
+from counterpoint.cli.main import run
 from counterpoint.core.model.filters import Edit
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.errors import MalformedDocument
@@ -66,6 +67,20 @@ def test_what_is_refused_is_told_with_its_place(call: Any, specs: Path):
         "none": "refused",
         SPEC: "known",
     }
+
+
+def test_what_was_mended_is_a_table_on_a_terminal(
+    specs: Path, on_terminal: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """A row for each fix, with its file, below a ruled heading."""
+    made = edited({"hierarchy/task-1-1/status": "failed"})
+    path_of(specs).write_text(json.dumps(made))
+    monkeypatch.setenv("COLUMNS", "200")
+    out, _ = on_terminal()
+    assert run(("import", "foundry")) == 0
+    shown = " ".join(re.sub(r"\x1b\[\d*m", "", out.getvalue()).split())
+    assert "FILE FIX WHAT ──" in shown
+    assert f"{SPEC}.json status.normalize:task-1-1 Normalized the status of task-1-1" in shown
 
 
 def test_a_file_from_elsewhere_comes_in(call: Any, ledger: Path, tmp_path: Path):

@@ -202,6 +202,30 @@ def test_an_edit_is_mended_on_its_way_in(project: Project):
     assert "edits" not in told
 
 
+def test_a_file_that_is_taken_is_mended_too(project: Project):
+    """With what was mended told, for people and programs."""
+    file = project.put(document())
+    project.runs("import", "foundry")
+    made = json.loads(file.read_text())
+    made["hierarchy"]["task-1-1"] |= {"title": "In the file", "status": "missing"}
+    made["hierarchy"]["task-1-2"]["type"] = "epic"
+    del made["last_updated"]
+    file.write_text(json.dumps(made))
+    assert "is not mirrored" in project.runs("import", "foundry").stderr
+    assert json.loads(file.read_text()) == made
+    done = project.runs("import", "foundry", "--take", "file", SPEC)
+    rows = [line.split(maxsplit=2)[:2] for line in done.stdout.splitlines() if ".json" in line]
+    assert rows == [
+        [file.name, "status.normalize:task-1-1"],
+        [file.name, "node.normalize_type:task-1-2"],
+        [file.name, "counts.recalculate"],
+    ]
+    assert project.document(SPEC)["hierarchy"]["task-1-1"]["title"] == "In the file"
+    file.write_text(json.dumps(made))
+    told = json.loads(project.runs("import", "foundry", "--take", "file", SPEC, "--json").stdout)
+    assert [one["id"] for one in told["fixes"]] == [row[1] for row in rows]
+
+
 def test_an_edit_beside_what_was_odd_before_changes_nothing_else(project: Project, ada: Agent):
     """A verification of an odd type that the ledger has is not the file's to mend."""
     file = project.put(document())

@@ -89,7 +89,7 @@ def foundry_command(
         # What others edited is not the word of the person who runs this.
         found = core_for_files(context.app).use(Mirroring).round(waits=True)
         context.remarks.extend(told(spec, one) for spec, one in found.troubles.items())
-        edits = found.fixes
+        edits = {one.spec: one.fixes for one in found.applied if one.fixes}
     _tell(context.out, outcomes, edits, dry_run=dry_run)
     return 1 if any(one.fault is not None for one in outcomes) else 0
 
@@ -113,11 +113,13 @@ def _tell(
         },
         *(line for one in outcomes for line in _lines(one)),
     )
-    files = [(one.path.name, one.fixes) for one in outcomes]
-    files += [(f"{spec}.json", tuple(some)) for spec, some in edits.items()]
-    rows = [row for name, some in files for row in _fix_rows(name, some)]
-    if rows and not out.json:
-        out.table(("FILE", "FIX", "WHAT"), rows)
+    _tell_fixes(
+        out,
+        [
+            *((one.path.name, one.fixes) for one in outcomes),
+            *((f"{spec}.json", some) for spec, some in edits.items()),
+        ],
+    )
     if not out.json:
         out.line(
             f"{'Would import' if dry_run else 'Imported'} {counted(len(made), 'spec')}"
@@ -139,6 +141,7 @@ def _settle(context: CommandContext, spec: str, side: Side) -> int:
         *([f"{counted(len(changes), 'change')} made:", *done] if done else []),
         *([f"{counted(len(lines), 'change')} refused:", *lines] if lines else []),
     )
+    _tell_fixes(context.out, [(f"{spec}.json", found.fixes)] if found else [])
     return 1 if refused else 0
 
 
@@ -204,6 +207,13 @@ def _lines(one: _Outcome) -> list[str]:
     return [f"{one.how:8}  {one.spec}".rstrip(), *shown]
 
 
+def _tell_fixes(out: Output, files: Sequence[tuple[str, Sequence[FixAction]]]) -> None:
+    """Say what was mended, by file; with `--json` the answer has it already."""
+    rows = [row for name, some in files for row in _fix_rows(name, some)]
+    if rows and not out.json:
+        out.table(("FILE", "FIX", "WHAT"), rows)
+
+
 def _fix_rows(file: str, fixes: Sequence[FixAction]) -> Iterator[tuple[str, str, str]]:
     for one in fixes[:_FIXES_SHOWN]:
         yield file, one.id, one.description
@@ -244,4 +254,5 @@ def _applied(found: Applied | None) -> dict[str, Json]:
         "refused": [
             {"node_id": one.node, "field": one.field, "reason": one.reason} for one in found.refused
         ],
+        "fixes": _fixes(found.fixes),
     }

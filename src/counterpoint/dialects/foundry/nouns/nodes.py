@@ -27,6 +27,8 @@ DEPENDS: Final = "depends"
 KEPT: Final = "kept"
 """The value with what a document has and neither the core nor another value can hold: fields that nobody knows, and
 metadata that is null or is named as one of these values."""
+AS_IMPORTED: Final = "as_imported"
+"""Where metadata have what a file said and no field of a spec can say."""
 ARCHIVED: Final = "archived"
 """The label of a spec that was put away."""
 REMOVED: Final = "cancelled"

@@ -111,9 +111,10 @@ def test_what_is_nothing_in_other_words_is_missing():
 def test_too_many_nodes_are_refused_before_anything_is_made_of_them():
     """However small they are."""
     made = document() | {"hierarchy": {str(one): {} for one in range(ITEM_LIMIT + 1)}}
+    made["journal"] = [1] * (ITEM_LIMIT + 1)
     with pytest.raises(MalformedDocument) as refused:
         mended(made, NOW)
-    assert refused.value.facts["faults"][0]["location"] == "hierarchy"
+    assert [one["location"] for one in refused.value.facts["faults"]] == ["hierarchy", "journal"]
 
 
 def test_what_the_spec_has_already_is_no_damage():

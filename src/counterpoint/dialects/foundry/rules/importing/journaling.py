@@ -12,14 +12,13 @@ from typing import Final
 
 from counterpoint.core.model.work import TITLE_LIMIT
 from counterpoint.core.rules.wording import few, first_line
+from counterpoint.dialects.foundry.nouns.nodes import AS_IMPORTED
 from counterpoint.dialects.foundry.rules.entries import ENTRY_TYPE, SOURCE
 from counterpoint.dialects.foundry.rules.importing.drafting import title_of
 from counterpoint.dialects.foundry.rules.shape import JOURNAL_TYPES, RUN_TYPES, has_text, text_of
 from counterpoint.dialects.foundry.rules.validation.document import is_time
 from counterpoint.kernel.canonical import Json, dump_any, object_of
 
-AS_IMPORTED: Final = "as_imported"
-"""Where metadata have what a file said and no field of the spec can say."""
 _TEXTS: Final = ("timestamp", "entry_type", "title", "content", "author")
 _FIELDS: Final = frozenset({*_TEXTS, "metadata", "task_id"})
 _TYPES: Final = frozenset({*JOURNAL_TYPES, *RUN_TYPES})

@@ -54,12 +54,19 @@ def mended(
     """Return a document with all mended that needs no decision of anybody; what was given stays as it is.
 
     now: a time of ISO 8601. current: the document of the spec as it stands; what is no better there stays as it is.
-    Raises MalformedDocument if there are too many nodes.
+    Raises MalformedDocument if there are too many nodes or entries.
     """
-    count = len(object_of(document.get("hierarchy")))
-    if count > ITEM_LIMIT:
-        said = f"there are {count} nodes; {ITEM_LIMIT} is the most"
-        refuse([Diagnostic("FILE_TOO_LARGE", said, "hierarchy")])
+    counts = {
+        "hierarchy": len(object_of(document.get("hierarchy"))),
+        "journal": len(items_of(document.get("journal"))),
+    }
+    refuse(
+        [
+            Diagnostic("FILE_TOO_LARGE", f"{count} is more than {ITEM_LIMIT}", name)
+            for name, count in counts.items()
+            if count > ITEM_LIMIT
+        ]
+    )
     known = {} if current is None else {one.id: one for one in fixed(current, now)[1]}
     made, actions = fixed(_prepared(document), now)
     draft = _Draft(made, dict(nodes_of(made)), [one for one in actions if known.get(one.id) != one])

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from counterpoint.core.model.work import BODY_LIMIT, DEPTH_LIMIT, TITLE_LIMIT
-from counterpoint.dialects.foundry.nouns.nodes import ROOT
+from counterpoint.dialects.foundry.nouns.nodes import AS_IMPORTED, ROOT
 from counterpoint.dialects.foundry.rules.importing.parsing import is_safe_id
 from counterpoint.dialects.foundry.rules.shape import (
     NODE_TYPES,
@@ -154,7 +154,8 @@ def _size_faults(where: str, values: Mapping[str, Json]) -> Iterator[Diagnostic]
     for key, value in values.items():
         is_body = key == "description" and isinstance(value, str) and len(value) <= BODY_LIMIT
         if not is_body and _is_too_large(value):
-            said = f"a value has {VALUE_BYTES} bytes at most"
+            what = "all that has no other place" if key == AS_IMPORTED else "a value"
+            said = f"{what} has {VALUE_BYTES} bytes at most"
             yield Diagnostic(
                 "FIELD_TOO_LONG", said, ".".join(filter(None, (where, key[:NAME_LIMIT])))
             )

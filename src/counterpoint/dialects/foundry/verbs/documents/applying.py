@@ -40,6 +40,7 @@ from counterpoint.dialects.foundry.nouns.nodes import (
     TYPE,
     Folder,
 )
+from counterpoint.dialects.foundry.rules.editing.fixing import FixAction
 from counterpoint.dialects.foundry.rules.importing.differing import (
     Difference,
     NodeChange,
@@ -104,11 +105,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What a document changed in its spec, or would have."""
+    """What a document changed in its spec, or would have; fixes: what was mended in it before."""
 
     spec: str
-    changes: tuple[NodeChange, ...]
-    refused: tuple[Refusal, ...]
+    changes: tuple[NodeChange, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    fixes: tuple[FixAction, ...] = ()
 
 
 class Applying:

@@ -18,7 +18,6 @@ from counterpoint.core.operations.recording.facets import labels_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.nodes import SPEC, Folder
 from counterpoint.dialects.foundry.nouns.specs import path_of
-from counterpoint.dialects.foundry.rules.editing.fixing import FixAction
 from counterpoint.dialects.foundry.rules.importing.mending import Mended, mended
 from counterpoint.dialects.foundry.rules.importing.parsing import malformed, parse
 from counterpoint.dialects.foundry.rules.mirroring import (
@@ -56,14 +55,11 @@ _MESSAGE: Final = 1_000
 class Round:
     """What one round did: specs that came in, edits that were applied, files that were written, and what is in trouble.
 
-    fixes: what was mended in edits, by spec. refusals: why files that were looked at are in trouble, by spec.
+    refusals: why files that were looked at are in trouble, by spec.
     """
 
     imported: list[ImportedSpec] = field(default_factory=list[ImportedSpec])
     applied: list[Applied] = field(default_factory=list[Applied])
-    fixes: dict[str, tuple[FixAction, ...]] = field(
-        default_factory=dict[str, tuple[FixAction, ...]]
-    )
     written: list[str] = field(default_factory=list[str])
     troubles: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
     refusals: dict[str, CounterpointError] = field(default_factory=dict[str, CounterpointError])
@@ -123,7 +119,9 @@ class Turn:
         if side == "file":
             wanted, root = parse(data, spec), self._root(spec)
             if root is None:
-                self._done.imported.append(self._import(spec, file, wanted))
+                made = self._import(spec, file, wanted)
+                self._done.imported.append(made)
+                applied = Applied(spec=spec, fixes=made.fixes)
             else:
                 applied = self._apply(spec, file, self._mended(wanted, self._rendered(root)[0]))
         self._ours(spec, file, sha256(data))
@@ -210,7 +208,7 @@ class Turn:
             if tried.changes:
                 self._apply(spec, file, wanted)
             elif wanted.actions:
-                self._done.fixes[spec] = wanted.actions
+                self._done.applied.append(Applied(spec=spec, fixes=wanted.actions))
         self._ours(spec, file, digest)
         self._dirty.add(spec)
         if known is not None and updated != last:
@@ -241,7 +239,6 @@ class Turn:
         path = path_of(file.folder, spec)
         facts: dict[str, Json] = {"file": path}
         if wanted.actions:
-            self._done.fixes[spec] = wanted.actions
             facts |= fix_facts(wanted.actions)
         told = Applying(self._context).apply(
             spec,
@@ -250,6 +247,7 @@ class Turn:
             facts=facts,
             folder=_folder(file),
         )
+        told = replace(told, fixes=wanted.actions)
         self._done.applied.append(told)
         return told
 
