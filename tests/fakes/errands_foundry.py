@@ -197,11 +197,13 @@ def _worked(office: Office, does: Any, bob: Any, spec: str) -> None:
     does("task complete-batch", bob, completions=done, **here)
     does("journal add", bob, entry_type="note", **one)
     does("verification add", bob, verify_id="verify-1-1", result="PARTIAL", **here)
-    does("verification execute", bob, verify_id="verify-1-1", command=NOTHING, **here)
+    execute = {"step_id": NOTHING, **here}
+    does("verification execute", bob, verify_id="verify-1-1", command=NOTHING, **execute)
     free = does("task add", parent="phase-1", task_type="verify", file_path=NOTHING, query=NOTHING,
                 **here)["task_id"]  # fmt: skip
     (said,) = office.scribe.words("verification execute", ".command", 1)
-    does("verification execute", bob, verify_id=free, command=f"echo {said}", record=True, **here)
+    words = f"echo {said}"
+    does("verification execute", bob, verify_id=free, command=words, record=True, **execute)
 
 
 def _ended(office: Office, does: Any, spec: str) -> None:

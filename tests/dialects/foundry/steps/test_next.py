@@ -76,6 +76,27 @@ def test_a_task_that_the_agent_completed_itself_is_reported_all_the_same(run: St
     assert run.status()["counters"]["tasks_completed"] == 1
 
 
+def test_a_person_reviews_the_gate_that_waits_and_no_other(
+    run: Stepper, workshop: Workshop
+) -> None:
+    """Also where two phases were judged in the same moment."""
+    run.does()
+    while run.type != "pause":
+        now = workshop.clock.now()
+        run.works()
+        workshop.clock.pass_by(seconds=-1)
+        assert workshop.clock.now() == now
+    attempt = run.data["gate_attempt_id"]
+    assert run.status()["gate_attempt_id"] == attempt
+    judge = workshop.agent("jo", surface="foundry")
+    asked = {"action": "session", "command": "resume", "session_id": run.session}
+    refused = judge.is_refused("task", **asked)["data"]
+    assert refused["details"]["gate_attempt_id"] == attempt
+    given = {"acknowledge_gate_review": True, "acknowledged_gate_attempt_id": attempt}
+    run.manages("resume", judge, **given)
+    assert run.reports()["status"] == "completed"
+
+
 @pytest.mark.parametrize(
     ("outcome", "errors", "retries"),
     [("failure", 1, {"task-1-1": 1}), ("skipped", 0, {"task-1-1": 1}), ("success", 0, {})],

@@ -119,7 +119,8 @@ class Commanding:
         self, view: Reading, row: SpecSession, how: Resumption
     ) -> GateEvidence | None:
         """Raise unless a run may be resumed; return what a person says that he has reviewed, if its gate is closed still."""
-        found = standing_evidence(view, row.session)[:1] if row.pause_reason == _REVIEW else []
+        is_awaited = row.pause_reason == _REVIEW
+        found = standing_evidence(view, row.session, row.phase)[:1] if is_awaited else []
         gate = gate_of(view, found[0].phase) if found else None
         waits = gate is not None and gate.status == "closed"
         ref = ref_of(row, spec_of(view, row), found[0].id if found else "")

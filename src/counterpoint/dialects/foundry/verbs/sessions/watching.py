@@ -128,7 +128,9 @@ def view_of(
     at = next((one for one in lines if one.id == run.phase), None)
     at = at or next((one for one in lines if one.status != "completed"), None)
     step, use = last_step(view, row.session), reading(context_in(row), terms.limits)
-    awaited = standing_evidence(view, row.session) if row.pause_reason == _AWAITED else []
+    awaited = (
+        standing_evidence(view, row.session, row.phase) if row.pause_reason == _AWAITED else []
+    )
     return RunView(
         run=run,
         title=known.root.title,
