@@ -172,6 +172,18 @@ def test_who_is_no_part_of_a_run_gets_none_of_its_steps(run: Stepper, workshop: 
     assert run.reports()["next_step"]["task_id"] == "verify-1-1"
 
 
+def test_whoever_asks_first_is_at_a_run_and_not_who_began_it(
+    run: Stepper, workshop: Workshop
+) -> None:
+    """A supervisor begins it, and an agent works in it."""
+    began, run.agent = run.agent, workshop.agent("gus", surface="foundry")
+    run.does()
+    assert run.item("task-1-1").assignee == "gus"
+    asked = {"action": "session-step", "command": "replay", "session_id": run.session}
+    began.is_refused("task", **asked)
+    assert run.works()["next_step"]["task_id"] == "verify-1-1"
+
+
 def test_a_role_that_only_looks_gets_no_steps(run: Stepper, workshop: Workshop) -> None:
     """And a supervisor is told to stop."""
     ron = workshop.agent("ron", surface="foundry", settings=Settings(role="observer"))
