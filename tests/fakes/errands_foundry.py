@@ -11,7 +11,7 @@ from fakes.marking import NOTHING, WORD, texts_of
 if TYPE_CHECKING:
     from fakes.errands import Office
 
-_SILENT: Final = ("workspace", "path", "cursor", "session_id", "bypass_reason")
+_SILENT: Final = ("workspace", "path", "cursor", "session_id", "step_id", "bypass_reason")
 """What no call says of itself."""
 _NAMING: Final = (
     *("spec_id", "task_id", "task_ids[]", "phase_id", "verify_id", "target_id", "parent"),
@@ -167,6 +167,8 @@ def _refused(office: Office, ada: Any, spec: str) -> None:
     gate = {"phase_id": "phase-2", "session_id": "ses_none"}
     refused("task gate-waiver", reason_code="testing", **gate, **here)
     refused("review fidelity-gate", step_id="step_1", **gate, **here)
+    for step in ("next", "report", "replay", "heartbeat"):
+        refused(f"task session-step {step}", session_id="ses_none", **here)
     refused("journal add", spec_id="none", task_id=NOTHING)
     refused("task add", parent=WORD, file_path=WORD, **here)
     refused("task start", task_id=WORD, **here)
