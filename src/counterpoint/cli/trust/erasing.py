@@ -92,7 +92,7 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
                 {"id": id_, "redacted": [], "left": []}, f"{what} has no text that is still there."
             )
             return 0
-        lines = _told_of(left)
+        lines = _lines_of(left)
         context.out.result({"id": id_, "redacted": [], "left": left}, *lines)
         return 1
     return _close(context, id_, erased, len(words), left)
@@ -220,7 +220,7 @@ def _lines(receipt: Erasure, proof: Proof) -> list[str]:
         f"  receipt   {receipt.id}, entry {proof.sequence}: `counterpoint show {receipt.id}`",
     ]
     if receipt.left:
-        lines += _told_of(receipt.left)
+        lines += _lines_of(receipt.left)
     elif receipt.looked_for:
         lines.append("  clean     nothing that is kept has a word of it")
     else:
@@ -230,5 +230,5 @@ def _lines(receipt: Erasure, proof: Proof) -> list[str]:
     return [*lines, "Out of reach:", *(f"  {one}" for one in receipt.beyond)]
 
 
-def _told_of(left: Sequence[str]) -> list[str]:
+def _lines_of(left: Sequence[str]) -> list[str]:
     return ["Not clean. It still stands in:", *(f"  {one}" for one in left)]

@@ -15,7 +15,7 @@ from counterpoint.dialects.foundry.tools.sessions.words import SessionId
 from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
 from counterpoint.dialects.foundry.verbs.steps.living import Sign
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
-from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping, Told
+from counterpoint.dialects.foundry.verbs.steps.stepping import Answered, Stepping
 from counterpoint.dialects.foundry.words import SpecId
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.actions import action
@@ -51,7 +51,7 @@ def next_(
     result = read_result(last_step_result, {})
     sign = _sign(context_usage_pct, estimated_tokens_used, is_alive=heartbeat)
     wanted = RunOf(session=session_id, spec=spec_id)
-    return _told(call.core.use(Stepping).next(wanted, result, sign))
+    return _present(call.core.use(Stepping).next(wanted, result, sign))
 
 
 @action(
@@ -98,7 +98,7 @@ def report(
     result = read_result(last_step_result, flat, is_required=True)
     sign = _sign(context_usage_pct, estimated_tokens_used, is_alive=heartbeat)
     wanted = RunOf(session=session_id, spec=spec_id)
-    return _told(call.core.use(Stepping).next(wanted, result, sign))
+    return _present(call.core.use(Stepping).next(wanted, result, sign))
 
 
 @action(
@@ -109,7 +109,7 @@ def report(
 )
 def replay(call: Call, session_id: SessionId = "", spec_id: SpecId = "") -> Json:
     """The step that is out, again."""
-    return _told(call.core.use(Replaying).replay(RunOf(session=session_id, spec=spec_id)))
+    return _present(call.core.use(Replaying).replay(RunOf(session=session_id, spec=spec_id)))
 
 
 @action(
@@ -146,7 +146,7 @@ def _sign(pct: int | None, tokens: int | None, *, is_alive: bool) -> Sign | None
     return Sign(pct=pct, tokens=tokens or 0)
 
 
-def _told(told: Told) -> Json:
+def _present(told: Answered) -> Json:
     code = pause_code(told.data)
     said = step_of(told.data).get("message")
     details: list[Json] = [{"code": code, "message": said}] if code else []

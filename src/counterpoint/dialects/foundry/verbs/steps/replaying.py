@@ -30,7 +30,7 @@ from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
 from counterpoint.dialects.foundry.verbs.steps.living import Sign, signed
 from counterpoint.dialects.foundry.verbs.steps.scene import Scene, scene_of
-from counterpoint.dialects.foundry.verbs.steps.stepping import Told, told_of
+from counterpoint.dialects.foundry.verbs.steps.stepping import Answered, step_answer
 from counterpoint.kernel.errors import Conflict, NotFound
 
 
@@ -50,7 +50,7 @@ class Replaying:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def replay(self, wanted: RunOf) -> Told:
+    def replay(self, wanted: RunOf) -> Answered:
         """Tell the step that is out again; one that has grown stale is issued anew, with another proof and from now on.
 
         A run that is over, or has failed, is told without a step. Raises NotFound if no step is out, AlreadyClaimed or
@@ -76,7 +76,7 @@ class Replaying:
                 if out is not None and _needs_another(change, scene, out, key):
                     row, out = _renewed(change, scene, out, key)
                 gates, title = _around(change.writing, scene, out)
-                return Told(data=told_of(row, scene, gates, out, title))
+                return Answered(data=step_answer(row, scene, gates, out, title))
 
     def heartbeat(self, wanted: RunOf, sign: Sign) -> Beat:
         """Note that the agent of a run is alive, and how much of its context it has used.

@@ -61,7 +61,7 @@ _SILENT: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Answered:
     """What is answered. data: without proofs, as it is kept; warnings: beside it."""
 
     data: Json
@@ -92,7 +92,7 @@ class Stepping:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def next(self, wanted: RunOf, result: StepResult | None, sign: Sign | None = None) -> Told:
+    def next(self, wanted: RunOf, result: StepResult | None, sign: Sign | None = None) -> Answered:
         """Take a report, and issue what comes next; the same report within its grace hears the same.
 
         That the run has failed is answered, since it has to be written: `answers.refusal_in` finds it. Raises what is wrong
@@ -119,7 +119,7 @@ class Stepping:
 
     def _judged(
         self, wanted: RunOf, result: StepResult | None, key: bytes
-    ) -> tuple[Scene, Judged | None, Told | None]:
+    ) -> tuple[Scene, Judged | None, Answered | None]:
         """Return the run that is meant, what is to be taken of a report, and what it was answered if it was taken; its refusals."""
         with self._context.reading() as view:
             scene = scene_of(view, run_named(view, wanted))
@@ -161,7 +161,7 @@ class Stepping:
         is_live = row.status in LIVE
         return self._context.in_session(row.session, item=row.spec) if is_live else self._context
 
-    def _step(self, asked: _Asked) -> Told:
+    def _step(self, asked: _Asked) -> Answered:
         # It writes nothing: it begins the transaction that is looked at.
         with recording(self._context, "run.looked") as change:
             row = change.get(SpecSession, asked.session)
@@ -206,7 +206,7 @@ def _decided(
     scene: Scene,
     judged: Judged | None,
     gate: GateStatus,
-) -> tuple[Decision, Told]:
+) -> tuple[Decision, Answered]:
     """Take a report, decide what comes next and keep both; return the decision and what is told."""
     row, done = change.get(SpecSession, asked.session), None
     if judged is not None and scene.last is not None:
@@ -224,12 +224,12 @@ def _decided(
     )
     decision = decide(situation)
     if isinstance(decision, Complete) and decision.is_over and done is None:
-        return decision, Told(data=_told_of(Issued(row=row), scene, situation))
+        return decision, Answered(data=_answer_of(Issued(row=row), scene, situation))
     # Before a run that is complete ends its session.
     change.open_session()
     issued = settled(change, here, decision, asked.key)
     after = replace(issued.row, version=row.version + 1, updated_at=change.now)
-    data = _told_of(replace(issued, row=after), scene, situation)
+    data = _answer_of(replace(issued, row=after), scene, situation)
     if isinstance(decision, Fail):
         data = refused(decision, row.session)
     keep(change, after, must=situation.is_sound)
@@ -241,16 +241,16 @@ def _decided(
     # As it was until this call, which is a sign of life itself.
     before = replace(situation, heartbeat_at=scene.row.heartbeat_at)
     warnings = (_SILENT,) if warns_of_silence(before) else ()
-    return decision, Told(data=data, warnings=warnings)
+    return decision, Answered(data=data, warnings=warnings)
 
 
-def _told_of(issued: Issued, scene: Scene, situation: Situation) -> Json:
+def _answer_of(issued: Issued, scene: Scene, situation: Situation) -> Json:
     """Return what is told of a run and of the step that it was given."""
     gates = tuple(phase.gate for phase in situation.phases if phase.gate is not None)
-    return told_of(issued.row, scene, gates, issued.step, issued.title)
+    return step_answer(issued.row, scene, gates, issued.step, issued.title)
 
 
-def told_of(
+def step_answer(
     row: SpecSession,
     scene: Scene,
     gates: tuple[PhaseGate, ...],
@@ -271,9 +271,9 @@ def told_of(
     return answer(state, out, title, step.reason if step else "")
 
 
-def _again(scene: Scene, judged: Judged) -> Told:
+def _again(scene: Scene, judged: Judged) -> Answered:
     """Return what a report was answered when it was taken; what is known of the run now if the ledger has that no more."""
     taken = judged.again.id if judged.again else ""
     found = scene.known.view.select(SessionStep, session=scene.row.session, id=taken, limit=1)
     kept = load_object(found[0].answer) if found else {}
-    return Told(data=kept or told_of(scene.row, scene, (), scene.outstanding))
+    return Answered(data=kept or step_answer(scene.row, scene, (), scene.outstanding))
