@@ -23,7 +23,7 @@ BUDGETS = {
     "agentic": 20_000,
     "colibri": 9_000,
     "foundry": 29_398,
-    "native": 12_000,
+    "native": 15_500,
     "symphony": 18_500,
     "workflow": 9_700,
 }
@@ -87,6 +87,16 @@ def test_the_native_surface_is_small() -> None:
         *("finish", "note", "submit", "review", "verify", "handoff", "remember", "prove"),
     ]
     assert len(native.instructions) <= 600
+    shown = [tool.listed() for tool in native.tools]
+    seen = [[tool[part] for part in ("name", "description", "inputSchema")] for tool in shown]
+    assert len(orjson.dumps(seen)) / 4 <= 3_400  # tokens, as a model sees it
+
+
+@pytest.mark.parametrize("tool", surface("native").tools, ids=lambda tool: tool.name)
+def test_a_native_parameter_is_described_in_more_than_a_word(tool: Tool[Call]) -> None:
+    """A model that never saw the tool has nothing else to go by."""
+    for name, parameter in tool.parameters.schema["properties"].items():
+        assert len(parameter["description"].split()) > 1, name
 
 
 @pytest.mark.both_eras

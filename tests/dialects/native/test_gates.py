@@ -22,6 +22,20 @@ def test_passing_checks_open_their_gates(ada: Agent, begun: Begun) -> None:
     assert ada.last_entry.action == "check.passed"
 
 
+def test_what_passed_names_the_call_that_follows(ada: Agent, plan: Plan, begun: Begun) -> None:
+    """For whoever holds the item; a free command, and an item nobody holds, have none."""
+    item, token = begun
+    end = {"id": item, "token": token, "outcome": "done", "summary": "…"}
+    before = ada.does("start", id=item)["next_call"]
+    assert before == {"tool": "verify", "arguments": {"id": item, "token": token}}
+    after = ada.does(before["tool"], **before["arguments"])["next_call"]
+    assert after == {"tool": "finish", "arguments": end}
+    assert ada.does(after["tool"], **after["arguments"])["outcome"] == "done"
+    ada.does("edit", id=plan["Notes"], verify=[["git", "status"]])
+    assert "next_call" not in ada.does("verify", id=plan["Notes"])
+    assert "next_call" not in ada.does("verify", command=["git", "status"])
+
+
 def test_a_failing_check_is_an_answer_with_its_output(ada: Agent, plan: Plan) -> None:
     """The end of the output, where the fault stands; the gate stays closed."""
     noise = "import sys; print('n' * 9000); print('the fault'); sys.exit(3)"

@@ -46,8 +46,8 @@ Report = Annotated[
 ]
 Body = arguments.Text
 Text = arguments.Said
-Cursor = Annotated[str, Field(max_length=500, description="Next page"), TEXT]
-Limit = Annotated[arguments.Limit, Field(description="Most entries")]
+Cursor = Annotated[str, Field(max_length=500, description="From the page before, to read on"), TEXT]
+Limit = Annotated[arguments.Limit, Field(description="Most entries a page, at most 100")]
 Lines = Annotated[tuple[Line, ...], Field(max_length=50), TEXTS]
 Words = Annotated[tuple[Word, ...], Field(max_length=50), TEXTS]
 Ids = Annotated[tuple[Id, ...], Field(max_length=50), TEXTS]
@@ -59,8 +59,14 @@ Argvs = Annotated[
     Field(max_length=50),
     WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
 ]
-Token = Annotated[int, Field(ge=1, le=HIGHEST, description="From `start`"), INTEGER]
-AnyToken = Annotated[Token | None, Field(description="From `start`")]
+Token = Annotated[
+    int,
+    Field(ge=1, le=HIGHEST, description="The number that `start` answered; proves your claim"),
+    INTEGER,
+]
+AnyToken = Annotated[
+    Token | None, Field(description="The number that `start` answered; proves your claim")
+]
 Count = arguments.Count
 Priority = Annotated[int, Field(ge=0, le=4), INTEGER]
 Counts = Annotated[tuple[Count, ...], Field(max_length=200), _INTEGERS]
@@ -125,6 +131,14 @@ def way_on(found: Awaiting) -> dict[str, Json] | None:
     if found.is_whole and not found.item.is_workable:
         return next_call("submit", id=found.item.id, summary="…") | first
     return next_call("next", claim=True, root=found.item.root) | first
+
+
+def while_working(facets: Facets, token: Json) -> dict[str, Json]:
+    """Return the call that brings an item on whose claim the caller holds: its checks, then its end."""
+    checks = [gate for gate in facets.gates if gate.kind == "check" and gate.status == "closed"]
+    if checks:
+        return next_call("verify", id=facets.item.id, token=token)
+    return next_call("finish", id=facets.item.id, token=token, outcome="done", summary="…")
 
 
 def present_claim(claim: Claim) -> dict[str, Json]:
@@ -304,10 +318,12 @@ def present_change(change: FileChange) -> dict[str, Json]:
 def present_start(call: Call, started: Started, room: int = 6_000) -> dict[str, Json]:
     """Return work that was begun: its contract, the token, and the tree it began from."""
     point = started.snapshot
+    facets = call.core.overview.facets(started.item.id)
     return {
         "claim": present_claim(started.claim),
         **sparse(renewed=started.renewed or None, taken_over_from=started.taken_over_from),
-        "item": present_contract(call.core.overview.facets(started.item.id), room),
+        "item": present_contract(facets, room),
         "start": sparse(method=point.method, commit=point.commit, branch=clip(point.branch, 200)),
         **sparse(warnings=[clip(warning, 300) for warning in started.warnings[:5]]),
+        "next_call": while_working(facets, started.claim.token),
     }

@@ -22,11 +22,17 @@ def prove(
     call: Call,
     what: Annotated[
         Literal["verify", "checkpoint", "inclusion", "consistency"],
-        Field(description="Proof"),
+        Field(description="verify: is the ledger sound; checkpoint: its signed end"),
     ],
-    sequence: Annotated[Count | None, Field(description="Entry")] = None,
-    size: Annotated[Count | None, Field(description="Size")] = None,
-    first_size: Annotated[Count | None, Field(description="Earlier size")] = None,
+    sequence: Annotated[
+        Count | None, Field(description="For inclusion: number of the entry")
+    ] = None,
+    size: Annotated[
+        Count | None, Field(description="Entries of the ledger proved against; default: all")
+    ] = None,
+    first_size: Annotated[
+        Count | None, Field(description="For consistency: entries it had before")
+    ] = None,
     cursor: Cursor = "",
 ) -> Json:
     """Verify the ledger, or prove what is signed of it by RFC 6962."""

@@ -6,10 +6,19 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
+from counterpoint.core.model.answers import Checked
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.native.words import AnyToken, Argv, Id, Line, Words, present_receipt
+from counterpoint.dialects.native.words import (
+    AnyToken,
+    Argv,
+    Id,
+    Line,
+    Words,
+    present_receipt,
+    while_working,
+)
 from counterpoint.dialects.paging import PAGE, RESERVE
 from counterpoint.dialects.progress import watching
 from counterpoint.kernel.canonical import Json
@@ -19,7 +28,9 @@ from counterpoint.protocol.tools import tool
 
 _SECONDS = 600
 Seconds = Annotated[
-    int, Field(ge=1, le=3600, description="For `command`"), WithJsonSchema({"type": "integer"})
+    int,
+    Field(ge=1, le=3600, description="Limit of `command`, at most 3600"),
+    WithJsonSchema({"type": "integer"}),
 ]
 _A_RECEIPT = 700
 """Bytes of a receipt without its output."""
@@ -34,10 +45,14 @@ _A_RECEIPT = 700
 def verify(
     call: Call,
     progress: Progress,
-    id: Annotated[Id, Field(description="Item")] = "",  # noqa: A002 -- the name that agents expect
-    gates: Annotated[Words, Field(description="Only these")] = (),
-    command: Annotated[Argv | None, Field(description="No shell")] = None,
-    folder: Annotated[Line, Field(description="For `command`")] = "",
+    id: Annotated[Id, Field(description="Id of an item, to run its checks")] = "",  # noqa: A002 -- the name that agents expect
+    gates: Annotated[Words, Field(description="Names of its gates, if not all")] = (),
+    command: Annotated[
+        Argv | None, Field(description="Instead: a program and its arguments, no shell")
+    ] = None,
+    folder: Annotated[
+        Line, Field(description="Where `command` runs; default: the top of the worktree")
+    ] = "",
     timeout_seconds: Seconds = _SECONDS,
     token: AnyToken = None,
 ) -> Json:
@@ -50,7 +65,18 @@ def verify(
         "passed": done.passed,
         "receipts": [present_receipt(receipt, min(room, 2_000)) for receipt in shown],
         "note": DATA,
+        **_way_on(call, id, token, done),
     }
+
+
+def _way_on(call: Call, item: str, token: int | None, done: Checked) -> dict[str, Json]:
+    """Return the call that follows what passed, for whoever holds the item; nothing for others."""
+    if not done.passed or not item:
+        return {}
+    held = {live.item.id: live.claim.token for live in call.core.overview.held()}
+    facets = call.core.overview.facets(item)
+    proof = held.get(facets.item.id, token)
+    return {} if proof is None else {"next_call": while_working(facets, proof)}
 
 
 def _check(

@@ -39,14 +39,19 @@ _DEFAULT = 20
 @tool(reads=True)
 def list_(
     call: Call,
-    status: Annotated[Word, Field(description="open, active, …")] = "",
-    kind: Annotated[Kind | None, Field(description="Kind")] = None,
-    label: Annotated[Word, Field(description="Label")] = "",
-    parent: Annotated[Id, Field(description="Directly above")] = "",
-    root: Annotated[Id, Field(description="Top of the tree")] = "",
-    assignee: Annotated[Word, Field(description="Agent")] = "",
+    status: Annotated[
+        Word,
+        Field(
+            description="backlog, open, active, review, done, partial, failed, skipped, cancelled"
+        ),
+    ] = "",
+    kind: Annotated[Kind | None, Field(description="Only items of this kind")] = None,
+    label: Annotated[Word, Field(description="Only with this label")] = "",
+    parent: Annotated[Id, Field(description="Id; only its direct children")] = "",
+    root: Annotated[Id, Field(description="Id of the top item; only its tree")] = "",
+    assignee: Annotated[Word, Field(description="Only what this agent has")] = "",
     *,
-    ready: Annotated[bool, Field(description="Startable now")] = False,
+    ready: Annotated[bool, Field(description="Only what can be started now")] = False,
     limit: Limit = _DEFAULT,
     cursor: Cursor = "",
 ) -> Json:
@@ -91,27 +96,40 @@ def _room(limit: int) -> int:
 @tool(reads=False, idempotent=False)
 def edit(
     call: Call,
-    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
-    title: Annotated[Name | None, Field(description="Title")] = None,
-    description: Annotated[Body | None, Field(description="Text")] = None,
-    status: Annotated[Word | None, Field(description="State")] = None,
-    priority: Annotated[Priority | None, Field(description="0 (urgent) to 4")] = None,
-    assignee: Annotated[Word | None, Field(description="Agent")] = None,
-    profile: Annotated[Word | None, Field(description="Role")] = None,
-    parent: Annotated[Id | None, Field(description="Empty for the top")] = None,
-    position: Annotated[Count | None, Field(description="Place")] = None,
-    add_labels: Annotated[Words, Field(description="Labels")] = (),
-    remove_labels: Annotated[Words, Field(description="Labels")] = (),
-    add_after: Annotated[Ids, Field(description="Ids")] = (),
-    remove_after: Annotated[Ids, Field(description="Ids")] = (),
-    areas: Annotated[Lines | None, Field(description="All paths")] = None,
-    accept: Annotated[Lines | None, Field(description="All sentences")] = None,
-    verify: Annotated[Argvs | None, Field(description="All commands")] = None,
-    waive: Annotated[Words, Field(description="Gates")] = (),
-    reason: Annotated[Summary, Field(description="Why")] = "",
-    expected_version: Annotated[Count | None, Field(description="Else refused")] = None,
+    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    title: Annotated[Name | None, Field(description="New title")] = None,
+    description: Annotated[
+        Body | None, Field(description="New description, replaces the old")
+    ] = None,
+    status: Annotated[
+        Word | None,
+        Field(description="open, backlog, skipped or cancelled; to end work call `finish`"),
+    ] = None,
+    priority: Annotated[Priority | None, Field(description="0 (urgent) to 4 (some day)")] = None,
+    assignee: Annotated[Word | None, Field(description="Who should do it; empty: nobody")] = None,
+    profile: Annotated[Word | None, Field(description="Role that may do it; empty: any")] = None,
+    parent: Annotated[
+        Id | None, Field(description="Id to move it below; empty: to the top")
+    ] = None,
+    position: Annotated[Count | None, Field(description="Place among its siblings, from 0")] = None,
+    add_labels: Annotated[Words, Field(description="Labels to add")] = (),
+    remove_labels: Annotated[Words, Field(description="Labels to take off")] = (),
+    add_after: Annotated[Ids, Field(description="Ids that must be done before it")] = (),
+    remove_after: Annotated[Ids, Field(description="Ids it need no longer wait for")] = (),
+    areas: Annotated[
+        Lines | None, Field(description="Files or folders it may change, as globs; replaces all")
+    ] = None,
+    accept: Annotated[Lines | None, Field(description="Acceptance criteria; replaces all")] = None,
+    verify: Annotated[
+        Argvs | None, Field(description="Checks, each a command as a list of words; replaces all")
+    ] = None,
+    waive: Annotated[Words, Field(description="Names of gates to open without being met")] = (),
+    reason: Annotated[Summary, Field(description="Why, for `waive` and for a status")] = "",
+    expected_version: Annotated[
+        Count | None, Field(description="Refused unless `version` is this")
+    ] = None,
 ) -> Json:
-    """Change an item, all or nothing."""
+    """Change fields, labels, dependencies or place of an item, all or nothing."""
     change = Edit(
         title=title,
         body=description,

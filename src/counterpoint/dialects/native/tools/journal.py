@@ -26,16 +26,16 @@ from counterpoint.protocol.tools import tool
 @tool(reads=False, idempotent=False)
 def note(
     call: Call,
-    kind: Annotated[NoteKind, Field(description="Kind")],
-    text: Annotated[Text, Field(description="Text or resolution")],
-    title: Annotated[Title, Field(description="Title")] = "",
-    id: Annotated[Id, Field(description="Item")] = "",  # noqa: A002 -- the name that agents expect
+    kind: Annotated[NoteKind, Field(description="blocker: its item waits until it is resolved")],
+    text: Annotated[Text, Field(description="What to write; with `resolves`, how it was resolved")],
+    title: Annotated[Title, Field(description="Short title")] = "",
+    id: Annotated[Id, Field(description="Id of the item it is about")] = "",  # noqa: A002 -- the name that agents expect
     token: AnyToken = None,
-    tags: Annotated[Words, Field(description="Tags")] = (),
-    files: Annotated[Lines, Field(description="Paths")] = (),
-    resolves: Annotated[Id, Field(description="Blocker id")] = "",
+    tags: Annotated[Words, Field(description="Words to find it by")] = (),
+    files: Annotated[Lines, Field(description="Files it is about")] = (),
+    resolves: Annotated[Id, Field(description="Id of a blocker that this ends")] = "",
 ) -> Json:
-    """Write something down; a blocker holds its item back."""
+    """Write down a decision, finding, learning, blocker, …; or resolve a blocker."""
     if resolves:
         if kind != "blocker" or title or id or tags or files or token is not None:
             raise InvalidInput(

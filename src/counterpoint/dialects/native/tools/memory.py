@@ -30,14 +30,20 @@ class Absent(Enum):
 @tool(reads=False, destructive=True, hidden=("cursor",))
 def remember(
     call: Call,
-    action: Annotated[Literal["set", "get", "forget", "list"], Field(description="Action")],
-    key: Annotated[Word, Field(description="Name")] = "",
-    value: Annotated[Any, Field(description="Any JSON")] = Absent.VALUE,
-    scope: Annotated[Literal["project", "profile"], Field(description="For whom")] = "project",
-    expected_version: Annotated[Count | None, Field(description="0: absent")] = None,
+    action: Annotated[
+        Literal["set", "get", "forget", "list"], Field(description="list answers all keys")
+    ],
+    key: Annotated[Word, Field(description="Name of the value, except for list")] = "",
+    value: Annotated[Any, Field(description="For set: any JSON")] = Absent.VALUE,
+    scope: Annotated[
+        Literal["project", "profile"], Field(description="Whole project, or agents of your profile")
+    ] = "project",
+    expected_version: Annotated[
+        Count | None, Field(description="Refused unless `version` is this; 0: there is none")
+    ] = None,
     cursor: Cursor = "",
 ) -> Json:
-    """Keep, read, forget or list values for later."""
+    """Keep values for later sessions and other agents; read, forget or list them."""
     where = _scope(call, scope)
     _refuse_stray(action, key, value, expected_version, cursor)
     if action == "set":

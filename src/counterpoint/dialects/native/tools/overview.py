@@ -34,6 +34,7 @@ from counterpoint.dialects.native.words import (
     present_record,
     wanted,
     way_on,
+    while_working,
 )
 from counterpoint.dialects.paging import PAGE, clip, size_of, sparse
 from counterpoint.kernel.canonical import Json
@@ -47,8 +48,10 @@ _SHOWN = 5
 @tool(reads=True)
 def brief(
     call: Call,
-    item: Annotated[Id, Field(description="Else the one held")] = "",
-    budget_tokens: Annotated[int, Field(ge=200, le=8000, description="Size")] = 1500,
+    item: Annotated[Id, Field(description="Id of an item; default: the one you hold")] = "",
+    budget_tokens: Annotated[
+        int, Field(ge=200, le=8000, description="How long the answer may be")
+    ] = 1500,
 ) -> Json:
     """Call first: your item, token, gates, last handoff, what matters, the next call."""
     return briefing(call, item, min(budget_tokens * BYTES_A_TOKEN, PAGE))
@@ -110,7 +113,7 @@ def _next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
     facets = seen.facets
     tokens = {claim["item"]: claim["token"] for claim in seen.claims}
     if facets is not None and facets.item.id in tokens:
-        return _while_working(facets, tokens[facets.item.id])
+        return while_working(facets, tokens[facets.item.id])
     if session := _before(call, seen):
         return next_call("handoff", action="continue", session=session)
     mine = next((one for one in seen.awaiting if one.is_mine and one.step != "review"), None)
@@ -137,13 +140,6 @@ def _for_free_hands(seen: BriefParts) -> dict[str, Json]:
     if not seen.state.roots:
         return next_call("plan", markdown="# …\n- [ ] …", dry_run=True)
     return next_call("next")
-
-
-def _while_working(facets: Facets, token: Json) -> dict[str, Json]:
-    checks = [gate for gate in facets.gates if gate.kind == "check" and gate.status == "closed"]
-    if checks:
-        return next_call("verify", id=facets.item.id, token=token)
-    return next_call("finish", id=facets.item.id, token=token, outcome="done", summary="…")
 
 
 Section = tuple[str, tuple[Json, ...]]

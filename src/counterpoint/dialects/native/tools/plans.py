@@ -104,23 +104,24 @@ TREE = Parameters(_tree, trees=("tree",))
 def plan(
     call: Call,
     markdown: Annotated[
-        Markdown, Field(description="# Plan, ## Phase, - [ ] Task, - verify: …")
+        Markdown,
+        Field(description="A plan: # Title, ## Phase, - [ ] Task, indented - verify: command"),
     ] = "",
     tree: Annotated[
         dict[str, Any] | None,
         WithJsonSchema({"type": "object"}),
         Field(
-            description="{title, kind, name, description, after, areas, accept, verify, labels, "
+            description="A plan as JSON: {title, kind, name, description, after, areas, accept, verify, labels, "
             "priority, profile, approval, review, artifact, items}"
         ),
     ] = None,
-    template: Annotated[Word, Field(description="Name")] = "",
-    variables: Annotated[Values | None, Field(description="For the template")] = None,
-    parent: Annotated[Id, Field(description="Put below")] = "",
+    template: Annotated[Word, Field(description="Name of a template, instead")] = "",
+    variables: Annotated[Values | None, Field(description="Values of its variables")] = None,
+    parent: Annotated[Id, Field(description="Id of an item to put it below")] = "",
     *,
-    dry_run: Annotated[bool, Field(description="Write nothing")] = False,
+    dry_run: Annotated[bool, Field(description="Show what would be made, write nothing")] = False,
 ) -> Json:
-    """Make a tree of work from markdown, tree or template; counterpoint://help/plan."""
+    """Make a tree of work from one of markdown, tree, template; see counterpoint://help/plan."""
     draft = _draft(call, markdown, tree, template, variables)
     if dry_run:
         return {**_previewed(call.core.plans.preview(draft, parent)), **_remarks(call, draft)}

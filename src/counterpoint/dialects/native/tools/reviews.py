@@ -27,9 +27,9 @@ from counterpoint.protocol.tools import tool
 @tool(reads=False, idempotent=False)
 def submit(
     call: Call,
-    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
-    summary: Annotated[Report, Field(description="What is finished")],
-    path: Annotated[Line, Field(description="Artifact file")] = "",
+    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    summary: Annotated[Report, Field(description="What is finished, for the reviewer")],
+    path: Annotated[Line, Field(description="File that shows it, if there is one")] = "",
     token: AnyToken = None,
 ) -> Json:
     """Hand in a phase or task; it closes or waits for review."""
@@ -45,13 +45,17 @@ def submit(
 @tool(reads=False, idempotent=False)
 def review(
     call: Call,
-    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
-    verdict: Annotated[Literal["approve", "reject"], Field(description="Verdict")],
-    reason: Annotated[Report, Field(description="Why")],
-    fixes: Annotated[Lines, Field(description="To mend")] = (),
-    subject: Annotated[Word, Field(description="Hash or commit seen")] = "",
+    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    verdict: Annotated[
+        Literal["approve", "reject"], Field(description="reject sends it back to be mended")
+    ],
+    reason: Annotated[Report, Field(description="Why, for whoever did it")],
+    fixes: Annotated[Lines, Field(description="What to mend, one sentence each")] = (),
+    subject: Annotated[
+        Word, Field(description="SHA-256 or commit you looked at; refused if it is another now")
+    ] = "",
 ) -> Json:
-    """Approve or reject another's work."""
+    """Approve or reject what another agent handed in; your own is refused."""
     judgment = Judgment(approves=verdict == "approve", reason=reason, fixes=fixes, subject=subject)
     done = call.core.reviews.review(id, judgment)
     return {

@@ -49,9 +49,11 @@ _EXCERPT = 200
 @tool(reads=True)
 def find(
     call: Call,
-    query: Annotated[Name, Field(description="Any words")],
-    kinds: Annotated[Kinds, Field(description="learning, task, …")] = (),
-    item: Annotated[Id, Field(description="About it")] = "",
+    query: Annotated[Name, Field(description="Words to look for, in any order")],
+    kinds: Annotated[
+        Kinds, Field(description="Only these: task, phase, decision, finding, learning, outcome, …")
+    ] = (),
+    item: Annotated[Id, Field(description="Id; only what is about this item")] = "",
     limit: Limit = _DEFAULT,
     cursor: Cursor = "",
 ) -> Json:

@@ -24,14 +24,14 @@ from counterpoint.protocol.tools import tool
 @tool(reads=False, idempotent=False)
 def handoff(
     call: Call,
-    action: Annotated[Action, Field(description="Action")],
-    summary: Annotated[Summary, Field(description="State")] = "",
-    next_steps: Annotated[Lines, Field(description="To do")] = (),
-    blockers: Annotated[Lines, Field(description="Obstacles")] = (),
-    context: Annotated[Body, Field(description="More")] = "",
-    session: Annotated[Id, Field(description="Whose")] = "",
+    action: Annotated[Action, Field(description="continue: take up what `session` left")],
+    summary: Annotated[Summary, Field(description="Where the work stands")] = "",
+    next_steps: Annotated[Lines, Field(description="What to do next, in order")] = (),
+    blockers: Annotated[Lines, Field(description="What is in the way")] = (),
+    context: Annotated[Body, Field(description="Anything else that the next one must know")] = "",
+    session: Annotated[Id, Field(description="For continue: the session that was left")] = "",
 ) -> Json:
-    """Pause, end (gives claims back) or resume; or continue another's session."""
+    """Pause, end (gives claims back) or resume your session; or continue another's."""
     asked = Handover(
         action=action,
         summary=summary,

@@ -98,13 +98,13 @@ class View:
 def show(
     call: Call,
     id: Annotated[  # noqa: A002 -- the name that agents expect
-        Id, Field(description="Any id, or #12 for a ledger entry")
+        Id, Field(description="Id of an item, record, receipt, session, …; #12: a ledger entry")
     ],
     include: Annotated[
-        tuple[Include, ...], Field(max_length=9, description="Parts of an item")
+        tuple[Include, ...], Field(max_length=9, description="Further parts of an item to show")
     ] = (),
     limit: Limit = 20,
-    cursor: Annotated[Cursor, Field(description="From `more`")] = "",
+    cursor: Annotated[Cursor, Field(description="One of `more`, to read that part on")] = "",
 ) -> Json:
     """Show one thing by id; long parts go on at the cursors in `more`."""
     shown = _thing(call, id)

@@ -9,6 +9,7 @@ from pydantic import Field, WithJsonSchema
 from counterpoint.core.model import filters
 from counterpoint.core.model.answers import Finished, Started
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.continuing import next_call
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     Counts,
@@ -34,7 +35,7 @@ from counterpoint.protocol.tools import tool
 
 Minutes = Annotated[
     Annotated[int, Field(ge=1, le=1440), WithJsonSchema({"type": "integer"})] | None,
-    Field(description="Usually 30, at most 1440"),
+    Field(description="How long it is yours without another call: 1 to 1440, default 30"),
 ]
 _SHOWN = 5
 
@@ -42,17 +43,19 @@ _SHOWN = 5
 @tool(reads=False, idempotent=False, hidden=("kinds",))
 def next_(
     call: Call,
-    limit: Annotated[Limit, Field(le=20)] = 5,
+    limit: Annotated[Limit, Field(le=20, description="Most entries, at most 20")] = 5,
     *,
-    claim: Annotated[bool, Field(description="Start the first")] = False,
+    claim: Annotated[
+        bool, Field(description="Claim the first one at once, as `start` does")
+    ] = False,
     lease_minutes: Minutes = None,
-    root: Annotated[Id, Field(description="Top of the tree")] = "",
-    label: Annotated[Word, Field(description="Label")] = "",
+    root: Annotated[Id, Field(description="Id of the top item; only its tree")] = "",
+    label: Annotated[Word, Field(description="Only with this label")] = "",
     kinds: Annotated[
         tuple[Literal["task", "issue"], ...], Field(max_length=2, description="Kinds")
     ] = (),
 ) -> Json:
-    """Offer ready work with why, or claim the first at once."""
+    """Offer work that is ready, most urgent first, with why; or claim the first at once."""
     asked_for = wanted(call, root=root, label=label, kinds=kinds)
     if claim:
         taken = call.core.claims.take_next(asked_for, lease_minutes)
@@ -66,6 +69,7 @@ def next_(
     back = {one.item.id: why_back(one) for one in call.core.awaiting.list()}
     return {
         "ready": [present_offer(offer, back.get(offer.item.id, "")) for offer in offers],
+        "next_call": next_call("start", id=offers[0].item.id),
     }
 
 
@@ -106,10 +110,10 @@ def _held_back(call: Call, item: str) -> dict[str, Json]:
 @tool(reads=False, idempotent=False)
 def start(
     call: Call,
-    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     lease_minutes: Minutes = None,
 ) -> Json:
-    """Claim an item: answers its contract and `token`; again renews the lease."""
+    """Claim an item before you work on it: answers what to do and `token`; again renews the lease."""
     started: Started = call.core.claims.start(id, lease_minutes)
     return present_start(call, started)
 
@@ -117,19 +121,21 @@ def start(
 @tool(reads=False)
 def finish(
     call: Call,
-    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     token: Token,
     outcome: Annotated[
         Literal["done", "partial", "failed", "skipped"],
-        Field(description="partial reopens it"),
+        Field(description="partial: part is done, the rest is open again"),
     ],
-    summary: Annotated[Report, Field(description="What was done")],
+    summary: Annotated[Report, Field(description="What was done, in a few sentences")],
     achievements: Annotated[Lines, Field(description="What works now")] = (),
-    limitations: Annotated[Lines, Field(description="What is missing")] = (),
-    next_steps: Annotated[Lines, Field(description="What follows")] = (),
-    met: Annotated[Counts, Field(description="Acceptance numbers")] = (),
+    limitations: Annotated[Lines, Field(description="What is missing or weak")] = (),
+    next_steps: Annotated[Lines, Field(description="What should follow")] = (),
+    met: Annotated[
+        Counts, Field(description="Numbers `n` of the acceptance criteria that are met")
+    ] = (),
 ) -> Json:
-    """End your claim; answers what really changed, with remarks."""
+    """End your work on an item; answers what really changed in git, with remarks."""
     report = filters.Report(
         outcome=outcome,
         summary=summary,
