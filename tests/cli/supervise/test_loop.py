@@ -215,7 +215,8 @@ def test_a_gate_that_waits_for_a_person_is_named(supervise: Supervise) -> None:
     assert (told.code, told.last["gate_attempt_id"]) == (1, "gate_7")
     assert any("counterpoint approve" in line for line in told.last["advice"])
     assert supervise(runs, _finishes(runs, 4), is_seen_to=True).code == 0
-    assert set(runs.given["resume"]) == {"action", "command", "session_id"}
+    assert runs.given["resume"]["context_usage_pct"] == 0
+    assert set(runs.given["resume"]) == {"action", "command", "session_id", "context_usage_pct"}
 
 
 def test_the_rounds_are_counted(supervise: Supervise) -> None:

@@ -118,8 +118,14 @@ class SpecRun:
         self.session = str(found["session_id"])
 
     def resume(self) -> None:
-        """Resume the run; any refusal."""
-        self._ask("task", action="session", command="resume", session_id=self.session)
+        """Resume the run for an agent whose context is empty; any refusal."""
+        self._ask(
+            "task",
+            action="session",
+            command="resume",
+            session_id=self.session,
+            context_usage_pct=0,
+        )
 
     def pause(self) -> None:
         """Pause the run; any refusal."""

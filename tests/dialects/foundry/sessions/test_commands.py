@@ -233,6 +233,22 @@ def test_a_paused_run_goes_on_with_what_its_reason_gives_it_anew(party: Party, r
     assert counts["task_retry_counts"] == {"task-1-1": 2}
 
 
+@pytest.mark.parametrize(
+    ("before", "pct", "after"), [(40, 0, 0), (40, 35, 40), (5, 0, 5), (40, None, 40)]
+)
+def test_whoever_resumes_says_how_full_the_context_is_of_the_agent_that_goes_on(
+    party: Party, before: int, pct: int | None, after: int
+) -> None:
+    """A supervisor starts one with an empty context; as always what is told falls only as deep as a fresh one does."""
+    session = party.start()
+    set_run(party.fay, session, context_pct=before, context_source="caller", context_steps=9)
+    party.does("pause")
+    told = party.does("resume", **({} if pct is None else {"context_usage_pct": pct}))
+    estimate = after if pct is not None else after + 9 * 3 + 5
+    assert told["context"]["usage_pct"] == estimate
+    assert party.code("resume", context_usage_pct=101) == "INVALID_FORMAT"
+
+
 @pytest.mark.parametrize("reason", ["gate_failed", "fidelity_cycle_limit"])
 def test_a_gate_that_failed_is_judged_afresh_after_a_resumption(party: Party, reason: str) -> None:
     """What was found before says nothing any more."""

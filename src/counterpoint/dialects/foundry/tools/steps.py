@@ -11,7 +11,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.rules.autonomy.answers import pause_code, step_of
 from counterpoint.dialects.foundry.rules.autonomy.results import FIELDS, read_result
-from counterpoint.dialects.foundry.tools.sessions.words import SessionId
+from counterpoint.dialects.foundry.tools.sessions.words import Percent, SessionId
 from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
 from counterpoint.dialects.foundry.verbs.steps.living import Sign
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
@@ -24,7 +24,6 @@ _OBJECT: Final = WithJsonSchema({"type": "object"})
 
 Result = Annotated[dict[str, Any] | None, Field(description=", ".join(FIELDS)), _OBJECT]
 Said = Annotated[Any, Field(description="Of the result")]
-Percent = Annotated[int | None, Field(ge=0, le=100, description="Of the context"), INTEGER]
 Tokens = Annotated[int | None, Field(ge=0, le=10**12), INTEGER]
 Alive = Annotated[bool, Field(description="A sign of life")]
 

@@ -20,6 +20,7 @@ from counterpoint.dialects.foundry.tools.sessions.words import (
     Flag,
     Force,
     Number,
+    Percent,
     Policy,
     Posture,
     ReasonCode,
@@ -102,7 +103,14 @@ def pause(call: Call, session_id: SessionId = "", spec_id: SpecId = "") -> Json:
     return _told(call.core.use(Commanding).pause(RunOf(session=session_id, spec=spec_id)))
 
 
-@action(reads=False, name="session", command="resume", plain=True, legacy=("session-resume",))
+@action(
+    reads=False,
+    name="session",
+    command="resume",
+    plain=True,
+    legacy=("session-resume",),
+    hidden=("context_usage_pct",),
+)
 def resume(
     call: Call,
     session_id: SessionId = "",
@@ -111,12 +119,14 @@ def resume(
     force: Force = False,
     acknowledge_gate_review: Acknowledged = False,
     acknowledged_gate_attempt_id: Attempt = "",
+    context_usage_pct: Percent = None,
 ) -> Json:
     """Let it go on."""
     how = Resumption(
         force=force,
         is_acknowledged=acknowledge_gate_review,
         attempt=acknowledged_gate_attempt_id,
+        pct=context_usage_pct,
     )
     return _told(call.core.use(Commanding).resume(RunOf(session=session_id, spec=spec_id), how))
 

@@ -19,6 +19,7 @@ ReasonCode = Annotated[
 ]
 ReasonDetail = Annotated[str, Field(max_length=20_000, description="Why"), TEXT]
 Number = Annotated[int | None, Field(description="Limit"), INTEGER]
+Percent = Annotated[int | None, Field(ge=0, le=100, description="Of the context"), INTEGER]
 Flag = Annotated[bool | None, Field(description="Stop there")]
 Bypass = Annotated[bool, Field(description="In spite of a run")]
 BypassReason = Annotated[str, Field(max_length=2_000, description="Why"), TEXT]

@@ -29,6 +29,7 @@ from counterpoint.dialects.foundry.rules.autonomy.commands import (
     refuse_unacknowledged,
     refuse_unreasoned,
 )
+from counterpoint.dialects.foundry.rules.autonomy.contexts import told
 from counterpoint.dialects.foundry.rules.autonomy.counting import resumed
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
@@ -36,6 +37,7 @@ from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
 from counterpoint.dialects.foundry.verbs.sessions.gates import answer, gate_of
 from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
+    context_in,
     counters_in,
     live_run,
     ref_of,
@@ -72,7 +74,8 @@ class Commanding:
                 after = replace(row, status=goal, paused_at=change.now)
                 after = replace(after, pause_reason="user", last_pause="user")
                 holding.hand_over(change, row.session)
-                settle(change, after, "pause", "Session paused", "Somebody asked this run to stop.")
+                text = "Somebody asked this run to stop."
+                settle(change, after, "pause", "Session paused", text, pause_reason="user")
             self._obeyed(row)
             return self._view(row.session)
 
@@ -230,6 +233,9 @@ def _resumed(change: Change, row: SpecSession, how: Resumption) -> SpecSession:
     after = with_counters(row, resumed(counters_in(row), reason, _at_limit(row)))
     if reason == "context_limit":
         after = with_context(after, ContextUse())
+    if how.pct is not None:
+        use = told(context_in(after), how.pct, change.clock, shown_terms(row).limits)
+        after = with_context(after, use)
     if reason in GATE_REASONS:
         answer(change, row.session)
     return replace(

@@ -41,11 +41,15 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumption:
-    """How a run is resumed. attempt: the one at a gate that somebody has reviewed."""
+    """How a run is resumed.
+
+    attempt: the one at a gate that somebody has reviewed. pct: how much of its context the agent has used that goes on; None if nobody says.
+    """
 
     force: bool = False
     is_acknowledged: bool = False
     attempt: str = ""
+    pct: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
