@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from counterpoint.core.ledger.entry import RowImage
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.sessions import Session
@@ -130,6 +131,12 @@ def recording(context: Context, action: str, subject: str = "") -> Generator[Cha
 def joined(context: Context) -> Unit:
     """Let every `recording` in the block land in one transaction, that of the call if it has one."""
     return context.unit if isinstance(context.unit, Unit) else Unit(context)
+
+
+def unlanded(context: Context) -> tuple[RowImage, ...]:
+    """Return the rows that this call has written and that no entry says yet, oldest first; none outside of a transaction."""
+    changes = context.unit.changes if isinstance(context.unit, Unit) else ()
+    return tuple(image for change in changes for image in change.images)
 
 
 class _AnsweredBefore(Exception):

@@ -1,15 +1,16 @@
 """What the ledger says became of the gates of a spec.
 
 So a row that somebody edited opens nothing. Only entries about the phase itself open its gate: a verdict, a waiver, and the judgment of a report. That a gate was closed again by what
-happened elsewhere is in its row, and `audit verify` compares that with all entries.
+happened elsewhere is in its row, and `audit verify` compares that with all entries. What the call that asks has written itself counts as
+said: its entries land together with what it decides by them, or not at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.entry import RowImage, load_fields
 from counterpoint.core.model.work import Gate
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.rules.autonomy.gating import GateEvent, GateEventKind, waiver_of
@@ -20,30 +21,38 @@ _AT_ONCE: Final = 100
 _KINDS: Final[dict[str, GateEventKind]] = {"met": "gate_passed", "waived": "gate_waived"}
 
 
-def gate_events(view: Reading, shape: SpecShape) -> tuple[GateEvent, ...]:
-    """Return how the ledger says that each open gate of a spec was opened; of a closed one nothing."""
-    return tuple(_events(view, shape))
+def gate_events(
+    view: Reading, shape: SpecShape, unlanded: Sequence[RowImage] = ()
+) -> tuple[GateEvent, ...]:
+    """Return how the ledger says that each open gate of a spec was opened; of a closed one nothing.
+
+    unlanded: rows that the same call has written, and that its entries are going to say.
+    """
+    return tuple(_events(view, shape, unlanded))
 
 
-def _events(view: Reading, shape: SpecShape) -> Iterator[GateEvent]:
+def _events(view: Reading, shape: SpecShape, unlanded: Sequence[RowImage]) -> Iterator[GateEvent]:
     for phase in shape.phases:
         gate = gate_of(view, phase.id)
         if gate is None or gate.status == "closed":
             continue
-        status, proof = _said(view, gate)
+        status, proof = _said(view, gate, unlanded)
         if status in _KINDS:
             attempt = waiver_of(gate) if status == "waived" else proof
             yield GateEvent(phase=shape.known.id(phase.id), kind=_KINDS[status], attempt=attempt)
 
 
-def _said(view: Reading, gate: Gate) -> tuple[str, str]:
-    """Return the status and the proof of a gate as entries about its item have left them."""
+def _said(view: Reading, gate: Gate, unlanded: Sequence[RowImage]) -> tuple[str, str]:
+    """Return the status and the proof of a gate as entries about its item have left them, and then this call."""
     key, after = {"item": gate.item, "name": gate.name}, -1
-    columns: dict[str, str] = {}
+    columns: dict[str, Any] = {}
     while places := view.sequences(subject=gate.item, after=after, limit=_AT_ONCE):
         for place in places:
             for row in load_fields(next(view.entries(place, place + 1))).get("r", ()):
                 if row["t"] == Gate.table and row["k"] == key:
                     columns |= row.get("v") or row.get("c") or {}
         after = places[-1]
+    for image in unlanded:
+        if image.table == Gate.table and image.key == key:
+            columns |= image.values or {}
     return columns.get("status", ""), columns.get("proof", "")

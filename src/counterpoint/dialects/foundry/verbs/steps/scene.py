@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from counterpoint.core.ledger.entry import RowImage
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.work import Gate, Item, Label
 from counterpoint.core.operations.readiness import ready_among
@@ -167,17 +168,24 @@ def command_in(view: Reading, item: str) -> str:
 
 
 def situation_of(
-    scene: Scene, shape: SpecShape, now: Timestamp, *, had_step: bool, stop_requested: bool
+    scene: Scene,
+    shape: SpecShape,
+    now: Timestamp,
+    *,
+    had_step: bool,
+    stop_requested: bool,
+    unlanded: Sequence[RowImage] = (),
 ) -> Situation:
     """Return what the next step of a run is decided by.
 
-    had_step: whether one was reported in this call. stop_requested: whether somebody asks the run to stop.
+    unlanded: what this call has written itself. had_step: whether one was reported in this call. stop_requested: whether somebody asks the run to stop.
     """
     row, view = scene.row, shape.known.view
     gates = {gate.phase: gate for gate in phase_gates(view, shape, row, scene.terms)}
     phases = tuple(_phases(shape, row, gates, now))
     # The ledger is asked where everything seems to be complete: what somebody edited gets no further.
-    events = gate_events(view, shape) if all(phase.is_complete for phase in phases) else ()
+    is_complete = all(phase.is_complete for phase in phases)
+    events = gate_events(view, shape, unlanded) if is_complete else ()
     return Situation(
         now=now,
         status=status_in(row),

@@ -17,7 +17,7 @@ from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import joined, recording, unlanded
 from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
 from counterpoint.dialects.foundry.nouns.autonomy import LIVE, GateStatus, SessionStep, SpecSession
 from counterpoint.dialects.foundry.rules.autonomy.answers import RunState, answer, refused
@@ -221,6 +221,7 @@ def _decided(
         change.clock,
         had_step=judged is not None,
         stop_requested=asked.stop,
+        unlanded=unlanded(change.context),
     )
     decision = decide(situation)
     if isinstance(decision, Complete) and decision.is_over and done is None:
