@@ -15,7 +15,8 @@ import pytest
 
 from counterpoint import __version__
 from counterpoint.cli import context
-from counterpoint.cli.main import COMMANDS, EXIT_CODES, run
+from counterpoint.cli.commands import COMMANDS
+from counterpoint.cli.main import EXIT_CODES, run
 from counterpoint.cli.present import agree, counted
 from counterpoint.kernel.errors import Kind
 

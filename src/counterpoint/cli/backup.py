@@ -93,7 +93,7 @@ class Lost:
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def backup_command(file: Path | None, as_json: bool, db: str | None, project: str | None) -> None:
-    """Write a whole copy of the database while others go on writing.
+    """Write a whole copy of the database, while others go on.
 
     Without FILE it goes to .counterpoint/backups/, named after the time. The key is not in it.
     """
@@ -138,7 +138,9 @@ def _time(app: App) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @click.option("--db", metavar="PATH", help="The database to replace.")
 def restore_command(file: Path, yes: bool, other: bool, as_json: bool, db: str | None) -> int:
-    """Put a backup in the place of the ledger, once it has verified in full.
+    """Put a backup in the place of the ledger.
+
+    It is verified in full before anything is replaced.
 
     Close every agent and server first: it is refused while one has the ledger open. What is not in the backup is told. The
     replaced file is kept beside it.

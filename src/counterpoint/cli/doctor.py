@@ -62,7 +62,10 @@ class Finding:
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:
-    """Look whether everything is in order; exit code 1 if something is not."""
+    """Check that everything is in order.
+
+    Exit code 1 if something is not.
+    """
     app, out = open_here(db=db, project=project), output_for(json=as_json)
     try:
         with out.counting("Looking"):

@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.output import one_line
 from counterpoint.core.model.documents import Document, Shelf
 from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
@@ -17,9 +18,9 @@ _MOST: Final = 10_000
 _OWN = click.option("--own", is_flag=True, help="Only for this project, not for all.")
 
 
-@click.group("learning")
+@click.group("learning", cls=Group)
 def learning_command() -> None:
-    """Find what agents have learned, and say what it is worth."""
+    """Find and judge what agents have learned."""
 
 
 @learning_command.command("find")
@@ -68,7 +69,7 @@ def _learning(learning: Learning) -> dict[str, Json]:
     }
 
 
-@click.group("vault")
+@click.group("vault", cls=Group)
 def vault_command() -> None:
     """Keep documents that agents find again."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import BinaryIO, Final
 import click
 
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
-from counterpoint.cli.output import Output, one_line, output_for, taken
-from counterpoint.cli.present import agree, counted, present_entry
+from counterpoint.cli.grouping import Group
+from counterpoint.cli.output import Output, output_for, taken
+from counterpoint.cli.present import agree, counted
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
@@ -22,7 +23,6 @@ from counterpoint.cli.trust.erasing import redact_command
 from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.trailers import trailer_command
 from counterpoint.cli.trust.witnessed import present_witness, print_witnesses
-from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
@@ -37,14 +37,11 @@ from counterpoint.kernel.errors import Conflict, CounterpointError
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PHRASES: Final[Phrases] = {Act.AUDIT: "compare the ledger with a backup"}
 """What is said in place of what has just been done."""
-_PAGE: Final = 200
-_A_WHILE: Final = 60.0
-"""Seconds that one wait for an entry lasts at most."""
 
 
-@click.group("audit")
+@click.group("audit", cls=Group)
 def audit_command() -> None:
-    """Verify the ledger, prove what is in it, take it along."""
+    """Verify, prove, export or rebuild the ledger."""
 
 
 @click.command("verify")
@@ -52,7 +49,9 @@ def audit_command() -> None:
 @click.option("--key", metavar="TEXT", help="The public key that must have signed it.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
-    """Check an exported project or session; needs no ledger. Exit code 1 if anything is wrong.
+    """Check an exported ledger or session, without a ledger.
+
+    Exit code 1 if anything is wrong.
 
     Chain, tree, thoughts, seals, signatures and texts. Without --key it only agrees with itself.
     It is a plain file of at most 4 GB.
@@ -389,72 +388,3 @@ def rebuild(context: CommandContext) -> int:
             context.out.line(f"  {fault.message}")
         context.out.aside(found.differences[0].hint)
     return 1 if differs else 0
-
-
-@click.command("log")
-@click.option("--item", metavar="ID", default="", help="Only what happened to this item.")
-@click.option("--action", metavar="NAME", default="", help="Only this action, as task.started.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
-@with_context
-def log_command(
-    context: CommandContext, *, item: str, action: str, limit: int, follow: bool
-) -> None:
-    """Show what happened: when, who, what, to what."""
-    latest = context.core.audit.log(subject=item, action=action, limit=limit)
-    entries = latest[::-1]
-    if not follow:
-        _print_entries(context.out, entries)
-        return
-    for entry in entries:
-        _print_entry(context.out, entry)
-    last = entries[-1].sequence if entries else context.core.feed.last()
-    for entry in _coming(context, last, item=item, action=action):
-        _print_entry(context.out, entry)
-
-
-def _print_entries(out: Output, entries: list[Entry]) -> None:
-    out.rows(
-        {"entries": [present_entry(entry) for entry in entries]},
-        ("#", "time", "who", "action", "subject", "facts"),
-        [
-            (str(one.sequence), one.time, _who(one), one.action, one.subject, _facts_of(one))
-            for one in entries
-        ],
-        nothing="Nothing happened yet that fits.",
-    )
-
-
-def _print_entry(out: Output, entry: Entry) -> None:
-    if out.json:
-        out.answer_line(present_entry(entry))
-        return
-    words = (str(entry.sequence), entry.time, _who(entry), entry.action, entry.subject)
-    out.line("  ".join((*filter(None, words), _facts_of(entry))).rstrip())
-
-
-def _who(entry: Entry) -> str:
-    actor = entry.actor
-    name = f"{actor.name} ({actor.profile})" if actor.profile else actor.name
-    # Names are shared, and a command that an agent runs bears the person's: what attests it does not.
-    return f"{name}, {actor.principal.short}" if actor.principal else name
-
-
-def _facts_of(entry: Entry) -> str:
-    words = (f"{name}={_word(value)}" for name, value in entry.facts.items())
-    return one_line(" ".join(words), 120)
-
-
-def _word(value: Json) -> str:
-    if isinstance(value, str):
-        return value
-    return dump_any(value)
-
-
-def _coming(context: CommandContext, last: int, *, item: str, action: str) -> Iterator[Entry]:
-    """Return entries as they are appended, for ever."""
-    while True:
-        for entry in context.core.feed.entries(last, _PAGE, _A_WHILE):
-            last = entry.sequence
-            if item in {"", entry.subject} and action in {"", entry.action}:
-                yield entry

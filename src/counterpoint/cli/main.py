@@ -14,10 +14,7 @@ fields that a refused tool has (dialects/envelope.py); the words for people stay
 
 from __future__ import annotations
 
-import importlib
-import logging
 import os
-import platform
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,8 +23,9 @@ from typing import Final
 import click
 
 from counterpoint import __version__
+from counterpoint.cli.grouping import Commands
 from counterpoint.cli.output import output_for, taken
-from counterpoint.kernel.acts import Act, Phrases
+from counterpoint.cli.phrases import PHRASES
 from counterpoint.kernel.errors import (
     CounterpointError,
     InvalidInput,
@@ -52,127 +50,6 @@ PIPE_CLOSED: Final = 141
 
 _COMPLETION = "_COUNTERPOINT_COMPLETE"
 
-logger = logging.getLogger(__name__)
-
-
-COMMANDS: Final[Mapping[str, str]] = {
-    "demo": "demo.command",
-    "init": "clients.setup",
-    "mcp": "server.connect",
-    "serve": "server.serve",
-    "listings": "server.listings",
-    "up": "server.up",
-    "down": "server.serve",
-    "token": "tokens",
-    "agent": "trust.agents",
-    "key": "trust.keys",
-    "signer": "trust.signers",
-    "profile": "profiles",
-    "learning": "knowledge",
-    "status": "work",
-    "list": "work",
-    "show": "show",
-    "next": "work",
-    "supervise": "supervise.command",
-    "approve": "decisions",
-    "reject": "decisions",
-    "unblock": "decisions",
-    "release": "decisions",
-    "waive": "decisions",
-    "reopen": "decisions",
-    "policy": "trust.policy",
-    "trust": "trust.trusting",
-    "log": "ledger",
-    "find": "work",
-    "tools": "server.connect",
-    "phases": "issues",
-    "runs": "runs",
-    "vault": "knowledge",
-    "issue": "issues",
-    "workspace": "issues",
-    "audit": "ledger",
-    "verify": "ledger",
-    "witness": "trust.witness",
-    "import": "importing.foundry",
-    "plans": "plans",
-    "sessions": "plans",
-    "backup": "backup",
-    "restore": "backup",
-    "storage": "storage",
-    "doctor": "doctor",
-    "version": "main",
-}
-"""Every command in the order of the help, and the file of this folder that has it."""
-
-PHRASES: Final[Phrases] = {
-    Act.LOOK_UP: "check the id with `counterpoint find` or `counterpoint list`",
-    Act.READ_AGAIN: "read it again with `counterpoint show ID`",
-    Act.LIST_BELOW: "`counterpoint list --parent ID` shows what is below",
-    Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
-    Act.VERIFY: "have an agent run its checks, or waive them with `counterpoint waive ID GATE`",
-    Act.SUBMIT: "have an agent hand its artifact in, or waive it with `counterpoint waive ID GATE`",
-    Act.REVIEW: "somebody else judges it: an agent who did not work on it, or a person with"
-    " `counterpoint approve ID`",
-    Act.WAIVE: "a person who did not work on it waives the gate: `counterpoint waive ID GATE`",
-    Act.BY_PERSON: "a person does this in a terminal that no agent has started: one that was open before"
-    " the agents, or a login",
-    Act.CREDENTIAL: "from now on, give each agent a credential before it starts work:"
-    " `counterpoint agent create NAME`",
-    Act.SIGN: "if you are a person, sign it with a key of yours, in a terminal: `counterpoint key add`"
-    " makes one",
-    Act.ASK_LESS: "a person can let names be enough here: `counterpoint policy --reviews declared`",
-    Act.TRUST: "a person looks at counterpoint.toml, and trusts it with `counterpoint trust`",
-    Act.ALLOW_COMMAND: "let it be run with `counterpoint trust --allow 'COMMAND'`",
-    Act.REOPEN: "reopen it with `counterpoint reopen ID`",
-    Act.RELEASE: "a person can free it with `counterpoint release ID`",
-    Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",
-    Act.KEEP_DOCUMENTS: "turn it on with `counterpoint vault on`",
-    Act.REDACT: "a person takes texts away: `counterpoint audit redact`",
-}
-"""What a person runs for each act that a hint names."""
-
-
-class Commands(click.Group):
-    """The commands, each imported when it is asked for: most of them need what is slow to load."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        del ctx
-        return list(COMMANDS)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named first; UsageError, with the name that is nearest."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as fault:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            offer = f" Did you mean `{near[0]}`?" if near else ""
-            raise click.UsageError(f"{fault.message}{offer}", fault.ctx) from fault
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name, or None."""
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"counterpoint.cli.{COMMANDS[cmd_name]}")
-        found: click.Command = getattr(module, f"{cmd_name}_command")
-        return found
-
-
-@click.command("version")
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-def version_command(as_json: bool) -> None:
-    """Say which version this is."""
-    python, system = platform.python_version(), platform.system()
-    output_for(json=as_json).result(
-        {"version": __version__, "python": python, "system": system},
-        f"counterpoint {__version__} (Python {python} on {system})",
-    )
-
 
 @click.group(
     cls=Commands,
@@ -184,6 +61,8 @@ def version_command(as_json: bool) -> None:
 def cli(debug: bool) -> None:
     """The shared, provable memory of work for teams of coding agents."""
     if debug:
+        import logging
+
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
 
 
@@ -204,7 +83,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    logger.setLevel(logging.DEBUG if "--debug" in arguments else logging.CRITICAL)
     as_json = "--json" in arguments
     try:
         code = _invoke(arguments, as_json=as_json)
@@ -217,8 +95,9 @@ def _run(arguments: Sequence[str]) -> int:
         return refused(refusal, as_json=as_json)
     except BrokenPipeError:
         raise
-    except Exception as fault:
-        logger.exception("the command failed")
+    except Exception as fault:  # noqa: BLE001 -- this is the top: it is told, and ends with 3
+        if "--debug" in arguments:
+            _log(fault)
         return _unforeseen(fault, as_json=as_json)
     return code
 
@@ -253,6 +132,13 @@ def refused(refusal: CounterpointError, *, as_json: bool = False) -> int:
     if as_json:
         _answer_refusal(refusal)
     return EXIT_CODES[refusal.kind]
+
+
+def _log(fault: Exception) -> None:
+    """Show where an error came from; loaded only for that."""
+    import logging
+
+    logging.getLogger(__name__).error("the command failed", exc_info=fault)
 
 
 def _unforeseen(fault: Exception, *, as_json: bool) -> int:

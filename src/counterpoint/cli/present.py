@@ -97,6 +97,11 @@ def headline(noun: Noun) -> str:
     return one_line(next(filter(None, texts), ""))
 
 
+def stands(item: Item) -> str:
+    """Return in a line how an item stands."""
+    return f"{item.id} is {item.status}: {one_line(item.title)}"
+
+
 def key_of(noun: Noun) -> str:
     """Return what finds a row inside its project."""
     return "/".join(str(getattr(noun, name)) for name in type(noun).key[1:])

@@ -5,15 +5,19 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.output import taken
 from counterpoint.core.model.journal import Profile
 from counterpoint.dialects.symphony.scope import effective_tools
 from counterpoint.kernel.canonical import Json, dump_any
 
 
-@click.group("profile")
+@click.group("profile", cls=Group)
 def profile_command() -> None:
-    """Say which tools the agents of a role may call, and write their scope file."""
+    """Say which tools the agents of a role may call.
+
+    And write their scope file.
+    """
 
 
 @profile_command.command("set")

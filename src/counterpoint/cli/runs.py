@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.trust import given
 from counterpoint.core.model.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
@@ -16,9 +17,9 @@ from counterpoint.kernel.canonical import Json
 _MICROS: Final = 1_000_000
 
 
-@click.group("runs")
+@click.group("runs", cls=Group)
 def runs_command() -> None:
-    """Keep what agents did in their runs."""
+    """Take in the event streams of agents' runs."""
 
 
 @runs_command.command("ingest")

@@ -16,6 +16,7 @@ import click
 
 from counterpoint.app import App
 from counterpoint.cli.context import open_here
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import agree, counted
 from counterpoint.core.coordinator import Core
@@ -40,7 +41,7 @@ class MovedProject:
     late: int
 
 
-@click.group("storage")
+@click.group("storage", cls=Group)
 def storage_command() -> None:
     """Move ledgers between databases."""
 

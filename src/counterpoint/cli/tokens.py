@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import (
@@ -26,9 +27,12 @@ LOCAL: Final = "local"
 _LOCAL_HINT: Final = "`counterpoint token local` prints it, and makes it unless it is there."
 
 
-@click.group("token")
+@click.group("token", cls=Group)
 def token_command() -> None:
-    """Make, list and revoke the tokens that callers of `counterpoint up` bring."""
+    """Give callers over HTTP tokens.
+
+    They are what callers of `counterpoint up` bring.
+    """
 
 
 @token_command.command("create")

@@ -89,7 +89,10 @@ def init_command(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Set this project up: make its ledger, connect MCP clients, tell agents how to work."""
+    """Set up this repository: its ledger and your agents' settings.
+
+    It connects the MCP clients that it finds, and tells agents in AGENTS.md how to work.
+    """
     app, out = open_here(db=db, project=project), output_for(json=as_json)
     if app.past is not None:
         # Before anything is shown that could not be done.

@@ -36,7 +36,9 @@ BUNDLE = "ledger.bundle"
 @click.option("--keep", is_flag=True, help="Leave the repository and its ledger there.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON, at the end.")
 def demo_command(*, keep: bool, as_json: bool) -> int:
-    """Let several agents work one plan in a throwaway repository, and prove what they did.
+    """Watch agents work on one plan in a throwaway repository.
+
+    It ends with the tree of work, the evidence and a verified proof.
 
     Five agents, each a process with an MCP connection of its own, write and commit a small library.
     Exit code 1 if anything did not happen as it should.

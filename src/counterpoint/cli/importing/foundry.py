@@ -12,6 +12,7 @@ import click
 
 from counterpoint.cli.checks.mirrored import core_for_files
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.output import Output
 from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
@@ -46,9 +47,9 @@ class _Outcome:
     fault: CounterpointError | None = None
 
 
-@click.group("import")
+@click.group("import", cls=Group)
 def import_command() -> None:
-    """Take in what other programs wrote."""
+    """Take in work from other programs."""
 
 
 @import_command.command("foundry")

@@ -59,7 +59,7 @@ F = TypeVar("F", bound=Callable[..., object])
     help="Serve here, without the server that others share.",
 )
 def mcp_command(in_process: bool, **flags: str | None) -> None:
-    """Serve MCP on standard input and output: what a client's configuration starts.
+    """Serve MCP on stdin and stdout: what an agent's settings start.
 
     It passes on what it hears to the one server of the database, which it starts if there is none.
 

@@ -39,7 +39,7 @@ _KEPT: Final = 7 * 24 * 3600
 @click.command("listings", hidden=True)
 @click.argument("path", type=click.Path(path_type=Path))
 def listings_command(path: Path) -> None:
-    """Write what the surface lists that a file is named for: a relay runs this once for each version."""
+    """Work out what the surfaces list."""
     if path.stem not in registry.known():
         return
     folder = path.parent

@@ -32,7 +32,9 @@ def serve_command(
     db: str | None,
     project: str | None,
 ) -> None:
-    """Serve agents over a socket, in the foreground, as docs/service.md says.
+    """Serve agents over a socket, as a service does.
+
+    In the foreground, as docs/service.md says.
 
     Without --socket it serves those of this account until none was there for a while: what a relay starts.
     """
@@ -49,7 +51,10 @@ def serve_command(
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def down_command(as_json: bool, db: str | None, project: str | None) -> None:
-    """End the server of this database; agents that are connected start another one."""
+    """End the server of this ledger.
+
+    Agents that are connected start another one.
+    """
     out = output_for(json=as_json)
     app = open_here(db=db, project=project)
     was = end_server(app.database)

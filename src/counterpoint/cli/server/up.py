@@ -350,7 +350,9 @@ def up_command(
     db: str | None,
     project: str | None,
 ) -> None:
-    """Serve agents over HTTP, at /mcp, and those on this machine, until Ctrl-C.
+    """Serve agents over HTTP.
+
+    At /mcp, and those on this machine too, until Ctrl-C.
 
     Each caller brings a token: on this machine that of `counterpoint token local`. Beyond it, and under other
     names, it serves only with tokens of `counterpoint token create` or an OAuth server.

@@ -73,7 +73,9 @@ def supervise_command(
     db: str | None,
     project: str | None,
 ) -> int:
-    """Have agents work on a spec, one for each phase, until it is complete or somebody is needed.
+    """Have agents work on a spec, phase after phase.
+
+    One agent for each phase, until the spec is complete or somebody is needed.
 
     AGENT is the command line of an agent, as it is: no shell reads it. In each of its words {prompt}, {spec}, {session} and
     {round} are filled in. It ends when its run says so, and the next one begins with an empty context.

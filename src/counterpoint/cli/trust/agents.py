@@ -6,6 +6,7 @@ import click
 
 from counterpoint.app import CREDENTIAL
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import MAINTAIN, RUN, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import is_in_force, seconds_of
@@ -13,9 +14,12 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
 
 
-@click.group("agent")
+@click.group("agent", cls=Group)
 def agent_command() -> None:
-    """Make, list and revoke the credentials that agents on this machine are given."""
+    """Give agents credentials.
+
+    Make, list and revoke the secrets that tell agents on this machine apart.
+    """
 
 
 @agent_command.command("create")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given, signing
 from counterpoint.cli.trust.enrolling import (
@@ -27,9 +28,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _GIT = "git"
 
 
-@click.group("key")
+@click.group("key", cls=Group)
 def key_command() -> None:
-    """Your key, and those of others, that sign what people decide."""
+    """Keep the keys that people sign with.
+
+    Your own, and those of others.
+    """
 
 
 @key_command.command("add")

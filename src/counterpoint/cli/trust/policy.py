@@ -23,7 +23,10 @@ POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
 @with_context
 def policy_command(context: CommandContext, *, reviews: Independence | None, reason: str) -> None:
-    """Show what this project asks of reviews, or change it; an agent cannot."""
+    """Show or change what this project asks of reviews.
+
+    An agent cannot change it.
+    """
     if reviews is None:
         found = context.core.items.project()
     else:

@@ -22,7 +22,9 @@ from counterpoint.settings import load_settings
 )
 @click.option("--permit-epoch", "ledger", metavar="ID", help="Permit the next epoch of a ledger.")
 def signer_command(place: str | None, ledger: str | None) -> None:
-    """Sign for programs of other accounts or machines, with the key and the memory of this one.
+    """Sign for programs of other accounts or machines.
+
+    With the key and the memory of this account.
 
     It speaks on standard input and output, as docs/service.md says. There COUNTERPOINT_SIGNER is
     `command:ssh HOST counterpoint signer`.

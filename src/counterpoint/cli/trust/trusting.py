@@ -41,7 +41,9 @@ from counterpoint.kernel.errors import Conflict, InvalidInput
 def trust_command(
     context: CommandContext, *, allowed: tuple[str, ...], free: bool | None, yes: bool
 ) -> int:
-    """Show what counterpoint.toml says of commands, and let it count if you say so.
+    """Look at counterpoint.toml, and let it say what may be run.
+
+    It counts only once a person has said so.
 
     Until a person has said so nothing is run of a file that lists commands, or that was changed since. Programs are
     then found on the PATH of whoever trusted it. A last `*` of a command stands for any words.

@@ -53,7 +53,9 @@ def witness_command(
     forget: str | None,
     as_json: bool,
 ) -> None:
-    """Run a witness: cosign heads of ledgers that only grow, best on another machine.
+    """Run a witness of ledgers.
+
+    It cosigns heads of ledgers that only grow; best on another machine.
 
     It speaks C2SP tlog-witness. A head that does not extend the last one it saw is refused, for ever.
     VKEY is what `counterpoint audit verify` shows as the key of a ledger. Needs no ledger.

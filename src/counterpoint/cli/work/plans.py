@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust.erasing import close
 from counterpoint.core.operations.trust.erasing import Erased
@@ -14,9 +15,9 @@ from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.kernel.canonical import Json
 
 
-@click.group("plans")
+@click.group("plans", cls=Group)
 def plans_command() -> None:
-    """Keep plans in order."""
+    """Take the texts of old plans away."""
 
 
 @plans_command.command("prune")
@@ -64,9 +65,9 @@ def _present(one: Pruned) -> Json:
     }
 
 
-@click.group("sessions")
+@click.group("sessions", cls=Group)
 def sessions_command() -> None:
-    """Keep sessions in order."""
+    """End the sessions that were forgotten."""
 
 
 @sessions_command.command("sweep")

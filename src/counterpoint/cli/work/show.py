@@ -49,7 +49,7 @@ _DIGITS: Final = 16
 @click.argument("id_", metavar="ID")
 @with_context
 def show_command(context: CommandContext, *, id_: str) -> None:
-    """Show an item, record, receipt, submission, verdict, handoff or session by its id, or entry '#12'.
+    """Show one thing by its id, with all that belongs to it.
 
     ITEM@TOKEN shows how the claim with that token ended.
     """

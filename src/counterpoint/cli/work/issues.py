@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.nouns.phases import MARKER
@@ -18,7 +19,7 @@ NONE = "none"
 SIZES = ("small", "medium", "large", NONE)
 
 
-@click.group("issue")
+@click.group("issue", cls=Group)
 def issue_command() -> None:
     """Say how large an issue is."""
 
@@ -36,7 +37,7 @@ def size_of(context: CommandContext, issue: str, size: str) -> None:
     context.out.result({"issue": name, "size": kept}, f"{name}: {kept or 'no size'}")
 
 
-@click.group("phases")
+@click.group("phases", cls=Group)
 def phases_command() -> None:
     """Bring issues from phase to phase."""
 
@@ -60,9 +61,9 @@ def advance(context: CommandContext) -> None:
     )
 
 
-@click.group("workspace")
+@click.group("workspace", cls=Group)
 def workspace_command() -> None:
-    """Mark the working tree you are in."""
+    """Mark the working tree you are in as the one for an issue."""
 
 
 @workspace_command.command("open")

@@ -1,0 +1,104 @@
+"""Every command: its group in the help, its file, and what it is for in one line.
+
+The help of all commands is written from this table alone, so that none of them is loaded for it. A line fits
+80 columns, and is the first sentence of the command's own help: a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class Command(NamedTuple):
+    """Where a command is: the file below this folder; and what it is for, without a full stop."""
+
+    file: str
+    summary: str
+
+
+HIDDEN: Final = ""
+"""The group of what only other programs start."""
+
+GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
+    "Begin": {
+        "init": Command(
+            "clients.setup", "Set up this repository: its ledger and your agents' settings"
+        ),
+        "demo": Command("demo.command", "Watch agents work on one plan in a throwaway repository"),
+        "doctor": Command("doctor", "Check that everything is in order"),
+        "help": Command("helping", "Explain a command"),
+        "completion": Command("helping", "Print what makes a shell complete commands and ids"),
+        "version": Command("helping", "Print the version"),
+    },
+    "Plan": {
+        "import": Command("importing.foundry", "Take in work from other programs"),
+    },
+    "Look": {
+        "status": Command("work.status", "Show how the project stands, and what waits for you"),
+        "list": Command("work.lists", "List items"),
+        "next": Command("work.lists", "Show what can be started now, most urgent first, and why"),
+        "show": Command("work.show", "Show one thing by its id, with all that belongs to it"),
+        "log": Command("work.log", "Show what happened, by whom and when"),
+        "find": Command("work.lists", "Search items, records, outcomes, handoffs and verdicts"),
+    },
+    "Work": {
+        "release": Command("work.claims", "Free a task, or all that a session holds, for others"),
+        "unblock": Command("work.journal", "Resolve a blocker, or all blockers of an item"),
+        "supervise": Command("supervise.command", "Have agents work on a spec, phase after phase"),
+    },
+    "Review": {
+        "approve": Command("work.reviews", "Approve work that was handed in, or let an item begin"),
+        "reject": Command("work.reviews", "Send work back, with what to mend"),
+        "waive": Command("work.reviews", "Open a gate of an item although it is not met"),
+        "reopen": Command("work.reviews", "Open an item again that has ended"),
+    },
+    "Agents and servers": {
+        "mcp": Command(
+            "server.connect", "Serve MCP on stdin and stdout: what an agent's settings start"
+        ),
+        "up": Command("server.up", "Serve agents over HTTP"),
+        "serve": Command("server.serve", "Serve agents over a socket, as a service does"),
+        "down": Command("server.serve", "End the server of this ledger"),
+        "tools": Command("server.connect", "List the tools that agents are offered"),
+        "agent": Command("trust.agents", "Give agents credentials"),
+        "token": Command("tokens", "Give callers over HTTP tokens"),
+        "profile": Command("profiles", "Say which tools the agents of a role may call"),
+    },
+    "Prove": {
+        "audit": Command("ledger", "Verify, prove, export or rebuild the ledger"),
+        "verify": Command("ledger", "Check an exported ledger or session, without a ledger"),
+        "key": Command("trust.keys", "Keep the keys that people sign with"),
+        "policy": Command("trust.policy", "Show or change what this project asks of reviews"),
+        "trust": Command(
+            "trust.trusting", "Look at counterpoint.toml, and let it say what may be run"
+        ),
+        "signer": Command("trust.signers", "Sign for programs of other accounts or machines"),
+        "witness": Command("trust.witness", "Run a witness of ledgers"),
+    },
+    "Keep": {
+        "backup": Command("backup", "Write a whole copy of the database, while others go on"),
+        "restore": Command("backup", "Put a backup in the place of the ledger"),
+        "storage": Command("storage", "Move ledgers between databases"),
+        "plans": Command("work.plans", "Take the texts of old plans away"),
+        "sessions": Command("work.plans", "End the sessions that were forgotten"),
+        "learning": Command("knowledge", "Find and judge what agents have learned"),
+        "vault": Command("knowledge", "Keep documents that agents find again"),
+        "runs": Command("runs", "Take in the event streams of agents' runs"),
+    },
+    "Boards of symphony": {
+        "issue": Command("work.issues", "Say how large an issue is"),
+        "phases": Command("work.issues", "Bring issues from phase to phase"),
+        "workspace": Command(
+            "work.issues", "Mark the working tree you are in as the one for an issue"
+        ),
+    },
+    HIDDEN: {
+        "listings": Command("server.listings", "Work out what the surfaces list"),
+    },
+}
+"""The groups in the order of the help, and in each the commands."""
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    name: command for group in GROUPS.values() for name, command in group.items()
+}

@@ -1,0 +1,85 @@
+"""Groups of commands: what they list, and the nearest name where one was mistyped."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from counterpoint.cli.commands import COMMANDS, GROUPS, HIDDEN
+
+_START: Final = (
+    "Set up:    counterpoint init",
+    "Plan:      counterpoint plan PLAN.md",
+    "Watch:     counterpoint status",
+    "Read on:   counterpoint help COMMAND",
+)
+"""What somebody does first, in this order; shown above the list of all commands."""
+
+
+def examples(*lines: str) -> str:
+    """Return lines that a command's help ends with, each as it is typed; a test runs through them."""
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
+class Group(click.Group):
+    """Commands below a command; a mistyped one is told its neighbour."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named first; UsageError, with the name that is nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as fault:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            offer = f" Did you mean `{near[0]}`?" if near else ""
+            raise click.UsageError(f"{fault.message}{offer}", fault.ctx) from fault
+
+
+class Commands(Group):
+    """All commands, each imported when it is asked for: most of them need what is slow to load."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name, or None."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"counterpoint.cli.{COMMANDS[cmd_name].file}")
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write all commands by group; none of them is loaded for it."""
+        del ctx
+        with formatter.section("First steps"):
+            formatter.write_text("\b\n" + "\n".join(_START))
+        wide = max(map(len, COMMANDS))
+        for group, commands in GROUPS.items():
+            if group == HIDDEN:
+                continue
+            rows = [(name.ljust(wide), command.summary) for name, command in commands.items()]
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+
+def walk(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    """Return every command that is not hidden below a group, each with all its words."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        if found is None or found.hidden:
+            continue
+        words = (*path, name)
+        yield " ".join(words), found
+        if isinstance(found, click.Group):
+            yield from walk(found, words)

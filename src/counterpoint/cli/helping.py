@@ -1,0 +1,72 @@
+"""Help for people and shells: what a command does, what completes it, which version this is."""
+
+from __future__ import annotations
+
+import platform
+from typing import Final
+
+import click
+
+from counterpoint import __version__
+from counterpoint.cli.grouping import examples
+from counterpoint.cli.output import output_for
+from counterpoint.cli.paging import paged
+
+SHELLS: Final = ("bash", "zsh", "fish")
+
+
+@click.command("help", epilog=examples("counterpoint help plan", "counterpoint help audit verify"))
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Explain a command.
+
+    Without a name: list all commands. The same as `counterpoint COMMAND --help`.
+    """
+    place = ctx.find_root()
+    for word in words:
+        group = place.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"`{place.command_path}` has no commands below it.", place)
+        _, found, _ = group.resolve_command(place, [word])
+        if found is not None:
+            place = click.Context(found, info_name=word, parent=place)
+    with paged():
+        output_for().line(place.get_help())
+
+
+@click.command(
+    "completion",
+    epilog=examples(
+        "counterpoint completion bash > ~/.local/share/bash-completion/completions/counterpoint",
+        "counterpoint completion zsh > ~/.zfunc/_counterpoint",
+        "counterpoint completion fish > ~/.config/fish/completions/counterpoint.fish",
+    ),
+)
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print what makes a shell complete commands and ids.
+
+    Write it where your shell looks for such files, and open a new terminal. For zsh that folder must
+    be in `fpath` before `compinit` runs.
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise click.UsageError(f"there is no completion for {shell}", ctx)
+    made = found(ctx.find_root().command, {}, "counterpoint", "_COUNTERPOINT_COMPLETE")
+    # Asking bash for its version would start it, and says nothing of the bash that will read this.
+    output_for().line(made.source_template % made.source_vars())
+
+
+@click.command("version")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+def version_command(as_json: bool) -> None:
+    """Print the version."""
+    python, system = platform.python_version(), platform.system()
+    output_for(json=as_json).result(
+        {"version": __version__, "python": python, "system": system},
+        f"counterpoint {__version__} (Python {python} on {system})",
+    )

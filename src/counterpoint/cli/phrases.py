@@ -1,0 +1,33 @@
+"""What a person runs for each act that a hint names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterpoint.kernel.acts import Act, Phrases
+
+PHRASES: Final[Phrases] = {
+    Act.LOOK_UP: "check the id with `counterpoint find` or `counterpoint list`",
+    Act.READ_AGAIN: "read it again with `counterpoint show ID`",
+    Act.LIST_BELOW: "`counterpoint list --parent ID` shows what is below",
+    Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
+    Act.VERIFY: "have an agent run its checks, or waive them with `counterpoint waive ID GATE`",
+    Act.SUBMIT: "have an agent hand its artifact in, or waive it with `counterpoint waive ID GATE`",
+    Act.REVIEW: "somebody else judges it: an agent who did not work on it, or a person with"
+    " `counterpoint approve ID`",
+    Act.WAIVE: "a person who did not work on it waives the gate: `counterpoint waive ID GATE`",
+    Act.BY_PERSON: "a person does this in a terminal that no agent has started: one that was open before"
+    " the agents, or a login",
+    Act.CREDENTIAL: "from now on, give each agent a credential before it starts work:"
+    " `counterpoint agent create NAME`",
+    Act.SIGN: "if you are a person, sign it with a key of yours, in a terminal: `counterpoint key add`"
+    " makes one",
+    Act.ASK_LESS: "a person can let names be enough here: `counterpoint policy --reviews declared`",
+    Act.TRUST: "a person looks at counterpoint.toml, and trusts it with `counterpoint trust`",
+    Act.ALLOW_COMMAND: "let it be run with `counterpoint trust --allow 'COMMAND'`",
+    Act.REOPEN: "reopen it with `counterpoint reopen ID`",
+    Act.RELEASE: "a person can free it with `counterpoint release ID`",
+    Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",
+    Act.KEEP_DOCUMENTS: "turn it on with `counterpoint vault on`",
+    Act.REDACT: "a person takes texts away: `counterpoint audit redact`",
+}

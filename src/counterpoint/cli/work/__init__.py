@@ -1,0 +1,1 @@
+"""Commands for people about work: planned, looked at, taken up, judged."""

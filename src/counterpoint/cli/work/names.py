@@ -1,0 +1,96 @@
+"""How people name an item: by id, number or title; and its completion in a shell.
+
+`harbour-4`, `HARBOUR-004`, `4` and `#4` are one item, and so is any other name that it has, or a title's beginning that no
+other title has, in any case. An id goes before a number, and a number before a title.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from counterpoint.cli.context import open_here, require
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.filters import ItemFilter
+from counterpoint.core.model.lifecycles import CLOSED, UNCLOSED
+from counterpoint.core.model.work import Item
+from counterpoint.core.rules.wording import kept
+from counterpoint.kernel.errors import CounterpointError, InvalidInput
+
+_OFFERED: Final = 200
+"""How many items a shell is offered, those that are not closed first."""
+_PAGE: Final = 500
+_MOST: Final = 20_000
+"""How many items are looked through for a title."""
+_NAMED: Final = 5
+
+
+class ItemName(click.ParamType[str]):
+    """An argument that names an item; a shell completes it with the ids there are, and their titles."""
+
+    name = "id"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return what a name may go on as; nothing where no ledger can be read."""
+        del param
+        with suppress(CounterpointError, click.ClickException):
+            return [
+                CompletionItem(item.id, help=item.title)
+                for item in _offered(ctx.params)
+                if item.id.startswith(incomplete.lower())
+            ]
+        return []
+
+
+ITEM: Final = ItemName()
+
+
+def _offered(given: dict[str, Any]) -> list[Item]:
+    app = open_here(db=given.get("db"), project=given.get("project"))
+    try:
+        require(app)
+        items = app.itself().items
+        first = items.list(ItemFilter(category=UNCLOSED), 0, _OFFERED)
+        return [*first, *items.list(ItemFilter(category=CLOSED), 0, _OFFERED - len(first))]
+    finally:
+        app.close()
+
+
+def item_id(core: Core, name: str) -> str:
+    """Return the id of an item by what a person calls it; NotFound, InvalidInput if several are called so."""
+    found = core.items.find(kept(name) or name) or core.items.find(name)
+    if found is not None:
+        return found.id
+    digits = name.removeprefix("#")
+    if digits.isascii() and digits.isdecimal():
+        return core.items.get(f"{core.items.project().prefix}-{int(digits)}").id
+    titled = _titled(core, name)
+    if len(titled) > 1:
+        shown = ", ".join(f"{one.id} ({one.title})" for one in titled[:_NAMED])
+        more = "" if len(titled) <= _NAMED else f" and {len(titled) - _NAMED} more"
+        raise InvalidInput(
+            f"{len(titled)} items begin with {name!r}: {shown}{more}", hint="Name one by its id."
+        )
+    return titled[0].id if titled else core.items.get(name).id
+
+
+def _titled(core: Core, name: str) -> list[Item]:
+    """Return the items whose title begins so; the one whose title is just that, if there is one."""
+    wanted, found, after = " ".join(name.casefold().split()), list[Item](), 0
+    while wanted and after < _MOST:
+        page = core.items.list(ItemFilter(), after, _PAGE)
+        found += [one for one in page if _folded(one).startswith(wanted)]
+        if len(page) < _PAGE:
+            break
+        after = page[-1].number
+    same = [one for one in found if _folded(one) == wanted]
+    return same if len(same) == 1 else found
+
+
+def _folded(item: Item) -> str:
+    return " ".join(item.title.casefold().split())

@@ -1,0 +1,118 @@
+"""What people decide about work: verdicts, waivers, and what is to be done again."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.present import present, present_briefly, stands
+from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.core.model.answers import Reviewed
+from counterpoint.core.model.filters import Edit, Judgment
+from counterpoint.core.model.identity import ProposedAct
+
+
+@click.command("approve")
+@click.argument("item", metavar="ID", type=ITEM)
+@click.option("--reason", default="approved", metavar="TEXT", help="Why; it is kept.")
+@click.option(
+    "--subject", default="", metavar="HASH", help="The hash or commit that was looked at."
+)
+@with_context
+def approve_command(context: CommandContext, *, item: str, reason: str, subject: str) -> None:
+    """Approve work that was handed in, or let an item begin.
+
+    Its start if a gate holds that, else the work that was handed in. Whoever worked on it does not judge it.
+    """
+    _judge(context, item, Judgment(approves=True, reason=reason, subject=subject))
+
+
+@click.command("reject")
+@click.argument("item", metavar="ID", type=ITEM)
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+@click.option("--fix", "fixes", multiple=True, metavar="TEXT", help="What to mend; repeatable.")
+@with_context
+def reject_command(
+    context: CommandContext, *, item: str, reason: str, fixes: tuple[str, ...]
+) -> None:
+    """Send work back, with what to mend.
+
+    It is open again for whoever works on it, who is told why and what to mend first.
+    """
+    _judge(context, item, Judgment(approves=False, reason=reason, fixes=fixes))
+
+
+def _judge(context: CommandContext, name: str, judgment: Judgment) -> None:
+    item, reviews = item_id(context.core, name), context.core.reviews
+    core = confirmed(
+        context,
+        lambda: reviews.proposed(item, judgment),
+        judgment.reason,
+        opens=judgment.approves,
+    )
+    _tell_verdict(context, core.reviews.review(item, judgment))
+
+
+def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
+    verdict, waits = reviewed.verdict, [gate.name for gate in reviewed.closed]
+    context.out.result(
+        {
+            "verdict": present(verdict),
+            "item": present_briefly(reviewed.item),
+            "closed_gates": waits,
+        },
+        f"{stands(reviewed.item)} ({verdict.decision} {verdict.id})",
+    )
+    if waits and verdict.decision == "approve" and not context.out.json:
+        context.out.aside(f"Still closed: {', '.join(waits)}.")
+
+
+@click.command("waive")
+@click.argument("item", metavar="ID", type=ITEM)
+@click.argument("gate")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+@with_context
+def waive_command(context: CommandContext, *, item: str, gate: str, reason: str) -> None:
+    """Open a gate of an item although it is not met.
+
+    The reason stands in the ledger. Only people and maintainers who did not work on it may.
+    """
+    id_ = item_id(context.core, item)
+    proposed = ProposedAct(action="item.edited", subject=id_, decision={"waived": [gate]})
+    core = confirmed(context, lambda: proposed, reason, opens=True)
+    core.items.edit(id_, Edit(waive=(gate,), reason=reason))
+    facets = context.core.overview.facets(id_)
+    waived = next(present(one) for one in facets.gates if one.name == gate)
+    context.out.result(
+        {"item": present_briefly(facets.item), "gate": waived},
+        f"{stands(facets.item)} (gate {gate} waived)",
+    )
+
+
+@click.command("reopen")
+@click.argument("item", metavar="ID", type=ITEM)
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@with_context
+def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
+    """Open an item again that has ended.
+
+    Exit code 1 if it is open.
+    """
+    found = context.core.items.get(item_id(context.core, item))
+    goal = "open" if found.is_workable else "active"
+    if found.status == goal or found.category == "open":
+        context.out.result(
+            {"item": present_briefly(found)}, f"{stands(found)}", "It is open: nothing changed."
+        )
+        return 1
+    proposed = ProposedAct(
+        action="item.edited",
+        subject=found.id,
+        decision={"moved": [found.status, goal]},
+        shown={"moved": f"{found.status} -> {goal}"},
+    )
+    core = confirmed(context, lambda: proposed, reason, offers=False)
+    after = core.items.edit(found.id, Edit(status=goal, reason=reason))
+    context.out.result({"item": present_briefly(after)}, stands(after))
+    return 0
