@@ -1,4 +1,4 @@
-"""Help for people and shells: what a command does, what completes it, which version this is."""
+"""Help for people and their shells: commands explained, completed, and the version.
 
 from __future__ import annotations
 
