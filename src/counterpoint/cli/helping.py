@@ -1,4 +1,4 @@
-"""Help for people and their shells: commands explained, completed, and the version.
+"""Help for people and their shells: commands explained, completed, and the version."""
 
 from __future__ import annotations
 
