@@ -1,4 +1,4 @@
-"""Help for people and their shells: commands explained, completed, and the version."""
+"""Help: commands explained, what completes them in a shell, and the version."""
 
 from __future__ import annotations
 
