@@ -120,7 +120,7 @@ def test_a_plan_is_read_with_all_its_parts():
         "- [x] A {#a}\n  - areas: src, docs\n  - priority: 0\n  Words.\n\n    more\n"
         "  - [ ] A1\n- [ ] B\n  - after: #a, A1\n  - review: yes\n  - artifact: required\n"
         "  - verify: pytest -q 'a b'\n  - accept: it works\n  - accept: well\n  - labels: x\n"
-        "Text of the phase.\n### Inner\n"
+        "Text of the phase.\n### Inner\n- phase: yes\n"
     )
     assert (draft.name, draft.body, draft.profile) == ("p", "What for.", "lead")
     loose, one = draft.children
@@ -247,6 +247,54 @@ def test_a_dump_is_what_a_person_would_write():
     assert re.sub(r"\n+", "\n", dump(draft)) == "# T\n- [ ] A\n"
 
 
+def test_a_heading_without_a_task_is_text_of_what_it_stands_in():
+    """A phase that never ends would hold all that comes after it; what asks for something is a phase."""
+    draft = load(
+        "# Plan\nWhat for.\n## Notes\nRead *this*.\n### Deeper\n- a list\n## Build\n- [ ] a\n### Hints\nTry b.\n"
+        "## Sign {#sign}\n## Ship\n- review: yes\n## Later\n"
+    )
+    assert draft.body == "What for.\n\n## Notes\nRead *this*.\n\n### Deeper\n- a list\n\n## Later"
+    build, sign, ship = draft.children
+    assert (build.title, build.body, sign.title, ship.title) == (
+        "Build", "### Hints\nTry b.", "Sign", "Ship",
+    )  # fmt: skip
+    assert [remark[:38] for remark in draft.remarks[:2]] == [
+        "line 3: no task is below 'Notes', so i",
+        "line 9: no task is below 'Hints', so i",
+    ]
+    assert without_lines(load(dump(draft))) == without_lines(draft)
+    outline_only = load("# Plan\n## Build\n## Ship\n")
+    assert [child.title for child in outline_only.children] == ["Build", "Ship"]
+    with pytest.raises(MalformedDocument, match="stands below the heading of a phase"):
+        load("# Plan\n- [ ] a\n  - phase: yes\n")
+
+
+def test_front_matter_is_read():
+    """Its title where no heading has one, attributes of the plan, and all else as text."""
+    draft = load(
+        "---\ntitle: Ship it\nlabels: [a, b]\npriority: 1\nverify:\n  - make test\n  - make lint\n"
+        "owner: Ann\ndescription: What for.\n---\n- after: none\n\nMore.\n- [x] one\n"
+    )
+    assert (draft.title, draft.labels, draft.priority, draft.needs) == (
+        "Ship it",
+        ("a", "b"),
+        1,
+        (),
+    )
+    assert draft.checks == (("make", "test"), ("make", "lint"))
+    assert draft.body == "What for.\n\nowner: Ann\n\n\nMore."
+    assert (draft.children[0].line, draft.children[0].done) == (14, True)
+    assert draft.remarks == (
+        "front matter: owner is kept as text of the description",
+        "1 ticked: what is ticked begins as done",
+    )
+    assert load("---\ntitle: A\npriority: 1\n---\n# B\n- priority: 3\n").priority == 3
+    with pytest.raises(MalformedDocument, match="line 2: priority is a number"):
+        load("---\npriority: high\n---\n# B\n")
+    with pytest.raises(MalformedDocument, match="line 1: the front matter does not end"):
+        load("---\n# B\n")
+
+
 def test_what_is_unlike_the_usual_is_written_and_read_back():
     """Each attribute, names and text that look like structure, and code that is never closed."""
     text = (
@@ -287,7 +335,7 @@ def test_what_was_surely_meant_as_a_task_is_at_fault_with_its_form(line, form):
 
 def test_a_part_without_a_task_is_told_of():
     """Lists of another form are text, which a reader would not expect."""
-    text = "# Plan\n## Steps\n1. Do this\n- Do that\n## More\n- [ ] a\n"
+    text = "# Plan\n## Steps\n- phase: yes\n1. Do this\n- Do that\n## More\n- [ ] a\n"
     (remark,) = load(text).remarks
     assert remark.startswith(
         "line 2: the phase 'Steps' has no task; a task is a line `- [ ] Title`"

@@ -238,3 +238,28 @@ def test_a_plan_says_which_of_its_commands_nobody_has_let_be_run(workshop: Works
         (said,) = ada.does("plan", markdown=text, dry_run=dry_run)["warnings"]
         assert "`make all`. A person lets them: counterpoint trust --allow 'make all'" in said
     assert "warnings" not in ada.does("plan", markdown="# Ship\n- [ ] Build\n")
+
+
+def test_a_plan_that_cannot_go_on_says_so(ada: Agent) -> None:
+    """From Markdown, from a tree, below what there is; by a look too. Headings without tasks hold nothing."""
+    notes = "# P\n## Notes\nwords\n## Build\n- [ ] a\n"
+    made = ada.does("plan", markdown=notes)
+    assert (made["count"], made["ready_count"]) == (3, 1)
+    assert made["warnings"][0].startswith("line 2: no task is below 'Notes', so it is text")
+    for dry in (True, False):
+        dead = ada.does("plan", markdown=notes.replace("words", "- phase: yes"), dry_run=dry)
+        assert dead["warnings"][0] == (
+            "the phase 'Notes' (line 2) has no task, so it never ends by work, and 2 items wait for it:"
+            " give it a task, or take it out"
+        )
+    tree = {
+        "title": "T",
+        "items": [{"title": "E", "kind": "phase"}, {"title": "B", "items": [{"title": "c"}]}],
+    }
+    assert ada.does("plan", tree=tree)["warnings"][0].startswith("the phase 'E' has no task")
+    given_up = ada.does("plan", tree={"title": "x", "kind": "task"})["root"]
+    ada.does("edit", id=given_up, status="cancelled", reason="not now")
+    waiting = {"title": "y", "kind": "task", "after": [given_up]}
+    assert ada.does("plan", tree=waiting)["warnings"] == [
+        f"{given_up} is cancelled and 1 item waits for it: reopen it, or let nothing come after it"
+    ]

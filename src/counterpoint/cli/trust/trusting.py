@@ -25,7 +25,7 @@ from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.trust.signing import has_terminal
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Project
-from counterpoint.core.rules.outline import command_of
+from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.running.configuration import NAME, TABLE, load_checking, read_text
 from counterpoint.kernel.errors import Conflict, InvalidInput

@@ -154,11 +154,15 @@ class ReadyItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedPlan:
-    """What a plan became: its root, every item in the order of the draft, what is ready."""
+    """What a plan became: its root, every item in the order of the draft, what is ready.
+
+    deadlocks: what keeps a part of it from ever being taken up, in words.
+    """
 
     root: Item
     items: tuple[Item, ...]
     ready: tuple[str, ...]
+    deadlocks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

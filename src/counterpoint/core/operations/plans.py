@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from counterpoint.core.model.answers import CreatedPlan
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.identity import Key
 from counterpoint.core.model.templates import Filled, TemplateEntry
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.planning.putting import (
     holder_of,
     put_edges,
@@ -19,8 +21,10 @@ from counterpoint.core.operations.readiness import ready_among
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import close_when_done
 from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.drafting import Planned, faults_of, plan_of
+from counterpoint.core.rules.planning.deadlock import deadlocks
 from counterpoint.core.rules.templating import filling, listing
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -80,9 +84,16 @@ class Plans:
 
     def preview(self, draft: Draft, parent: str = "") -> list[Planned]:
         """Return what `create` would make, in its order; the same refusals, nothing written."""
+        return self.look(draft, parent)[0]
+
+    def look(self, draft: Draft, parent: str = "") -> tuple[list[Planned], tuple[str, ...]]:
+        """Return what `create` would make, in its order, and what would keep a part of it from ever being taken up.
+
+        It has the same refusals, and writes nothing.
+        """
         with self._context.reading() as view:
             holder_of(view, parent, draft)
-            return plan_of(draft, lambda item: view.find(Item, item) is not None)
+            return _judged(view, draft)
 
     def create(self, draft: Draft, parent: str = "") -> CreatedPlan:
         """Make a tree of work, below an existing item if one is given.
@@ -90,9 +101,9 @@ class Plans:
         Raises MalformedDocument with every fault, CyclicDependency, NotFound, Conflict.
         """
         with self._context.reading() as view:
-            planned = plan_of(draft, lambda item: view.find(Item, item) is not None)
+            planned, stuck = _judged(view, draft)
         if may_stage(self._context, len(planned)):
-            return Stager(self._context, planned, parent).make()
+            return replace(Stager(self._context, planned, parent).make(), deadlocks=stuck)
         with joined(self._context):
             made = self._create(planned, parent)
             with self._context.reading() as view:
@@ -100,7 +111,7 @@ class Plans:
                 after = tuple(view.find(Item, item.id) or item for item in made)
                 session, now = self._context.caller.actor.session, self._context.ports.clock.now()
                 ready = tuple(item.id for item in ready_among(view, after, session, now))
-            return CreatedPlan(root=after[0], items=after, ready=ready)
+            return CreatedPlan(root=after[0], items=after, ready=ready, deadlocks=stuck)
 
     def _create(self, planned: Sequence[Planned], parent: str) -> list[Item]:
         """Make a plan in one transaction: by entries, so that none becomes unreadably large."""
@@ -123,3 +134,27 @@ class Plans:
     def tidy(self) -> int:
         """Take away what is left of large plans whose maker is gone; answer of how many."""
         return tidy(self._context)
+
+
+def _judged(view: Reading, draft: Draft) -> tuple[list[Planned], tuple[str, ...]]:
+    """Return a draft laid flat, and what is in its way for good; the refusals of `plan_of`."""
+    named: dict[str, Item] = {}
+
+    def exists(name: str) -> bool:
+        found = view.find(Item, name)
+        if found is not None:
+            named[name] = found
+        return found is not None
+
+    planned = plan_of(draft, exists)
+    dropped = {name: one.status for name, one in named.items() if one.category == "dropped"}
+    asks = any(part.draft.approval or part.draft.review for part in planned)
+    return planned, deadlocks(planned, dropped, needs_person=asks and _lacks_person(view))
+
+
+def _lacks_person(view: Reading) -> bool:
+    """Return whether reviews ask for a person and nobody has a key."""
+    project = view.find(Project)
+    if project is None or project.reviews != "person":
+        return False
+    return not any(key.is_in_force for key in view.select(Key))

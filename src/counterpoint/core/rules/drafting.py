@@ -263,12 +263,12 @@ def _usual(flat: Sequence[tuple[Draft, int | None, int]], place: int) -> tuple[i
     return ()
 
 
-def _refuse_circles(planned: Sequence[Planned]) -> None:
-    """Raise CyclicDependency if no order of work satisfies the plan.
+def waits_of(planned: Sequence[Planned]) -> list[list[int]]:
+    """Return what each beginning and each end of a plan waits for: an order is possible if there is no circle.
 
     Each item begins and ends. An end waits for the item's beginning and for its children's ends; a beginning
-    waits for the parent's beginning and for the ends of what the item needs. No circle among these
-    is what makes an order possible. Beginnings have the numbers 2·place, ends 2·place + 1.
+    waits for the parent's beginning and for the ends of what the item needs. Beginnings have the numbers
+    2·place, ends 2·place + 1.
     """
     waits: list[list[int]] = [[] for _ in range(2 * len(planned))]
     for place, part in enumerate(planned):
@@ -278,6 +278,12 @@ def _refuse_circles(planned: Sequence[Planned]) -> None:
         if part.parent is not None:
             waits[begin].append(2 * part.parent)
             waits[2 * part.parent + 1].append(end)
+    return waits
+
+
+def _refuse_circles(planned: Sequence[Planned]) -> None:
+    """Raise CyclicDependency if no order of work satisfies the plan: if there is a circle in what waits for what."""
+    waits = waits_of(planned)
     stuck = _unordered(waits)
     if stuck:
         parts = [

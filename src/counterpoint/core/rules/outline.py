@@ -13,15 +13,19 @@
       - approval: yes                      needs an approving verdict before it starts
       - review: yes                        needs an approving verdict before it ends
       - artifact: yes                      needs a submission
+      - phase: yes                           below a heading: it is a phase though it has no task yet
       any other indented text              describes the task
 
 Under a heading the same attributes, not indented, belong to the phase (or, before the first phase, to
-the plan). A document is valid if and only if (1) it has exactly one `#` heading and it comes first,
+the plan). A heading with neither a task nor an attribute below it, `## Notes`, is text of what it stands in, unless the plan
+has no task at all. Front matter (YAML between two lines `---` at the top) may say the same of the plan, and its `title`.
+
+A document is valid if and only if (1) it has exactly one `#` heading, or a `title`, and it comes first,
 (2) no heading skips a level, (3) every attribute is one of those above with a readable value,
 (4) every task has a title, without control characters, and no name is given twice. Everything else that cannot be read is named by its line.
 
 A line that was surely meant as a task (`- [] a`, `-[ ] a`, `1. [ ] a`, `[ ] a`) is at fault, with the form of one. A plan or
-phase in which there is no task is told of as a remark, for any other list in it is text.
+heading in which there is no task is told of as a remark, for any other list in it is text, and so is how many tasks are done already.
 
 Before any text of an item a bullet `- word: …` stands where attributes do. A word that is none of them is at fault if it is
 near to one, or means one elsewhere (`depends`, `check`); any other is text, and told of as a remark.
@@ -37,21 +41,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import (
     DEFAULT_PRIORITY,
     DEPTH_LIMIT,
-    PRIORITIES,
     TITLE_LIMIT,
     WORKABLE,
     Kind,
 )
-from counterpoint.core.rules.areas import leads_out
-from counterpoint.core.rules.planning.commands import command_line, command_of
+from counterpoint.core.rules.planning.commands import command_line
+from counterpoint.core.rules.planning.front import Front, front_of
+from counterpoint.core.rules.planning.parts import PHASE, Node, is_bare, settle_headings, take
 from counterpoint.core.rules.wording import control_fault
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -84,8 +88,6 @@ _FAULTS_TOLD = 100
 _REMARKS_TOLD = 20
 TEXT_LIMIT = 5_000_000
 """How many characters a document may have."""
-_TRUE = frozenset({"yes", "true", "required"})
-_FALSE = frozenset({"no", "false"})
 
 ATTRIBUTES = (
     "after",
@@ -98,6 +100,7 @@ ATTRIBUTES = (
     "approval",
     "review",
     "artifact",
+    PHASE,
 )
 
 
@@ -111,38 +114,6 @@ class Read(NamedTuple):
     faults: list[tuple[int, str]]
 
 
-@dataclass(slots=True)
-class _Node:
-    """A draft in the making."""
-
-    kind: Kind
-    level: int
-    title: str
-    name: str
-    line: int
-    done: bool = False
-    has_text: bool = False
-    text: list[str] = field(default_factory=list[str])
-    acceptance: list[str] = field(default_factory=list[str])
-    checks: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
-    children: list[_Node] = field(default_factory=list["_Node"])
-
-    def drafted(self) -> Draft:
-        return Draft(
-            kind=self.kind,
-            title=self.title,
-            name=self.name,
-            body="\n".join(self.text).strip(),
-            done=self.done,
-            line=self.line,
-            children=tuple(child.drafted() for child in self.children),
-            acceptance=tuple(self.acceptance),
-            checks=tuple(self.checks),
-            **self.values,
-        )
-
-
 class _Reader:
     """Reads a document line by line and remembers what it could not read."""
 
@@ -151,40 +122,81 @@ class _Reader:
         self.faults: list[tuple[int, str]] = []
         self.remarks: list[str] = []
         self.is_torn = False
-        self.heads: list[_Node] = []
-        self.tasks: list[_Node] = []
+        self.heads: list[Node] = []
+        self.tasks: list[Node] = []
         self.in_fence = False
+        self.front = Front()
 
     def read(self, text: str) -> Read:
-        for number, line in enumerate(text.splitlines(), 1):
+        self.front = front_of(text, ATTRIBUTES)
+        self.faults += self.front.faults
+        self.remarks += self.front.remarks
+        if self.front.faults:
+            return Read(None, self.faults)
+        lines = text.splitlines()
+        for number, line in enumerate(lines[self.front.first :], self.front.first + 1):
             # Indents are compared by their width.
             self._line(number, line.expandtabs(4).rstrip())
+        self._open_titled()
         if not self.heads and not self.faults:
             self.faults.append((1, "there is no `# Title` heading"))
-        is_whole = bool(self.heads) and not self.is_torn
-        draft = self._root.drafted() if is_whole else None
-        if draft is not None and not self.faults:
+        if not self.heads or self.is_torn:
+            return Read(None, self.faults)
+        self._take_front()
+        if not self.faults:
+            self._remark_folded(settle_headings(self._root))
             self._remark_empty(self._root)
-        told = replace(draft, remarks=tuple(self.remarks)) if draft else None
-        return Read(told, self.faults)
+            self._remark_done()
+        return Read(replace(self._root.drafted(), remarks=tuple(self.remarks)), self.faults)
+
+    def _open_titled(self) -> None:
+        """Begin a plan that has its title in its front matter, where no heading came first."""
+        if not self.heads and self.front.title:
+            title, name = self._title(self.front.line, self.front.title)
+            self.heads = [Node(self.kind, 1, title, name, self.front.line)]
+
+    def _take_front(self) -> None:
+        known = {"needs" if word == "after" else word for word in self._root.values}
+        for number, word, value in self.front.attributes:
+            if word not in known and (problem := take(self._root, word, value)):
+                self.faults.append((number, problem))
+        self._root.text = [*self.front.text, *self._root.text]
+
+    def _remark_folded(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            self._tell(
+                f"line {node.line}: no task is below {node.title[:80]!r}, so it is text and no phase; a task is"
+                f" a line `- [ ] Title`, and `- {PHASE}: yes` makes a phase all the same"
+            )
+
+    def _remark_done(self) -> None:
+        count = sum(node.done for node in self._root.walk())
+        if count:
+            self._tell(f"{count} ticked: what is ticked begins as done")
+
+    def _tell(self, remark: str) -> None:
+        if len(self.remarks) < _REMARKS_TOLD:
+            self.remarks.append(remark)
 
     @property
-    def _root(self) -> _Node:
+    def _root(self) -> Node:
         return self.heads[0]
 
-    def _remark_empty(self, node: _Node) -> None:
+    def _remark_empty(self, node: Node) -> None:
         """Tell of a plan, or of a phase, in which nothing can be taken up."""
         if node.kind in WORKABLE:
             return
-        if not node.children and len(self.remarks) < _REMARKS_TOLD:
+        if not node.children:
             what = f"the {node.kind} {node.title[:80]!r} has no task"
-            self.remarks.append(
+            self._tell(
                 f"line {node.line}: {what}; a task is a line `- [ ] Title`, and any other list is text"
             )
         for child in node.children:
             self._remark_empty(child)
 
     def _line(self, number: int, line: str) -> None:
+        if line.strip() and not line.startswith("# "):
+            self._open_titled()
         if _FENCE.match(line):
             self.in_fence = not self.in_fence
         elif not self.in_fence:
@@ -210,7 +222,7 @@ class _Reader:
                 return
         self._text(number, line)
 
-    def _above(self, indent: int) -> _Node:
+    def _above(self, indent: int) -> Node:
         """Return what a line of an indent belongs to."""
         return next((one for one in reversed(self.tasks) if one.level < indent), self.heads[-1])
 
@@ -231,7 +243,7 @@ class _Reader:
         if level > 1 and level > self.heads[-1].level + 1:
             self._drop(number, f"a heading of level {level} needs one above it first")
             return
-        node = _Node("phase" if level > 1 else self.kind, level, title, name, number)
+        node = Node("phase" if level > 1 else self.kind, level, title, name, number)
         if level == 1:
             self.heads = [node]
             return
@@ -244,7 +256,7 @@ class _Reader:
         if not self.heads:
             self._drop(number, "the `# Title` of the plan must come before its tasks")
             return
-        node = _Node("task", indent, title, name, number, done=done)
+        node = Node("task", indent, title, name, number, done=done)
         while self.tasks and self.tasks[-1].level >= indent:
             self.tasks.pop()
         if len(self.tasks) >= DEPTH_LIMIT:
@@ -279,7 +291,7 @@ class _Reader:
             problem = f"there is no attribute {word!r}; did you mean {_meant(word, is_listed=True)!r}? There are {known}"
             self.faults.append((number, f"{problem}. A line of text begins with a backslash"))
             return
-        problem = _take(node, word, value)
+        problem = take(node, word, value)
         if problem:
             self.faults.append((number, problem))
 
@@ -287,9 +299,9 @@ class _Reader:
         """Tell of a bullet that is read as text where attributes stand."""
         # What a colon stands in without a blank behind it is an address, a time or code.
         is_word = len(bullet[2]) <= _LONGEST_MEANT and bullet[3][:1] in {"", " "}
-        if is_listed and is_word and len(self.remarks) < _REMARKS_TOLD:
+        if is_listed and is_word:
             known = ", ".join(ATTRIBUTES)
-            self.remarks.append(
+            self._tell(
                 f"line {number}: {bullet[2]!r} is no attribute ({known}), so that line is text"
             )
 
@@ -348,44 +360,6 @@ def plain(text: str) -> str:
         elif not in_fence and _is_structure(line):
             lines[place] = f"{line[: len(line) - len(line.lstrip())]}\\{line.lstrip()}"
     return "\n".join(lines)
-
-
-def _take(node: _Node, word: str, value: str) -> str:
-    """Put one attribute into a node; answer what is wrong with it, or nothing."""
-    values = node.values
-    if not value:
-        return f"{word!r} has no value"
-    if word in {"approval", "review", "artifact"}:
-        if value.lower() not in _TRUE | _FALSE:
-            return f"{word!r} is yes or no, not {value!r}"
-        values[word] = value.lower() in _TRUE
-    elif word == "priority":
-        if value not in map(str, PRIORITIES):
-            return f"priority is a number from 0 to {PRIORITIES[-1]}, not {value!r}"
-        values[word] = int(value)
-    elif word == "after":
-        values["needs"] = () if value.lower() == "none" else _words(value)
-    elif word == "accept":
-        node.acceptance.append(value)
-    elif word == "verify":
-        argv, problem = command_of(value)
-        if problem:
-            return problem
-        node.checks.append(argv)
-    else:
-        values[word] = value if word == "profile" else _words(value)
-    return _beyond(values[word]) if word == "areas" else ""
-
-
-def _beyond(areas: Iterable[str]) -> str:
-    """Return what is wrong with areas that are not in the project; empty if all are."""
-    found = [area for area in areas if leads_out(area)]
-    way = "areas are paths below its folder, such as src/api"
-    return f"the area {found[0]!r} leads out of the project: {way}" if found else ""
-
-
-def _words(value: str) -> tuple[str, ...]:
-    return tuple(word.strip().removeprefix("#") for word in value.split(",") if word.strip())
 
 
 def malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
@@ -475,4 +449,6 @@ def _attributes(draft: Draft) -> list[tuple[str, str]]:
         found.append(("review", "yes"))
     if draft.artifact:
         found.append(("artifact", "yes"))
+    if draft.kind == "phase" and is_bare(draft):
+        found.append((PHASE, "yes"))
     return found

@@ -124,14 +124,16 @@ def plan(
     """Make a tree of work from one of markdown, tree, template; see counterpoint://help/plan."""
     draft = _draft(call, markdown, tree, template, variables)
     if dry_run:
-        return {**_previewed(call.core.plans.preview(draft, parent)), **_remarks(call, draft)}
-    return {**_present(call.core.plans.create(draft, parent)), **_remarks(call, draft)}
+        planned, stuck = call.core.plans.look(draft, parent)
+        return {**_previewed(planned), **_warnings(call, draft, stuck)}
+    made = call.core.plans.create(draft, parent)
+    return {**_present(made), **_warnings(call, draft, made.deadlocks)}
 
 
-def _remarks(call: Call, draft: Draft) -> dict[str, Json]:
+def _warnings(call: Call, draft: Draft, stuck: Sequence[str]) -> dict[str, Json]:
     commands = list(_commands(draft))
     lacks = said_of_lacking(call.core.gates.lacking(commands)) if commands else ""
-    return sparse(warnings=[*draft.remarks, *([lacks] if lacks else [])])
+    return sparse(warnings=[*stuck, *draft.remarks, *([lacks] if lacks else [])])
 
 
 def _commands(draft: Draft) -> Iterator[tuple[str, ...]]:

@@ -61,8 +61,8 @@ class Importing:
     def look(self, document: Mapping[str, Json], folder: Folder | None = None) -> ImportedSpec:
         """Return what an import would make; it refuses what that would refuse, and writes nothing."""
         drafted, fixes = self._drafted(document, folder)
-        Plans(self._context).preview(drafted.draft)
-        return _told(drafted, "", fixes)
+        _, stuck = Plans(self._context).look(drafted.draft)
+        return _told(drafted, "", fixes, stuck)
 
     def judge(self, document: Mapping[str, Json]) -> None:
         """Refuse a document that can be no spec; MalformedDocument with all faults."""
@@ -90,7 +90,7 @@ class Importing:
                 self._connect(change, drafted, items)
             self._write_down(drafted, items)
             self._settle(made.root.id, drafted)
-        return _told(drafted, made.root.id, fixes)
+        return _told(drafted, made.root.id, fixes, made.deadlocks)
 
     def _drafted(
         self, document: Mapping[str, Json], folder: Folder | None
@@ -180,11 +180,13 @@ def fix_facts(fixes: Sequence[FixAction]) -> dict[str, Json]:
     return {"fixes": len(fixes), "fixed": [one.id for one in fixes[:_FIXES_TOLD]]}
 
 
-def _told(drafted: DocumentDraft, root: str, fixes: tuple[FixAction, ...]) -> ImportedSpec:
+def _told(
+    drafted: DocumentDraft, root: str, fixes: tuple[FixAction, ...], stuck: tuple[str, ...]
+) -> ImportedSpec:
     return ImportedSpec(
         spec=drafted.spec,
         root=root,
         nodes=len(drafted.order),
-        remarks=drafted.remarks,
+        remarks=(*stuck, *drafted.remarks),
         fixes=fixes,
     )

@@ -1,0 +1,157 @@
+"""The parts of a Markdown plan while they are read, and which headings are phases.
+
+A heading is a phase if a task is below it, or if it asks for something: an attribute, a `{#name}`. Any other one is a title
+within the description of what it stands in, with its text: a section of notes must not hold what comes after it. Where a plan
+has no task at all, its headings are its phases, to be filled later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.work import PRIORITIES, WORKABLE, Kind
+from counterpoint.core.rules.areas import leads_out
+from counterpoint.core.rules.planning.commands import command_of
+
+PHASE = "phase"
+"""The attribute of a heading that is a phase though it has no task yet."""
+FLAGS = frozenset({"approval", "review", "artifact", PHASE})
+"""Attributes that are yes or no."""
+_TRUE = frozenset({"yes", "true", "required"})
+_FALSE = frozenset({"no", "false"})
+
+
+@dataclass(slots=True)
+class Node:
+    """A draft in the making.
+
+    values: attributes by the name of their field. is_asked: whether it says itself that it is a phase.
+    """
+
+    kind: Kind
+    level: int
+    title: str
+    name: str
+    line: int
+    done: bool = False
+    has_text: bool = False
+    is_asked: bool = False
+    text: list[str] = field(default_factory=list[str])
+    acceptance: list[str] = field(default_factory=list[str])
+    checks: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    children: list[Node] = field(default_factory=list["Node"])
+
+    def drafted(self) -> Draft:
+        """Return the draft that was read."""
+        return Draft(
+            kind=self.kind,
+            title=self.title,
+            name=self.name,
+            body="\n".join(self.text).strip(),
+            done=self.done,
+            line=self.line,
+            children=tuple(child.drafted() for child in self.children),
+            acceptance=tuple(self.acceptance),
+            checks=tuple(self.checks),
+            **self.values,
+        )
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything but a title and text was written for it."""
+        return bool(self.is_asked or self.name or self.acceptance or self.checks or self.values)
+
+    def walk(self) -> Iterator[Node]:
+        """Return this part and all below it, parents first."""
+        waiting: list[Node] = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+
+def take(node: Node, word: str, value: str) -> str:
+    """Put one attribute into a part; answer what is wrong with it, or nothing."""
+    if not value:
+        return f"{word!r} has no value"
+    if word in FLAGS:
+        return _take_flag(node, word, value.lower())
+    values = node.values
+    if word == "priority":
+        if value not in map(str, PRIORITIES):
+            return f"priority is a number from 0 to {PRIORITIES[-1]}, not {value!r}"
+        values[word] = int(value)
+    elif word == "after":
+        values["needs"] = () if value.lower() == "none" else words_of(value)
+    elif word == "accept":
+        node.acceptance.append(value)
+    elif word == "verify":
+        argv, problem = command_of(value)
+        if problem:
+            return problem
+        node.checks.append(argv)
+    else:
+        values[word] = value if word == "profile" else words_of(value)
+    return _beyond(values[word]) if word == "areas" else ""
+
+
+def _take_flag(node: Node, word: str, value: str) -> str:
+    if value not in _TRUE | _FALSE:
+        return f"{word!r} is yes or no, not {value!r}"
+    if word != PHASE:
+        node.values[word] = value in _TRUE
+    elif node.kind != "phase":
+        return f"{word!r} stands below the heading of a phase"
+    else:
+        node.is_asked = value in _TRUE
+    return ""
+
+
+def _beyond(areas: Iterable[str]) -> str:
+    """Return what is wrong with areas that are not in the project; empty if all are."""
+    found = [area for area in areas if leads_out(area)]
+    way = "areas are paths below its folder, such as src/api"
+    return f"the area {found[0]!r} leads out of the project: {way}" if found else ""
+
+
+def words_of(value: str) -> tuple[str, ...]:
+    """Return the words of a list that commas divide."""
+    return tuple(word.strip().removeprefix("#") for word in value.split(",") if word.strip())
+
+
+def settle_headings(root: Node) -> list[Node]:
+    """Make each heading that is no phase text of what it stands in; answer of the topmost of these."""
+    if not any(node.kind in WORKABLE and node is not root for node in root.walk()):
+        return []
+    kept = _phases(root)
+    folded: list[Node] = []
+    for node in [node for node in root.walk() if node is root or id(node) in kept]:
+        titles = [one for one in node.children if one.kind == "phase" and id(one) not in kept]
+        folded += titles
+        node.children = [one for one in node.children if one not in titles]
+        for title in titles:
+            for one in title.walk():
+                node.text += ["", f"{'#' * one.level} {one.title}", *one.text]
+    return sorted(folded, key=lambda one: one.line)
+
+
+def _phases(root: Node) -> Mapping[int, Node]:
+    """Return the headings that hold a task, or what asks for something, by identity."""
+    kept: dict[int, Node] = {}
+    # Children come after what holds them, so backwards each is decided before it.
+    for node in reversed(list(root.walk())):
+        if node.kind == "phase" and (
+            node.asks or any(one.kind in WORKABLE or id(one) in kept for one in node.children)
+        ):
+            kept[id(node)] = node
+    return kept
+
+
+def is_bare(draft: Draft) -> bool:
+    """Return whether a phase is only known as one by saying so: nothing is below it and nothing asked."""
+    plain = Draft(kind=draft.kind, title=draft.title, body=draft.body)
+    return draft == plain
