@@ -11,6 +11,7 @@ import pytest
 
 from counterpoint.app import App, open_app
 from counterpoint.cli.supervise.agent import PROMPT, RUNNER, AgentProgram, filled, led_environ
+from counterpoint.cli.supervise.loop import state_of
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import ProgramMissing
 
@@ -71,6 +72,14 @@ def test_an_agent_over_its_time_is_ended(tmp_path: Path) -> None:
     """With whatever it has started."""
     ended = _program(tmp_path, "sleep", "60", seconds=1).run(VALUES, bytearray().extend, bool)
     assert ended.timed_out
+
+
+def test_an_agent_over_its_time_that_says_goodbye_was_over_it_all_the_same(tmp_path: Path) -> None:
+    """Its exit code says that all is well."""
+    script = "trap 'exit 0' TERM; while :; do sleep 0.05; done"
+    ended = _program(tmp_path, "sh", "-c", script, seconds=1).run(VALUES, bytearray().extend, bool)
+    assert (ended.exit_code, ended.timed_out) == (0, True)
+    assert state_of(ended) == "timed_out"
 
 
 def test_an_agent_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -147,6 +147,7 @@ def test_a_run_that_failed_is_not_gone_on_with(supervise: Supervise) -> None:
         (ended(), "agent_left"),
         (ended(3), "agent_failed"),
         (ended(-15, "time"), "timed_out"),
+        (ended(0, "time"), "timed_out"),
     ],
 )
 def test_an_agent_that_leaves_its_run_alone_stops_it(

@@ -77,6 +77,20 @@ def test_a_run_of_which_nothing_is_heard_counts_as_paused(party: Party) -> None:
     assert party.does("status")["effective_status"] == "running"
 
 
+@pytest.mark.parametrize("last", ["start", "resume", "rebase"])
+def test_silence_is_measured_by_a_clock_that_was_set_back_too(party: Party, last: str) -> None:
+    """The ledger's time never goes back: measured from that, nobody would be missed for an hour."""
+    session = party.start()
+    party.does("pause")
+    party.workshop.clock.pass_by(minutes=-60)
+    if last == "start":
+        party.start(force=True)
+    else:
+        party.does(last, session_id=session)
+    party.workshop.clock.pass_by(minutes=11)
+    assert party.does("status")["effective_status"] == "paused"
+
+
 @pytest.mark.parametrize(
     ("changes", "signal", "action"),
     [

@@ -245,7 +245,7 @@ def _resumed(change: Change, row: SpecSession, how: Resumption) -> SpecSession:
         failure_reason="",
         paused_at="",
         acknowledged=how.attempt or row.acknowledged,
-        heartbeat_at=change.now,
+        heartbeat_at=change.clock,
     )
 
 

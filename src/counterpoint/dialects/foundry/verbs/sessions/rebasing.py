@@ -76,7 +76,7 @@ class Rebasing:
                 judge_afresh(change, row.session, shape, found.kept_gates)
                 ask_gates(change, shape)
                 after = _rebased(row, shape, found, change.writing.head().size)
-                after = replace(after, heartbeat_at=change.now)
+                after = replace(after, heartbeat_at=change.clock)
                 told = {name: value for name, value in found.told().items() if value}
                 settle(change, after, "rebase", "Session rebased", _words(found), **_few(told))
             with self._context.reading() as view:

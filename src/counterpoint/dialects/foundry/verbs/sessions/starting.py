@@ -118,7 +118,7 @@ class Starting:
             structure=shape.structure.digest,
             # Nothing of the spec changes with this entry.
             place=change.writing.head().size - 1,
-            heartbeat_at=change.now,
+            heartbeat_at=change.clock,
             paused_at="",
             reason_code="",
             reason_detail=Prose(""),
