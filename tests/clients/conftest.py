@@ -71,12 +71,13 @@ def scripted() -> ModuleType:
 
 @dataclass(slots=True, kw_only=True)
 class Agent:
-    """One real agent, its home, and how it is started."""
+    """One real agent, its home, and how it is started. servers: what its user's own settings say of these."""
 
     name: str
     program: str
     tree: Path
     environ: dict[str, str]
+    servers: str = ""
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -89,16 +90,31 @@ class Agent:
         """Its user's home, in which nothing was before."""
         return Path(self.environ["HOME"])
 
-    def start(self, url: str, *, goes_on: bool = False) -> subprocess.Popen[str]:
-        """Start a conversation with the model at an address, which is its only way out, or go on with the last one."""
+    @property
+    def settings(self) -> Path:
+        """The file of the user's own settings of Codex."""
+        return self.home / ".codex" / "config.toml"
+
+    def keep_servers(self) -> None:
+        """Keep what its own command has said of servers, which stays when its settings are written."""
+        if self.name == "codex":
+            self.servers = self.settings.read_text()
+
+    def configure(self, url: str) -> None:
+        """Let it ask the model at an address, which is its only way out."""
         self.environ["HTTPS_PROXY"] = self.environ["HTTP_PROXY"] = url
         if self.name == "codex":
-            settings = self.home / ".codex" / "config.toml"
-            settings.parent.mkdir(exist_ok=True)
-            settings.write_text(CODEX.format(url=url, tree=self.tree))
-            words = ["exec", *(["resume", "--last"] if goes_on else []), "--json", "go on"]
+            self.settings.parent.mkdir(exist_ok=True)
+            self.settings.write_text(CODEX.format(url=url, tree=self.tree) + self.servers)
         else:
             self.environ["ANTHROPIC_BASE_URL"] = url
+
+    def start(self, url: str, *, goes_on: bool = False) -> subprocess.Popen[str]:
+        """Start a conversation with the model at an address, or go on with the last one."""
+        self.configure(url)
+        if self.name == "codex":
+            words = ["exec", *(["resume", "--last"] if goes_on else []), "--json", "go on"]
+        else:
             allowed = json.dumps({"enableAllProjectMcpServers": True})
             words = [
                 *(["--continue"] if goes_on else []),
@@ -139,15 +155,16 @@ class Agent:
 
 
 @pytest.fixture(params=["claude", "codex"])
-def agent(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Iterator[Agent]:
-    """Give each agent in turn, in a repository that `counterpoint init` has set up."""
+def bare(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Iterator[Agent]:
+    """Give each agent in turn, in a repository, with no server of ours in its settings."""
     program = PROGRAMS / request.param
     if not program.exists():
         absent(f"{request.param} is not here: `make clients` installs it")
     home = tmp_path / "home"
     home.mkdir()
+    ours = [str(Path(sys.executable).parent), str(PROGRAMS)]
     environ = {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([*ours, os.environ["PATH"]]),
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "ANTHROPIC_API_KEY": "none",
@@ -158,10 +175,16 @@ def agent(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> I
         "NO_PROXY": "127.0.0.1,localhost",
     }
     made = Agent(name=request.param, program=str(program), tree=repository, environ=environ)
-    counterpoint(made, "init", "--yes", "--client", made.name)
     yield made
     made.end()
     counterpoint(made, "down", check=False)
+
+
+@pytest.fixture
+def agent(bare: Agent) -> Agent:
+    """Give each agent in turn, in a repository that `counterpoint init` has set up."""
+    counterpoint(bare, "init", "--yes", "--client", bare.name)
+    return bare
 
 
 def absent(why: str) -> None:
@@ -173,17 +196,29 @@ def absent(why: str) -> None:
 
 def counterpoint(agent: Agent, *words: str, check: bool = True) -> str:
     """Run the command line where an agent works; answer what it printed."""
+    return run(agent, "counterpoint", *words, check=check)
+
+
+def run(agent: Agent, program: str, *words: str, check: bool = True) -> str:
+    """Run a program where an agent works, with its variables; answer what it printed."""
     ran = subprocess.run(
-        [shutil.which("counterpoint", path=agent.environ["PATH"]) or "counterpoint", *words],
+        [shutil.which(program, path=agent.environ["PATH"]) or program, *words],
         cwd=agent.tree,
         env=agent.environ,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
         timeout=PATIENCE,
     )
-    assert not check or ran.returncode == 0, ran.stderr
+    assert not check or ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-2000:]
     return ran.stdout
+
+
+@pytest.fixture(name="run")
+def _run() -> Callable[..., str]:
+    """Give what runs a program where an agent works, and answers what it printed."""
+    return run
 
 
 @pytest.fixture(name="ask")

@@ -32,6 +32,7 @@ class FakeRuns:
     phase: str = "phase-1"
     done: int = 0
     total: int = 4
+    folder: str = "active"
     attempt: str = ""
     is_stale: bool = False
     calls: list[str] = field(default_factory=list[str])
@@ -41,11 +42,13 @@ class FakeRuns:
 
     def call(self, tool: str, /, **arguments: Json) -> dict[str, Json]:
         """Answer a call as the server would."""
-        assert tool == "task"
         action = arguments["action"]
+        assert (tool, action) == ("spec", "find") or tool == "task"
         if action == "progress":
             self._refuse("progress")
             return {"data": {"completed_tasks": self.done, "total_tasks": self.total}}
+        if tool == "spec":
+            return {"data": {"status_folder": self.folder}}
         assert action == "session"
         command = str(arguments["command"])
         self.given[command] = arguments

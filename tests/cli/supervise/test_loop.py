@@ -18,6 +18,7 @@ from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.dialects.foundry.rules.autonomy.supervising import LINGER_SECONDS
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import (
+    Conflict,
     Forbidden,
     InvalidInput,
     NotFound,
@@ -247,6 +248,23 @@ def test_a_complete_spec_is_not_begun_again_unless_there_is_more_in_it(
     runs.total = 5
     assert supervise(runs, _finishes(runs, 5)).code == 0
     assert runs.calls == ["start"]
+
+
+def test_who_has_completed_the_spec_is_left_to_be_said(supervise: Supervise) -> None:
+    """By somebody who sees that it has achieved its goals; once that was said, nothing is left to do."""
+    runs = FakeRuns(status="completed", done=4)
+    (told,) = supervise(runs).last["advice"]
+    assert "action=complete, spec_id=harbour" in told
+    runs.folder = "completed"
+    assert supervise(runs).last["advice"] == []
+
+
+def test_no_agent_is_started_on_a_spec_without_tasks(supervise: Supervise) -> None:
+    """It would hear at once that all is complete."""
+    runs = FakeRuns(total=0)
+    with pytest.raises(Conflict, match="no tasks in harbour"):
+        supervise(runs)
+    assert runs.calls == []
 
 
 def test_who_is_asked_to_stop_ends_the_agent_and_pauses_the_run(supervise: Supervise) -> None:

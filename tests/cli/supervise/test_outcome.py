@@ -32,7 +32,11 @@ def test_every_reason_has_words() -> None:
         (
             Decision(act="stop", reason="spec_complete"),
             replace(LOOK, state="spec_complete", done=4),
-            ["Ended: the spec is complete. 4 of 4 tasks are done."],
+            [
+                "Ended: the spec is complete. 4 of 4 tasks are done.",
+                "It stays active until an agent is asked to call `lifecycle` with action=complete,"
+                " spec_id=harbour, or its file is moved to the folder `completed`.",
+            ],
         ),
         (
             Decision(act="stop", reason="rounds_used_up"),
@@ -75,7 +79,12 @@ def test_in_the_end_is_said_why_and_what_to_do(
     """With the command that goes on, where something is left to do."""
     said = "".join(f"line {number}\n" for number in range(9))
     outcome = Outcome(
-        decision=decision, look=look, why=look.why, log=Path("/x/1.log"), said=f"{said}\x1b[31m"
+        decision=decision,
+        look=look,
+        is_filed=False,
+        why=look.why,
+        log=Path("/x/1.log"),
+        said=f"{said}\x1b[31m",
     )
     tell_outcome(Output(), SystemClock(), "harbour", outcome)
     assert capsys.readouterr().out.splitlines() == lines

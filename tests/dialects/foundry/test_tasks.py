@@ -282,6 +282,15 @@ def test_a_value_is_cut_until_it_fits() -> None:
     assert fitted(5, 0) == 5
 
 
+def test_a_spec_without_tasks_says_what_to_add(foundry: Agent) -> None:
+    """Nothing of it is blocked."""
+    root = Draft(kind="spec", title="Export", lifecycle="declared", aliases=(("spec", SPEC),))
+    foundry.core.plans.create(root)
+    for action in ("next", "prepare"):
+        following = foundry.does("task", action=action, spec_id=SPEC)["data"]
+        assert following["message"] == "It has no tasks yet: authoring phase-add, task add"
+
+
 def test_a_phase_that_awaits_a_verdict_is_not_complete(foundry: Agent) -> None:
     """Nor is its spec, until it was judged: each answer says so, with what to do."""
     plan = Draft(

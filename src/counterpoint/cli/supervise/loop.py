@@ -24,7 +24,7 @@ from counterpoint.dialects.foundry.rules.autonomy.supervising import (
     decide,
 )
 from counterpoint.kernel.clock import Clock
-from counterpoint.kernel.errors import CounterpointError, Unavailable
+from counterpoint.kernel.errors import Conflict, CounterpointError, Unavailable
 
 POLL_SECONDS: Final = 10.0
 """Between two looks at a run while its agent works."""
@@ -83,6 +83,7 @@ class Supervision:
             if decision.act != "start":
                 return Outcome(
                     decision=decision,
+                    is_filed=not decision.is_success or self.run.is_filed(),
                     look=self._left(look),
                     why=look.why,
                     log=self._log,
@@ -109,6 +110,11 @@ class Supervision:
     def _bring_to_run(self, look: Look, decision: Decision) -> bool:
         """Begin or resume the run, as it was decided; return whether that was let: what it waits for may not have been seen to."""
         if decision.way == "begin":
+            if not look.total:
+                raise Conflict(
+                    f"there are no tasks in {self.run.spec}",
+                    hint="Have an agent add them first: `authoring phase-add-bulk`, or `task add`.",
+                )
             self.run.begin()
         elif decision.way == "resume":
             return self._resume(look)

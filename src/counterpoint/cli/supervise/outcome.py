@@ -32,6 +32,10 @@ SAID: Final[Mapping[Reason, str]] = {
 """Why it ended, in words."""
 _OF_AGENT: Final = frozenset({"agent_failed", "agent_left", "no_progress", "timed_out"})
 _LAST_LINES: Final = 5
+_TO_FILE: Final = (
+    "It stays active until an agent is asked to call `lifecycle` with action=complete, spec_id={0}, or its file is moved to"
+    " the folder `completed`."
+)
 _WIDE: Final = 100
 
 
@@ -39,11 +43,12 @@ _WIDE: Final = 100
 class Outcome:
     """What came of a supervision.
 
-    look: how the run is left. why: of the pause or failure that it ended for, or a code. log: of the last agent; None without one. said: what that said last.
+    is_filed: whether nobody has to say any more that the spec is completed. look: how the run is left. why: of the pause or failure that it ended for, or a code. log: of the last agent; None without one. said: what that said last.
     """
 
     decision: Decision
     look: Look
+    is_filed: bool = True
     why: str = ""
     log: Path | None = None
     said: str = ""
@@ -90,7 +95,7 @@ def advice(spec: str, outcome: Outcome) -> list[str]:
     """Return what a person does next; nothing where nothing is left to do."""
     decision, look = outcome.decision, outcome.look
     if decision.is_success:
-        return []
+        return [] if outcome.is_filed else [_TO_FILE.format(spec)]
     again = f"counterpoint supervise {spec}"
     if decision.act == "stop":
         return [f"To go on: `{again} -- AGENT…`."]

@@ -106,6 +106,11 @@ class SpecRun:
         self.session = str(found.get("session_id") or "")
         return _seen(found, done, total)
 
+    def is_filed(self) -> bool:
+        """Return whether somebody has said that the spec is completed; any refusal."""
+        found = self._ask("spec", action="find", spec_id=self.spec)
+        return found.get("status_folder") == "completed"
+
     def begin(self) -> None:
         """Begin a run that pauses at the end of each phase; any refusal."""
         found = self._ask(

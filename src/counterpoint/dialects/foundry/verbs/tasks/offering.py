@@ -245,6 +245,8 @@ def _left(known: Nodes) -> str:
     tally = known.tallies().get(known.root.id, Tally())
     if is_finished(tally):
         return awaits_text(known.awaiting())
+    if not tally.total:
+        return "It has no tasks yet: authoring phase-add, task add"
     return "Nothing can be taken up now: see list-blocked"
 
 
