@@ -95,11 +95,6 @@ class Agent:
         """The file of the user's own settings of Codex."""
         return self.home / ".codex" / "config.toml"
 
-    def keep_servers(self) -> None:
-        """Keep what its own command has said of servers, which stays when its settings are written."""
-        if self.name == "codex":
-            self.servers = self.settings.read_text()
-
     def configure(self, url: str) -> None:
         """Let it ask the model at an address, which is its only way out."""
         self.environ["HTTPS_PROXY"] = self.environ["HTTP_PROXY"] = url

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +19,8 @@ pytestmark = [
     pytest.mark.xdist_group("clients"),
 ]
 
+PAGE = (Path(__file__).parents[2] / "docs" / "foundry.md").read_text("utf-8")
+FENCED = re.MULTILINE | re.DOTALL
 CHECK = "test -s {file}"
 ABOUT = ("task_id", "phase_id", "gate_attempt_id")
 """What of a step its report names."""
@@ -29,19 +33,18 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def foundry(bare: Any, run: Run) -> Any:
-    """Give each agent in turn, with our server added by its own command, as the page says."""
-    ours = ("counterpoint", "mcp", "--surface", "foundry")
+    """Give each agent in turn, configured as the page says."""
     if bare.name == "codex":
-        bare.servers = """
-[mcp_servers.counterpoint]
-command = "counterpoint"
-args = ["mcp", "--surface", "foundry"]
-required = true
-env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "COUNTERPOINT_RUN", "COUNTERPOINT_ROLE"]
-"""
+        (bare.servers,) = re.findall(r"^```toml\n(\[mcp_servers\..*?)^```$", PAGE, FENCED)
     else:
-        run(bare, bare.name, "mcp", "add", "counterpoint", "--", *ours)
+        run(bare, *said_of("claude mcp add"))
     return bare
+
+
+def said_of(words: str) -> list[str]:
+    """Answer the one command line of the page that begins with some words."""
+    (line,) = re.findall(rf"^{re.escape(words)} .*$", PAGE, re.MULTILINE)
+    return shlex.split(line)
 
 
 @pytest.fixture
@@ -88,7 +91,9 @@ def test_an_agent_makes_a_spec_and_does_a_task_of_it(
     def talk() -> Talk:
         spec = told["spec"] = yield from begun(use)
         tasks = [{"title": "Build a pier", "type": "task", "description": "Of wood."}]
-        yield use("authoring", "phase-add-bulk", spec_id=spec, phase={"title": "Piers"}, tasks=tasks)
+        yield use(
+            "authoring", "phase-add-bulk", spec_id=spec, phase={"title": "Piers"}, tasks=tasks
+        )
         ready = (yield use("task", "prepare", spec_id=spec)).answer["data"]
         about = {"spec_id": spec, "task_id": ready["task_id"]}
         yield use("task", "start", **about)
@@ -99,7 +104,6 @@ def test_an_agent_makes_a_spec_and_does_a_task_of_it(
 
     with scripted.Model(talking(talk)) as model:
         said = foundry.converse(model.url)
-    import pathlib; pathlib.Path(f"/tmp/fc/{foundry.name}.json").write_text(json.dumps(model.requests)); pathlib.Path(f"/tmp/fc/{foundry.name}.said").write_text(said)
     assert (model.faults, "It is done." in said) == ([], True)
     assert "The pier stands." in json.dumps(told["journal"])
     assert told["progress"]["completed_tasks"] == 1
@@ -110,7 +114,6 @@ def test_an_agent_makes_a_spec_and_does_a_task_of_it(
     assert task["id"] in {one["id"] for one in ask(foundry, "list", "--status", "done")["items"]}
     by_agents = [one for one in ask(foundry, "log")["entries"] if one["actor"]["kind"] == "agent"]
     done = [one["action"] for one in by_agents]
-    print(done, by_agents[0]["actor"])
     assert [one for one in done if one != "task.noted"][-2:] == ["task.started", "task.finished"]
 
 
@@ -216,17 +219,16 @@ def test_a_supervised_agent_works_a_spec_to_its_end(
     foundry: Any, spec: str, unattended: Unattended, run: Run, ask: Ask
 ) -> None:
     """An agent with an empty context for each phase; every gate is opened by the built-in reviewer."""
-    words = {
-        "claude": ("-p", "{prompt}", "--allowedTools", "mcp__counterpoint,Bash"),
-        "codex": ("exec", "{prompt}"),
-    }[foundry.name]
-    said = run(foundry, "counterpoint", "supervise", spec, "--json", "--", foundry.name, *words)
+    words = said_of(f"counterpoint supervise SPEC -- {foundry.name}")
+    words[words.index("SPEC") : words.index("--")] = [spec, "--json"]
+    said = run(foundry, *words)
     events = [json.loads(line) for line in said.splitlines()]
     assert unattended.model.faults == []
-    assert [one["event"] for one in events].count("round.started") == 2
+    # One for each phase, and one that hears that all are done.
+    assert [one["event"] for one in events].count("round.started") == 3
     assert (events[-1]["because"], events[-1]["tasks"]) == (
         "spec_complete",
-        {"done": 4, "total": 4},
+        {"done": 6, "total": 6},
     )
-    assert unattended.roles == ["autonomy_runner"] * 2
+    assert unattended.roles == ["autonomy_runner"] * 3
     assert ask(foundry, "audit", "verify")["sound"]

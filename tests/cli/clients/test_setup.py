@@ -81,6 +81,7 @@ plugins = false
 command = "counterpoint"
 args = ["mcp", "--agent", "codex"]
 required = true
+env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "COUNTERPOINT_ROLE", "COUNTERPOINT_RUN"]
 """,
     ".cursor/mcp.json": (
         '{"mcpServers": {"other": {"url": "http://127.0.0.1:1/"}, "counterpoint": '

@@ -17,6 +17,10 @@ _GATE = (
     "Look at it with `counterpoint show harbour/phase-1`; it is good:"
     " `counterpoint approve harbour/phase-1`."
 )
+_FILED = (
+    "It stays active until an agent is asked to call `lifecycle` with action=complete,"
+    " spec_id=harbour, or its file is moved to the folder `completed`."
+)
 LOOK = Look(state="running", session="ses_1", phase="phase-1", done=1, total=4)
 
 
@@ -34,8 +38,7 @@ def test_every_reason_has_words() -> None:
             replace(LOOK, state="spec_complete", done=4),
             [
                 "Ended: the spec is complete. 4 of 4 tasks are done.",
-                "It stays active until an agent is asked to call `lifecycle` with action=complete,"
-                " spec_id=harbour, or its file is moved to the folder `completed`.",
+                _FILED,
             ],
         ),
         (

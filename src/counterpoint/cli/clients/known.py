@@ -2,13 +2,13 @@
 
     client   file                    format  where the entry stands      also
     claude   .mcp.json               JSON    mcpServers.counterpoint     type
-    codex    .codex/config.toml      TOML    mcp_servers.counterpoint    required
+    codex    .codex/config.toml      TOML    mcp_servers.counterpoint    required, env_vars
     cursor   .cursor/mcp.json        JSON    mcpServers.counterpoint     type
     vscode   .vscode/mcp.json        JSON    servers.counterpoint        type
     gemini   .gemini/settings.json   JSON    mcpServers.counterpoint
 
 Codex starts a turn without a server that is not there after about a second; with `required` it
-waits. It reads a project's file only in a project that its user has said to trust.
+waits. Of its variables it hands on those alone that `env_vars` names. It reads a project's file only in a project that its user has said to trust.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, cast
 
 from counterpoint.cli.clients.jsonc import load_jsonc, member, set_member
 from counterpoint.cli.clients.toml import load_toml, set_table
+from counterpoint.cli.supervise.agent import LEADING
 from counterpoint.kernel.canonical import Json
 
 SERVER: Final = "counterpoint"
@@ -103,7 +104,7 @@ CLIENTS: Final = (
         file=".codex/config.toml",
         format="toml",
         table="mcp_servers",
-        more={"required": True},
+        more={"required": True, "env_vars": [*LEADING]},
         marks=(".codex",),
         home=".codex",
         programs=("codex",),
