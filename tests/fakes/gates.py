@@ -39,17 +39,29 @@ SPEC: Final = "gates-2026-01-02-001"
 PROOF: Final = "ab" * 32
 
 
-def gated_draft(command: str = "true", spec: str = SPEC) -> Draft:
-    """Return a spec of a phase with a task and a verification, and one with a task alone."""
+def gated_draft(command: str = "true", spec: str = SPEC, folder: str = "src") -> Draft:
+    """Return a spec of a phase with a task and a verification, and one with a task alone; folder: of its files."""
     return Draft(
         kind="spec",
         title="Gates",
         lifecycle="declared",
         aliases=(("spec", spec),),
         children=(
-            _phase(spec, 1, (_task(spec, 1), _verify(spec, command))),
-            _phase(spec, 2, (_task(spec, 2),)),
+            _phase(spec, 1, (_task(spec, 1, folder), _verify(spec, command))),
+            _phase(spec, 2, (_task(spec, 2, folder),)),
         ),
+    )
+
+
+def verified_draft(command: str, spec: str, folder: str = "") -> Draft:
+    """Return a spec of a phase that has nothing but a verification, and so no files."""
+    del folder
+    return Draft(
+        kind="spec",
+        title="Verified",
+        lifecycle="declared",
+        aliases=(("spec", spec),),
+        children=(_phase(spec, 1, (_verify(spec, command, needs=()),)),),
     )
 
 
@@ -64,14 +76,14 @@ def _phase(spec: str, number: int, children: tuple[Draft, ...]) -> Draft:
     )
 
 
-def _task(spec: str, phase: int) -> Draft:
+def _task(spec: str, phase: int, folder: str) -> Draft:
     name = f"task-{phase}-1"
     return Draft(
         kind="task",
         title=f"Write part {phase}",
         name=name,
         acceptance=(f"part {phase} is there",),
-        areas=(f"src/part{phase}.py",),
+        areas=(f"{folder}/part{phase}.py",),
         aliases=(("node", f"{spec}/{name}"),),
     )
 

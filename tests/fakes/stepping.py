@@ -18,12 +18,13 @@ ABOUT: Final = {"task_id": "task_id", "phase_id": "phase_id", "gate_attempt_id":
 
 @dataclass(kw_only=True)
 class Stepper:
-    """An agent at work in a run. data: what it was answered last; report: what it reported last."""
+    """An agent at work in a run. folder: of the files of its tasks. data: what it was answered last."""
 
     workshop: Workshop
     agent: Agent
     session: str
     spec: str = SPEC
+    folder: str = "src"
     data: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -109,14 +110,17 @@ class Stepper:
         self.workshop.clock.pass_by(seconds=1)
         if self.type == "implement_task":
             name = self.step["task_id"].removeprefix("task-").partition("-")[0]
-            commit(
-                self.workshop.root, f"src/part{name}.py", f"PART = {self.workshop.clock.now()!r}\n"
-            )
+            self.writes(name)
         if self.type == "execute_verification" and "execute" in self.calls:
             more["verification_receipt"] = self.executes()
         if self.type == "run_fidelity_gate":
             self.reviews()
         return self.reports(**more)
+
+    def writes(self, phase: str) -> None:
+        """Write the file of the task of a phase anew, and commit it."""
+        text = f"PART = {self.workshop.clock.now()!r}\n"
+        commit(self.workshop.root, f"{self.folder}/part{phase}.py", text)
 
     @property
     def calls(self) -> list[str]:

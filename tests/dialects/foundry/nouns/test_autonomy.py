@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.rows import columns, prose_columns
+from counterpoint.dialects.foundry.nouns import autonomy
 from counterpoint.dialects.foundry.nouns.autonomy import (
     AUTONOMY,
     COMMAND_MOVES,
     COMMANDS,
-    PAUSE_REASONS,
     STATUSES,
-    STEP_TYPES,
     GateEvidence,
     SessionStep,
     SpecSession,
@@ -39,6 +38,27 @@ EXPECTED = {
     ("reset", "failed"): "ended",
 }
 """What a command without any word more makes of a run; what is not named is refused."""
+WORDS = {
+    "STATUSES": "running paused completed failed ended",
+    "PAUSE_REASONS": """
+        user context_limit error_threshold blocked gate_failed gate_review_required task_limit heartbeat_stale
+        step_stale phase_complete fidelity_cycle_limit
+    """,
+    "FAILURE_REASONS": "spec_not_found spec_structure_changed state_corrupt migration_failed",
+    "STEP_TYPES": """
+        implement_task execute_verification run_fidelity_gate address_fidelity_feedback pause complete_spec
+    """,
+    "OUTCOMES": "success failure skipped",
+    "GATE_POLICIES": "strict lenient manual",
+    "GATE_STATUSES": "pending passed failed waived",
+    "VERDICTS": "pass warn fail",
+    "POSTURES": "unattended supervised debug",
+    "ROLES": "maintainer autonomy_runner observer",
+    "REASON_CODES": "stuck_agent corrupt_state operator_override incident_response testing",
+    "COMMANDS": "start pause resume rebase end reset",
+    "LOOP_SIGNALS": "phase_complete spec_complete failed blocked_runtime paused_needs_attention",
+}
+"""The words of the reference, by the names that they have here."""
 
 
 @pytest.mark.parametrize("noun", [SpecSession, SessionStep, GateEvidence])
@@ -75,9 +95,15 @@ def test_every_move_of_a_command_is_an_edge_of_the_table_of_states():
                 assert AUTONOMY.allows(status, move.to)
 
 
-def test_the_words_are_those_of_the_contract():
-    """Eleven reasons to pause, six types of steps, five states, each in the table."""
-    assert (len(PAUSE_REASONS), len(STEP_TYPES)) == (11, 6)
+@pytest.mark.parametrize("name", WORDS)
+def test_the_words_are_those_of_the_contract(name):
+    """No more, no fewer, and as they are spelled there."""
+    assert set(getattr(autonomy, name)) == set(WORDS[name].split())
+    assert len(getattr(autonomy, name)) == len(WORDS[name].split())
+
+
+def test_every_state_of_the_contract_is_in_the_table_of_states():
+    """A run begins by running."""
     assert set(AUTONOMY.categories) == set(STATUSES)
     assert AUTONOMY.first == "running"
 

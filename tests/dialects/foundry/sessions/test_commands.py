@@ -11,58 +11,13 @@ from builders import Agent
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
-from counterpoint.dialects.foundry.nouns.autonomy import PAUSE_REASONS, STATUSES, GateEvidence
+from counterpoint.dialects.foundry.nouns.autonomy import PAUSE_REASONS, GateEvidence
 from counterpoint.dialects.foundry.verbs.sessions.commanding import Commanding
 from fakes.run_party import SPEC, Party, add_evidence, run_row, set_run
 
 OTHER = "other-2026-01-02-001"
 REASON = {"reason_code": "testing"}
 REFUSED = "INVALID_STATE_TRANSITION"
-MOVES = {
-    ("pause", "running"): "paused",
-    ("resume", "paused"): "running",
-    ("rebase", "paused"): "running",
-    ("rebase", "failed"): "running",
-    ("end", "running"): "ended",
-    ("end", "paused"): "ended",
-    ("end", "failed"): "ended",
-    ("reset", "failed"): "ended",
-}
-"""What each command makes of a run in each state; every other pair is refused."""
-GIVEN: dict[str, dict[str, Any]] = {"end": REASON, "reset": REASON}
-
-
-@pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("command", ["pause", "resume", "rebase", "end", "reset"])
-def test_each_command_makes_the_move_of_the_contract_in_each_state(
-    party: Party, command: str, status: str
-) -> None:
-    """What is in no row of the contract is refused, and changes nothing."""
-    session = party.start()
-    set_run(party.fay, session, status=status)
-    given = {"session_id": session, **GIVEN.get(command, {})}
-    goal = MOVES.get((command, status))
-    if goal is None:
-        assert party.code(command, **given) == REFUSED
-        goal = status
-    else:
-        assert party.does(command, **given)["status"] == goal
-    assert party.does("status", session_id=session)["status"] == goal
-
-
-@pytest.mark.parametrize("status", STATUSES)
-def test_a_start_begins_a_run_unless_one_is_live(party: Party, status: str) -> None:
-    """One that is over is no hindrance; one that is live is, unless it is to end for the new one."""
-    first = party.start()
-    set_run(party.fay, first, status=status)
-    if status not in {"running", "paused"}:
-        assert party.start() != first
-        return
-    assert party.code("start", spec_id=SPEC) == "SPEC_SESSION_EXISTS"
-    second = party.start(force=True)
-    assert second != first
-    ended = party.does("status", session_id=first)
-    assert (ended["status"], ended["reason_code"]) == ("ended", "operator_override")
 
 
 @pytest.mark.parametrize(

@@ -97,31 +97,6 @@ def test_a_person_reviews_the_gate_that_waits_and_no_other(
     assert run.reports()["status"] == "completed"
 
 
-@pytest.mark.parametrize(
-    ("outcome", "errors", "retries"),
-    [("failure", 1, {"task-1-1": 1}), ("skipped", 0, {"task-1-1": 1}), ("success", 0, {})],
-)
-def test_what_is_not_done_comes_again(
-    outcome: str, errors: int, retries: dict[str, int], run: Stepper
-) -> None:
-    """And is counted."""
-    run.does()
-    told = run.reports(outcome, note="as it went", files_touched=["src/part1.py"])
-    again = "verify-1-1" if outcome == "success" else "task-1-1"
-    assert told["next_step"]["task_id"] == again
-    counted = run.status()["retry_counters"]
-    assert (counted["consecutive_errors"], counted["task_retry_counts"]) == (errors, retries)
-
-
-@pytest.mark.parametrize("outcome", ["failure", "skipped"])
-def test_a_verification_that_failed_needs_no_receipt(outcome: str, run_of: Begin) -> None:
-    """It comes again."""
-    run = run_of("false")
-    run.goes_on_to("execute_verification")
-    assert run.executes()["exit_code"] == 1
-    assert run.reports(outcome)["next_step"]["task_id"] == "verify-1-1"
-
-
 def test_a_verification_for_people_is_reported_without_a_receipt(run_of: Begin) -> None:
     """A node without a command."""
     run = run_of("")
@@ -177,58 +152,6 @@ def test_a_full_context_pauses_a_run(pct: int, goes_on: bool, run: Stepper) -> N
     assert run.reports()["next_step"]["type"] == "execute_verification"
 
 
-def test_errors_in_a_row_pause_a_run(run_of: Begin) -> None:
-    """As many as it may make; whoever resumes it gives it as many again."""
-    run = run_of(max_consecutive_errors=2)
-    run.does()
-    run.reports("failure")
-    run.reports("failure")
-    told = stopped(run, pause_reason="error_threshold", loop_signal=NEEDED)
-    named = [one["action"] for one in told["recommended_actions"]]
-    assert named == ["inspect_recent_failures", "reset_session_if_needed"]
-    run.manages("resume")
-    assert run.reports()["next_step"]["task_id"] == "task-1-1"
-
-
-def test_a_run_pauses_where_all_that_is_left_is_blocked(run: Stepper) -> None:
-    """The code of that stands beside the answer."""
-    run.does()
-    about = {"spec_id": SPEC, "session_id": run.session}
-    run.reports("skipped")
-    for node in ("task-1-1", "task-2-1"):
-        run.agent.does("task", action="block", task_id=node, reason="no key", **about)
-    reply = run.asks(last_step_result=run.result("failure"))
-    run.data = reply.answer["data"]
-    stopped(run, pause_reason="blocked", loop_signal=NEEDED)
-    assert reply.answer["meta"]["warning_details"][0]["code"] == "ALL_TASKS_BLOCKED"
-
-
-def test_as_many_tasks_as_it_may_pause_a_run(run_of: Begin) -> None:
-    """The gate of the phase it was in comes first."""
-    run = run_of(max_tasks_per_session=2)
-    run.goes_on_to("pause")
-    stopped(run, pause_reason="task_limit", loop_signal=NEEDED)
-    assert run.data["satisfied_gates"] == ["phase-1"]
-
-
-def test_the_end_of_a_phase_is_told_once(run_of: Begin) -> None:
-    """It is the only signal on which a supervisor goes on."""
-    run = run_of(stop_on_phase_completion=True)
-    run.goes_on_to("pause")
-    stopped(run, pause_reason="phase_complete", loop_signal="phase_complete")
-    run.manages("resume")
-    assert run.reports()["next_step"]["task_id"] == "task-2-1"
-
-
-def test_a_silent_agent_is_taken_to_be_gone(run: Stepper, workshop: Workshop) -> None:
-    """Where no step is out: whoever reports one is there."""
-    workshop.clock.pass_by(minutes=11)
-    reply = run.asks()
-    run.data = reply.answer["data"]
-    stopped(run, pause_reason="heartbeat_stale", loop_signal=NEEDED)
-    assert reply.answer["meta"]["warning_details"][0]["code"] == "HEARTBEAT_STALE"
-
-
 @pytest.mark.parametrize("more", [{"heartbeat": True}, {"context_usage_pct": 5}])
 def test_a_sign_of_life_with_the_question_is_one(
     more: dict[str, Any], run: Stepper, workshop: Workshop
@@ -277,21 +200,6 @@ def test_a_gate_that_fails_is_answered_and_tried_again(run_of: Begin) -> None:
     run.reviews()
     run.reports()
     assert run.data["next_step"]["type"] in {"implement_task", "address_fidelity_feedback"}
-
-
-def test_a_gate_that_fails_pauses_where_it_is_not_tried_again(run_of: Begin) -> None:
-    """Somebody looks at it, resumes, and it is judged anew: it does not loop."""
-    run = run_of(auto_retry_fidelity_gate=False)
-    run.does()
-    run.reports()
-    run.works()
-    run.reviews()
-    reply = run.asks(last_step_result=run.result())
-    run.data = reply.answer["data"]
-    stopped(run, pause_reason="gate_failed", loop_signal=NEEDED)
-    assert reply.answer["meta"]["warning_details"][0]["code"] == "GATE_BLOCKED"
-    run.manages("resume")
-    assert run.reports()["next_step"]["type"] == "run_fidelity_gate"
 
 
 def test_a_phase_is_reviewed_only_so_often(run_of: Begin) -> None:

@@ -229,23 +229,6 @@ def test_evidence_that_there_is_not_needs_help_from_the_third_time_on(run: Stepp
     assert run.row().evidence_faults == 0
 
 
-@pytest.mark.parametrize("kind", ["pause", "complete_spec"])
-def test_a_step_in_which_nothing_is_done_cannot_fail(
-    kind: str, run: Stepper, workshop: Workshop
-) -> None:
-    """It is reported back, and that is all."""
-    run.goes_on_to("pause")
-    if kind == "complete_spec":
-        judge = workshop.agent("jo", surface="foundry")
-        attempt = run.data["gate_attempt_id"]
-        given = {"acknowledge_gate_review": True, "acknowledged_gate_attempt_id": attempt}
-        run.manages("resume", judge, **given)
-        run.reports()
-    assert run.type == kind
-    assert run.code("failure") == "INVALID_FORMAT"
-    run.reports("skipped")
-
-
 def test_a_waived_gate_is_skipped_with_the_id_of_its_waiver(
     run_of: Begin, workshop: Workshop
 ) -> None:
