@@ -12,6 +12,7 @@ from builders import git, open_repository
 from counterpoint.app import App, Identity, open_app
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.lifecycles import LIFECYCLES, lifecycle
+from counterpoint.core.ports.circuits import REST, Breaker
 from counterpoint.dialects.agentic.verbs.precedence import Precedence
 from counterpoint.dialects.colibri.verbs.skills import Skills
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
@@ -24,7 +25,6 @@ from counterpoint.kernel.errors import (
     StoreFull,
     Unavailable,
 )
-from counterpoint.storage.breaker import REST, Breaker
 
 
 def project_of(folder: Path, **flags: str) -> str:

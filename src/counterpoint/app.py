@@ -14,10 +14,13 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Attested, Confirmation, Identity, Peer
+from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.trust.heads import WitnessedHead
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
+from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Evidence
+from counterpoint.core.ports.models import Models
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Store
 from counterpoint.core.ports.witnesses import Witness
@@ -29,9 +32,16 @@ from counterpoint.evidence.environment import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.opening import open_evidence
-from counterpoint.evidence.places import Places, check_state, find_places, open_folder, slug
+from counterpoint.evidence.places import (
+    Places,
+    check_state,
+    chosen_tree,
+    find_places,
+    open_folder,
+    slug,
+)
 from counterpoint.evidence.processes import ConnectedAgents, peer
-from counterpoint.evidence.running.configuration import read_checking
+from counterpoint.evidence.running.configuration import read_checking, read_modelling
 from counterpoint.evidence.trust.connected import connected_agents
 from counterpoint.evidence.trust.known import Past, open_past
 from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_places
@@ -39,15 +49,14 @@ from counterpoint.evidence.witnesses.repository import known_heads
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import (
     CounterpointError,
-    InvalidInput,
     NotFound,
 )
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.places import DATABASE, find_database, find_prefix
 from counterpoint.kernel.visible import checked_name, label
-from counterpoint.settings import Settings, is_address, load_settings, masked
+from counterpoint.settings import HOSTED, Settings, is_address, load_settings, masked
 from counterpoint.storage import drivers
-from counterpoint.storage.breaker import Breaker, GuardedStore
+from counterpoint.storage.breaker import GuardedStore
 from counterpoint.storage.readonly import writable
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, open_sqlite
 
@@ -55,15 +64,6 @@ NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that a credential is passed by."""
-HOSTED: Final = (
-    "grace_seconds",
-    "git_witness",
-    "witness_push",
-    "witnesses",
-    "pass_env",
-    "global_memory",
-)
-"""Settings of a connection that are those of the server it came to."""
 _NOBODY: Final = Attested(principal=None)
 _NAME_LENGTH = 16
 _PASSING = "memory"
@@ -214,6 +214,7 @@ class App:
     def ports(self) -> Ports:
         """Every port, joined; the project is opened on first use, NotFound if nothing may be written."""
         is_read_only = self.settings.is_read_only
+        said = partial(read_checking, self.places.home)
         store = writable(self.store, self.project, is_read_only=is_read_only)
         ports = Ports(
             store=store,
@@ -234,10 +235,9 @@ class App:
             witnesses=lambda: self._witnesses,
             trailers=self._trailers,
             authored=self.authored.setdefault(self.project, Authored()),
-            checking=None
-            if self.is_open or self.evidence
-            else partial(read_checking, self.places.home),
+            checking=None if self.is_open or self.evidence else said,
             extras=lambda: self._extras,
+            models=lambda: self._models,
             remembered=self.remembered,
             connected=lambda: connected_agents(self.database, self.place, self.clock.now()),
         )
@@ -295,6 +295,15 @@ class App:
         from counterpoint.evidence.witnesses.trailers import read_trailers
 
         return read_trailers(self.places.tree, self.serving or self.environ, ledger)
+
+    @cached_property
+    def _models(self) -> Models:
+        """Who is asked for models; loaded when one is. Keys are those of the server, never of whoever calls."""
+        from counterpoint.providers.opening import open_models
+
+        is_bare = self.is_open or self.evidence
+        said = Modelling if is_bare else partial(read_modelling, self.places.home)
+        return open_models(said, self.serving or self.environ)
 
     @cached_property
     def _extras(self) -> Mapping[type[Any], Any]:
@@ -370,16 +379,7 @@ class App:
 
         Raises InvalidInput for one that is not, or is not there.
         """
-        if not self.settings.worktree:
-            return self.places.tree
-        chosen = Path(self.settings.worktree)
-        if not chosen.is_dir() or find_places(chosen).home != self.places.home:
-            raise InvalidInput(
-                f"the worktree {chosen.name!r} is no working tree of this repository",
-                hint="Give --worktree-path a linked worktree of it, or leave it out.",
-                workspace=chosen.name,
-            )
-        return find_places(chosen).tree
+        return chosen_tree(self.settings.worktree, self.places)
 
     def core(self, identity: Identity, *, guarded: bool = False) -> Core:
         """Return the core as one caller may use it.

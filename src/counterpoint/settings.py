@@ -19,6 +19,15 @@ READONLY = "READONLY"
 LEASE_SECONDS = range(1, 86_401)
 GRACE_SECONDS = range(86_401)
 IDLE_MINUTES = range(10_081)
+HOSTED = (
+    "grace_seconds",
+    "git_witness",
+    "witness_push",
+    "witnesses",
+    "pass_env",
+    "global_memory",
+)
+"""Settings of a connection that are those of the server it came to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

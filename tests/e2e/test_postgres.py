@@ -22,6 +22,7 @@ from counterpoint.cli.doctor import clock_of
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record, StateEntry
+from counterpoint.core.ports.circuits import REST, Breaker
 from counterpoint.kernel.clock import elapsed_ms
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
@@ -31,7 +32,6 @@ from counterpoint.kernel.errors import (
     StoreBusy,
     StoreUnreachable,
 )
-from counterpoint.storage.breaker import REST, Breaker
 from fakes.long_forms import IS_LONG, draw
 from fakes.servers import connected
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from counterpoint.core.model.work import Item
+from counterpoint.core.ports.circuits import MOST_FAULTS, REST, WINDOW, Breaker
 from counterpoint.kernel import errors
 from counterpoint.kernel.errors import (
     CircuitOpen,
@@ -31,7 +32,7 @@ from counterpoint.kernel.errors import (
     Unavailable,
     Unexpected,
 )
-from counterpoint.storage.breaker import MOST_FAULTS, REST, WINDOW, Breaker, GuardedStore
+from counterpoint.storage.breaker import GuardedStore
 from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.failing import DriverError, FailingStore
 from fakes.texts import committed, salted

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.items import Items
     from counterpoint.core.operations.journal import Journal
     from counterpoint.core.operations.memory import Memory, Notebooks
+    from counterpoint.core.operations.models.asking import ModelVerbs
     from counterpoint.core.operations.overview import Overview
     from counterpoint.core.operations.plans import Plans
     from counterpoint.core.operations.projects import Projects
@@ -242,6 +243,13 @@ class Core:
         from counterpoint.core.operations.runs import Runs
 
         return Runs(self._context)
+
+    @cached_property
+    def models(self) -> ModelVerbs:
+        """Verbs that ask models."""
+        from counterpoint.core.operations.models.asking import ModelVerbs
+
+        return ModelVerbs(self._context)
 
     @cached_property
     def feed(self) -> Following:

@@ -41,6 +41,20 @@ def find_places(start: Path) -> Places:
     return Places(tree=Path(tree), home=Path(home))
 
 
+def chosen_tree(worktree: str, places: Places) -> Path:
+    """Return the tree that is measured: the one that was set, if any; InvalidInput for one that is not of the same repository, or is not there."""
+    if not worktree:
+        return places.tree
+    chosen = Path(worktree)
+    if not chosen.is_dir() or find_places(chosen).home != places.home:
+        raise InvalidInput(
+            f"the worktree {chosen.name!r} is no working tree of this repository",
+            hint="Give --worktree-path a linked worktree of it, or leave it out.",
+            workspace=chosen.name,
+        )
+    return find_places(chosen).tree
+
+
 def open_folder(folder: Path) -> None:
     """Make the data folder, hidden from git, unless it is there."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 │                                            └ AlreadySealed · NotSealed · NothingToSeal
 ├── GateClosed                  gate
 ├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
-│                                            ├ RateLimited · QuotaExceeded
+│                                            ├ RateLimited · QuotaExceeded · BudgetSpent
 │                                            └ CommandNotAllowed · NotTrusted
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
 │                                            └ SchemaDiffers · SearchDiffers · ForkRefused
@@ -18,6 +18,8 @@ CounterpointError               code (from the class name), kind, hint, facts, r
                                              ├ StoreNewer · StoreOlder · StoreUnreachable
                                              ├ StoreReplaced · LedgerGone · ProgramMissing
                                              ├ CircuitOpen · SignerAway
+                                             ├ NoProvider · ProviderAway · ProviderFailed
+                                             ├ ProviderBusy · ProviderTimedOut · ProviderRefused
                                              └ SandboxMissing · LedgerMoved · Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move, in acts that each face
@@ -223,6 +225,12 @@ class QuotaExceeded(RateLimited):
     default_hint = "Go on after `resets_at`, or ask whoever runs the server for more calls."
 
 
+class BudgetSpent(Forbidden):
+    """What models may cost in this project is spent."""
+
+    default_hint = "Go on after `resets_at`, or have a person raise the limit in counterpoint.toml and run `counterpoint trust`."
+
+
 class LedgerBroken(CounterpointError):
     """The ledger does not verify."""
 
@@ -351,10 +359,54 @@ class StoreUnreachable(Unavailable):
 
 
 class CircuitOpen(Unavailable):
-    """The database failed several times and is left alone for a while."""
+    """What is asked failed several times and is left alone for a while."""
 
     retryable = True
     default_hint = "Wait `retry_after` seconds, then repeat the call; nothing was done."
+
+
+class NoProvider(Unavailable):
+    """No model can be asked: no provider is configured."""
+
+    default_hint = "Have a person run `counterpoint provider login NAME`, or name a provider in counterpoint.toml (docs/models.md)."
+
+
+class ProviderAway(Unavailable):
+    """This provider of models cannot be asked now."""
+
+    default_hint = (
+        "Have a person look with `counterpoint provider status NAME`; or ask another one."
+    )
+
+
+class ProviderFailed(Unavailable):
+    """The provider of the model did not answer as it should."""
+
+    default_hint = (
+        "Ask again, or ask another provider; nothing but the cost of what was asked is written."
+    )
+
+
+class ProviderBusy(ProviderFailed):
+    """The provider of the model is busy or out of reach."""
+
+    retryable = True
+    default_hint = "Ask again later, or ask another provider."
+
+
+class ProviderTimedOut(ProviderFailed):
+    """The model did not answer in time."""
+
+    retryable = True
+    default_hint = "Give more time, ask for less, or ask another model."
+
+
+class ProviderRefused(ProviderFailed):
+    """The provider of the model refused the question."""
+
+    default_hint = (
+        "Read what it says; a person sees to its key with `counterpoint provider login NAME`."
+    )
 
 
 class ProgramMissing(Unavailable):

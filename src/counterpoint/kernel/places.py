@@ -112,6 +112,23 @@ def state_folder(environ: Mapping[str, str]) -> str:
     return f"{home}/{below}/counterpoint"
 
 
+def config_folder(environ: Mapping[str, str]) -> str:
+    """Return where this program keeps what a person has set for all projects, such as keys."""
+    given = environ.get("XDG_CONFIG_HOME", "")
+    # As the specification of these folders says, a path that is not absolute does not count.
+    home = (
+        given
+        if given.startswith("/")
+        else f"{environ.get('HOME') or os.path.expanduser('~')}/.config"
+    )
+    return f"{home}/counterpoint"
+
+
+def provider_folder(environ: Mapping[str, str]) -> str:
+    """Return where the keys of providers of models lie."""
+    return f"{config_folder(environ)}/providers"
+
+
 def open_private(folder: str) -> str:
     """Return the path of a folder, made unless it is there; ForeignFolder if it is another user's or cannot be made."""
     try:

@@ -30,7 +30,13 @@ from counterpoint.kernel.errors import StoreCorrupt, StoreNewer, StoreOlder
 
 FIRST: Final = 13
 """Those below it made the databases of the time before there was a release, which nobody brings forward."""
-RELEASED: Final = ((FIRST, "first"), (FIRST, "actions"), (FIRST, "briefs"), (14, "unattended"))
+RELEASED: Final = (
+    (FIRST, "first"),
+    (FIRST, "actions"),
+    (FIRST, "briefs"),
+    (14, "unattended"),
+    (15, "models"),
+)
 """Every migration by number and name, in the order in which they are made. Of the first number, what is not `first`
 is the table of a noun that not every program asks for."""
 

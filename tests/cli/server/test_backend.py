@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.cli.server.up import HttpBackend
+from counterpoint.core.ports.circuits import Breaker
 from counterpoint.evidence.trust.local_token import local_token
 from counterpoint.kernel.errors import CircuitOpen, StoreFull
 from counterpoint.protocol.surface import Caller
-from counterpoint.storage.breaker import Breaker
 from fakes.failing import FailingStore
 
 

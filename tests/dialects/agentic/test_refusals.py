@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from counterpoint.core.ports.circuits import Breaker
 from counterpoint.dialects.agentic.envelope import code_of, refuse
 from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel import errors
 from counterpoint.kernel.errors import CounterpointError, StoreBusy
-from counterpoint.storage.breaker import Breaker
 from fakes.failing import FailingStore
 
 CODES = {

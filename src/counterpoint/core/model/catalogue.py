@@ -30,6 +30,7 @@ from counterpoint.core.model.journal import (
     Transition,
     Verdict,
 )
+from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse
 from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.runs import Run, StreamEvent
@@ -90,6 +91,9 @@ NOUNS: tuple[type[Noun], ...] = (
     Document,
     Passage,
     Erasure,
+    ModelUse,
+    ModelDay,
+    KeptAnswer,
 )
 
 OF_PLANS: tuple[type[Noun], ...] = (

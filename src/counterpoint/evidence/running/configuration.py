@@ -1,4 +1,4 @@
-"""What a project says of its checks, in a file that is committed with it.
+"""What a project says of its checks and of models, in a committed file.
 
 `counterpoint.toml` in the project's own folder, not that of a linked worktree:
 
@@ -13,7 +13,9 @@
     [specs]
     mirror = true          # whether specs are kept as files too; without it: where there is a folder `specs`
 
-What it says of commands counts once a person has trusted it (core/rules/trust/commands.py). A file that cannot be read so, or has a key or
+    [models]               # whom to ask for models: see model_tables.py
+
+What it says of commands, addresses, prices and higher limits counts once a person has trusted it (core/rules/trust/commands.py). A file that cannot be read so, or has a key or
 table that there is not, is refused, with all its faults: what was meant would else be lost without a word. Nothing is run then.
 """
 
@@ -24,12 +26,14 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
+from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.trust.checking import CONFIGURATION, Checking, Sandboxing
 from counterpoint.kernel.errors import MalformedDocument
 
 NAME: Final = CONFIGURATION
 TABLE: Final = "checks"
 MIRRORED: Final = "specs"
+MODELS: Final = "models"
 MIRROR: Final = "mirror"
 _MOST_DOTS: Final = 500
 _LARGEST: Final = 100_000
@@ -43,10 +47,15 @@ def read_checking(home: Path) -> Checking:
     return load_checking(read_text(home))
 
 
+def read_modelling(home: Path) -> Modelling:
+    """Return what the file says of models; MalformedDocument."""
+    return read_checking(home).models
+
+
 def load_checking(text: str) -> Checking:
     """Return what the text of such a file says; MalformedDocument."""
     whole = _whole(text)
-    faults = [_stray(name, whole[name]) for name in sorted(set(whole) - {TABLE, MIRRORED})]
+    faults = [_stray(name, whole[name]) for name in sorted(set(whole) - {TABLE, MIRRORED, MODELS})]
     table = _table(whole)
     faults += [f"`{name}` is not known{_near(name)}" for name in sorted(set(table) - set(_KINDS))]
     faults += [
@@ -55,6 +64,13 @@ def load_checking(text: str) -> Checking:
         if name in table and type(table[name]) is not kind
     ]
     faults += _mirror_faults(whole.get(MIRRORED, {}))
+    models = Modelling()
+    if MODELS in whole:
+        # Most files say nothing of models, and all are read on the way to a check.
+        from counterpoint.evidence.running.model_tables import read_models
+
+        models, wrong = read_models(whole[MODELS])
+        faults += wrong
     sandbox = table.get("sandbox", "auto")
     if not faults and sandbox not in get_args(Sandboxing):
         faults.append(f"`sandbox` must be one of {', '.join(get_args(Sandboxing))}")
@@ -71,6 +87,7 @@ def load_checking(text: str) -> Checking:
         commands=tuple(tuple(words) for words in commands),
         free=table.get("free", False),
         mirrors=whole.get(MIRRORED, {}).get(MIRROR),
+        models=models,
     )
 
 

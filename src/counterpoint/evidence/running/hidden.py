@@ -2,7 +2,7 @@
 
 1. The folder `.counterpoint` of the ledger, unless the tree that the command works in lies in it. A database elsewhere lies among
    files of others: there each file whose name begins as that of the database does.
-2. The state of the signer, with the secrets of connections; people's keys; the user's own folder for sockets.
+2. The state of the signer, with the secrets of connections; people's keys, and those of providers of models; the user's own folder for sockets.
 3. What holds keys of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
    variables name (`SOCKETS`), what such programs make in folders for temporary files, and the account's runtime folder (`/run/user/…`)
    whole. Not what the command needs: a folder that has its tree or its temporary files.
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.evidence.trust.personal import folder_of
-from counterpoint.kernel.places import FOLDER, own_folder, state_folder
+from counterpoint.kernel.places import FOLDER, own_folder, provider_folder, state_folder
 
 KEYS: Final = (
     *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".1password"),
@@ -37,7 +37,11 @@ def hidden_paths(
     """Return the folders and files that a command in a tree must not see; environs: whose state it is."""
     found = [Path(own_folder())]
     for environ in environs:
-        found += [Path(state_folder(environ)), folder_of(environ)]
+        found += [
+            Path(state_folder(environ)),
+            folder_of(environ),
+            Path(provider_folder(environ)),
+        ]
     if database is not None:
         folder = database.parent
         is_own = folder.name == FOLDER and not tree.is_relative_to(folder)

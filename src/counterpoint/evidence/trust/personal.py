@@ -26,6 +26,7 @@ from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.trust import ssh
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
+from counterpoint.kernel.places import config_folder
 
 _FOR_OTHERS: Final = 0o077
 _WRITE_FOR_OTHERS: Final = 0o022
@@ -56,14 +57,7 @@ class HeldKey:
 
 def folder_of(environ: Mapping[str, str]) -> Path:
     """Return the folder of a person's keys."""
-    home = environ.get("XDG_CONFIG_HOME", "")
-    # As the specification of these folders says, a path that is not absolute does not count.
-    config = (
-        Path(home)
-        if home.startswith("/")
-        else Path(environ.get("HOME") or "~").expanduser() / ".config"
-    )
-    return config / "counterpoint" / "keys"
+    return Path(config_folder(environ)) / "keys"
 
 
 def held(folder: Path) -> list[HeldKey]:

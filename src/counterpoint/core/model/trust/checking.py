@@ -1,9 +1,11 @@
-"""What a project's configuration says of the commands that checks run."""
+"""What a project's configuration says of commands of checks, and of models."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from counterpoint.core.model.models.configured import Modelling
 
 CONFIGURATION: Final = "counterpoint.toml"
 """The file of a project that says it, in the project's own folder."""
@@ -17,6 +19,7 @@ class Checking:
     sandbox: `auto`: as far as the system lets it; `require`: or not at all; `off`. network: whether commands reach it.
     commands: those that may be run, each a list of words; a last `*` stands for any after it. free: whether any other may.
     mirrors: whether work is kept as files of the tree too; None: where their folder is there.
+    models: whom it asks for models.
     """
 
     sandbox: Sandboxing = "auto"
@@ -24,6 +27,7 @@ class Checking:
     commands: tuple[tuple[str, ...], ...] = ()
     free: bool = False
     mirrors: bool | None = None
+    models: Modelling = field(default_factory=Modelling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

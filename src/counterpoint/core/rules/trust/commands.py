@@ -1,10 +1,12 @@
-"""Decide which commands may be run, and what a person must have said for it.
+"""Which commands may be run and where models are asked, as a person said.
 
 Rule 1: what loosens is which commands may be run, that any may, and that no sandbox is wanted. A configuration that has any of it
 counts only as a person trusted it last, to the letter, with how commands are confined; else nothing is run. So whoever takes `require` or a closed network
 out of it has loosened it too. Rule 2: a command may be run that the configuration lists:
 the same words, or those before a last `*` and any after them. Rule 3: where it lets free commands be run any other may, too, by
 whoever brings no credential, or one with the scope `run`. Rule 4: whoever asks: a check is a command that somebody else wrote.
+Rule 5: of models, what loosens is where they are asked (an address, to which keys and texts go, or a command, which is run), what they are
+said to cost, and that they may cost more than the product lets them.
 
 An agent can edit the file and the gates of its items; so neither is a person's word, and only what was trusted is.
 """
@@ -15,8 +17,10 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from counterpoint.core.model.access import RUN, Principal
+from counterpoint.core.model.models.configured import DAY_LIMIT_MICROS, Modelling
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
 
 _ANY: Final = "*"
 
@@ -26,11 +30,34 @@ def loosened(said: Checking, search_path: str) -> str:
 
     search_path: the folders that programs are looked for in, which are trusted with it.
     """
-    if not (said.commands or said.free or said.sandbox == "off"):
+    models = models_loosened(said.models)
+    if not (said.commands or said.free or said.sandbox == "off" or models):
         return ""
     listed = sorted([*words] for words in said.commands)
-    told = {"commands": listed, "free": said.free, "sandbox": said.sandbox, "network": said.network}
-    return canonical.sha256(canonical.dump({**told, "path": search_path}))
+    told: dict[str, Json] = {
+        "commands": [*listed],
+        "free": said.free,
+        "sandbox": said.sandbox,
+        "network": said.network,
+        "path": search_path,
+    }
+    # What was trusted before there were models has no word of them, and stands.
+    return canonical.sha256(canonical.dump(told | ({"models": models} if models else {})))
+
+
+def models_loosened(said: Modelling) -> dict[str, Json] | None:
+    """Return what a configuration of models loosens; None if that is nothing."""
+    told: dict[str, Json] = {
+        "providers": [
+            [one.name, one.kind or "", one.address, [*one.command]]
+            for one in said.providers
+            if one.address or one.command
+        ],
+        "prices": [[one.model, one.input, one.cached, one.output] for one in said.prices],
+        "day": max(said.day_limit, DAY_LIMIT_MICROS),
+    }
+    is_plain = told == {"providers": [], "prices": [], "day": DAY_LIMIT_MICROS}
+    return None if is_plain else told | {"limit": said.limit}
 
 
 def is_trusted(said: Checking, trusted: str, search_path: str) -> bool:

@@ -1,0 +1,1 @@
+"""Models that can be asked, and what a project says of them."""

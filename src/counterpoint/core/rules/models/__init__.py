@@ -1,0 +1,1 @@
+"""Judgments about asking models: whom, when again, and at what cost."""

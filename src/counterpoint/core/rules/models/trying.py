@@ -1,0 +1,69 @@
+"""Whom to ask, and when to ask again.
+
+Rule 1: whoever is named is asked, and nobody in his place. Rule 2: else the first that can be asked, in the order that the project says,
+then in that in which they are known; one that fails again and again is passed over. Rule 3: what was busy, out of reach or cut off is
+asked again, three times in all, after as long as it says, else after 1 s, 2 s and so on with up to a quarter more; what it says is not waited for
+beyond the time that the question has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from counterpoint.core.model.models.asking import Provider, Question
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    NoProvider,
+    NotFound,
+    ProviderAway,
+    ProviderBusy,
+)
+
+ATTEMPTS: Final = 3
+
+
+def named(name: str, known: Sequence[Provider]) -> Provider:
+    """Return the provider of a name; NotFound, ProviderAway if it cannot be asked."""
+    found = next((one for one in known if one.name == name), None)
+    if found is None:
+        there = ", ".join(one.name for one in known) or "none"
+        raise NotFound(f"there is no provider {name[:60]!r}", hint=f"There are: {there}.")
+    if not found.is_available:
+        raise ProviderAway(
+            f"{name} cannot be asked: {found.reason}", hint=f"{ProviderAway.default_hint}"
+        )
+    return found
+
+
+def in_order(known: Sequence[Provider], order: Sequence[str]) -> list[Provider]:
+    """Return the providers that can be asked, whom to ask first before the others; NoProvider."""
+    places = {name: place for place, name in enumerate(order)}
+    found = sorted(
+        (one for one in known if one.is_available),
+        key=lambda one: places.get(one.name, len(places)),
+    )
+    if not found:
+        away = "; ".join(f"{one.name}: {one.reason}" for one in known if one.is_set)
+        raise NoProvider(f"no model can be asked: {away}" if away else "")
+    return found
+
+
+def wait(fault: CounterpointError, attempt: int, left: float, chance: float) -> float | None:
+    """Return how many seconds to wait before it is tried again; None: it is not.
+
+    attempt: how often it was tried. left: seconds that the question has. chance: from 0 to 1, so that not all come back at once.
+    """
+    if not isinstance(fault, ProviderBusy) or attempt >= ATTEMPTS:
+        return None
+    said = fault.facts.get("retry_after")
+    own = 2.0 ** (attempt - 1) * (1 + chance / 4)
+    seconds = float(said) if isinstance(said, int | float) else own
+    return seconds if seconds < left else None
+
+
+def is_kept(question: Question) -> bool:
+    """Return whether answers to a question are kept: where they are to be the same each time, or the caller says so."""
+    if question.caching == "auto":
+        return question.temperature == 0
+    return question.caching == "always"

@@ -1,0 +1,1 @@
+"""Adapters that ask models: formats of providers, and keys for them."""

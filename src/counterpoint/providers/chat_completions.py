@@ -1,0 +1,76 @@
+"""The format Chat Completions, which vLLM, Ollama and llama.cpp speak too.
+
+POST /chat/completions with `stream` and `stream_options.include_usage`. Each event is a chunk with `choices[0].delta.content`; the last of
+a choice has `finish_reason`; one with `usage` and no choices follows; `[DONE]` ends it. A fault in the middle is an event with `error`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from counterpoint.core.model.models.asking import Question, Stop, Tokens
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import ProviderFailed
+from counterpoint.providers.format import Draft, count, rows, table, words
+
+_STOPS: Final[Mapping[str, Stop]] = {"stop": "end", "length": "length", "content_filter": "refused"}
+
+
+class ChatCompletions:
+    """That format."""
+
+    def path(self, question: Question) -> str:
+        """Return what follows the address."""
+        del question
+        return "/chat/completions"
+
+    def headers(self, secret: str) -> dict[str, str]:
+        """Return the heads that carry the key."""
+        return {"authorization": f"Bearer {secret}"} if secret else {}
+
+    def body(self, question: Question) -> dict[str, Json]:
+        """Return the body of a request."""
+        system: list[Json] = (
+            [{"role": "system", "content": question.system}] if question.system else []
+        )
+        turns: list[Json] = [{"role": one.role, "content": one.text} for one in question.messages]
+        told: dict[str, Json] = {
+            "model": question.model,
+            "messages": [*system, *turns],
+            "max_tokens": question.max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if question.temperature is not None:
+            told["temperature"] = question.temperature
+        if question.schema is not None:
+            wanted: dict[str, Json] = {
+                "name": "answer",
+                "schema": dict(question.schema),
+                "strict": True,
+            }
+            told["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        return told
+
+    def hear(self, draft: Draft, name: str, told: Mapping[str, Any]) -> str:
+        """Take a chunk in."""
+        del name
+        if error := told.get("error"):
+            raise ProviderFailed(f"the answer broke off: {str(error)[:200]}")
+        draft.model = words(told.get("model")) or draft.model
+        if usage := table(told.get("usage")):
+            details = table(usage.get("prompt_tokens_details"))
+            draft.tokens = Tokens(
+                input=count(usage["prompt_tokens"]),
+                cached=count(details.get("cached_tokens")),
+                output=count(usage["completion_tokens"]),
+            )
+        piece = ""
+        for choice in rows(told.get("choices"))[:1]:
+            piece = words(table(choice.get("delta")).get("content"))
+            if reason := words(choice.get("finish_reason")):
+                draft.stop = _STOPS.get(reason, "other")
+        if piece:
+            draft.parts.append(piece)
+        return piece

@@ -1,0 +1,134 @@
+"""Joins providers, keys and formats into the port that the core asks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from counterpoint.core.model.models.asking import Answer, Provider, ProviderKind, Question
+from counterpoint.core.model.models.configured import Modelling, SaidProvider
+from counterpoint.core.model.runs import NOT_TOLD
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.kernel.errors import ProviderAway, ProviderBusy, ProviderRefused
+from counterpoint.providers.chat_completions import ChatCompletions
+from counterpoint.providers.format import Draft, Format
+from counterpoint.providers.keys import Key, Keys
+from counterpoint.providers.known import KNOWN, Known
+
+FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {"chat": ChatCompletions}
+_NO_KEY: Final = "it has no key"
+_OFF: Final = "counterpoint.toml turns it off"
+_TICK: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderDesk:
+    """Implements the port. said: answers what the project says of models."""
+
+    said: Callable[[], Modelling]
+    keys: Keys
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def providers(self) -> tuple[Provider, ...]:
+        """Return those that the project names, then the others that are known; MalformedDocument."""
+        return tuple(self._listed())
+
+    def _listed(self) -> Iterator[Provider]:
+        said = self.said().providers
+        for one in said:
+            yield self._provider(one, KNOWN.get(one.name))
+        named = {one.name for one in said}
+        for name, known in KNOWN.items():
+            if name not in named:
+                yield self._provider(SaidProvider(name=name), known)
+
+    def _provider(self, said: SaidProvider, known: Known | None) -> Provider:
+        address = said.address or (known.address if known else "")
+        kind: ProviderKind = said.kind or (known.kind if known else "chat")
+        model = said.model or (known.model if known else "")
+        reason, is_set = self._why_not(said, kind, address, model)
+        return Provider(
+            name=said.name,
+            kind=kind,
+            description=known.description if known and not said.address else f"{kind} at {address}",
+            model=model,
+            models=said.models,
+            address=address,
+            reason=reason,
+            is_free=is_here(address),
+            is_set=is_set,
+        )
+
+    def _why_not(
+        self, said: SaidProvider, kind: ProviderKind, address: str, model: str
+    ) -> tuple[str, bool]:
+        """Return why a provider cannot be asked, and whether anybody has configured it."""
+        is_named = bool(said.address or said.kind or said.model)
+        if not said.is_on:
+            return _OFF, is_named
+        if not address or kind not in FORMATS:
+            return "counterpoint.toml says neither an address nor a known name", is_named
+        try:
+            key = self._key(said.name, address)
+        except ProviderAway as fault:
+            return fault.message, True
+        if key is None and not is_here(address):
+            return _NO_KEY, is_named
+        return ("" if model else "counterpoint.toml names no model for it"), True
+
+    def _key(self, name: str, address: str) -> Key | None:
+        """Return the key for an address; ProviderAway for one that was given for another."""
+        key = self.keys.find(name)
+        if key is not None and key.address not in {"", address}:
+            raise ProviderAway(
+                f"its key was given for {key.address}, and is not sent to {address}",
+                hint=f"Have a person run `counterpoint provider login {name}`.",
+            )
+        return key
+
+    def ask(self, provider: Provider, question: Question, listen: Listen) -> Answer:
+        """Return what one try answers."""
+        from counterpoint.providers.wire import Sent, listen_to
+
+        key = self._key(provider.name, provider.address)
+        secret = key.secret if key else ""
+        spoken, draft = FORMATS[provider.kind](), Draft()
+        sent = Sent(
+            provider=provider.name,
+            url=provider.address + spoken.path(question),
+            headers={"accept": "text/event-stream", **spoken.headers(secret)},
+            body=spoken.body(question),
+            seconds=question.timeout,
+            is_here=is_here(provider.address),
+            secret=secret,
+        )
+        listen_to(sent, lambda name, told: spoken.hear(draft, name, told), listen)
+        if draft.stop is None:
+            raise ProviderBusy(f"the answer of {provider.name} broke off before its end")
+        text = "".join(draft.parts)
+        if draft.stop == "refused" and not text:
+            raise ProviderRefused(f"{provider.name} declined to answer this")
+        return Answer(
+            text=text,
+            stop=draft.stop,
+            provider=provider.name,
+            model=draft.model or question.model,
+            tokens=draft.tokens,
+            cost_micros=NOT_TOLD,
+        )
+
+    def pause(self, seconds: float, listen: Listen) -> None:
+        """Wait, and let whoever waits go meanwhile."""
+        left = seconds
+        while left > 0:
+            self.sleep(min(_TICK, left))
+            left -= _TICK
+            listen("")
+
+
+def open_models(said: Callable[[], Modelling], environ: Mapping[str, str]) -> ProviderDesk:
+    """Return who is asked for models. environ: the variables of the server, which may have keys and lead to those of its person."""
+    return ProviderDesk(said=said, keys=Keys(environ=environ))

@@ -1,0 +1,223 @@
+"""Sends a question over HTTP and hears the events of its answer.
+
+Rule 1: a redirect is followed nowhere: it would take the key along. Rule 2: to this machine no proxy is asked. Rule 3: nothing that was sent or received stands in
+an error but what the provider says of it, at a bounded length and without the key. Rule 4: what blocks runs in a thread of its own; whoever asked
+is heard each second, and may go.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NoReturn, cast
+
+import httpx2
+
+from counterpoint.core.ports.models import Listen
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    ProviderBusy,
+    ProviderFailed,
+    ProviderRefused,
+    ProviderTimedOut,
+)
+from counterpoint.providers.format import table, words
+
+LARGEST: Final = 8_000_000
+"""Bytes that the events of an answer may have together."""
+TICK: Final = 1.0
+_SAID: Final = 300
+_CONNECT: Final = 15.0
+_OK: Final = 200
+_BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_LONGEST_WAIT: Final = 3_600.0
+
+Hear = Callable[[str, dict[str, Any]], str]
+"""Takes the next event of an answer, by its name and its JSON; answers the text that it adds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What is sent: to where, with which heads and body, within how many seconds. secret: what must not be told."""
+
+    provider: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: Mapping[str, Json]
+    seconds: float
+    is_here: bool
+    secret: str = field(default="", repr=False)
+
+    def masked(self, text: str) -> str:
+        """Return what somebody says, on one line, without the key."""
+        clean = text.replace(self.secret, "***") if self.secret else text
+        return " ".join(clean.split())[:_SAID]
+
+
+class _Over(Exception):
+    """Ends the thread of a question that nobody waits for any more."""
+
+
+def listen_to(sent: Sent, hear: Hear, listen: Listen) -> None:
+    """Send a question and hear the events of its answer until they end; ProviderFailed and what is below it."""
+    queue: SimpleQueue[str | CounterpointError | None] = SimpleQueue()
+    over = threading.Event()
+    ask = threading.Thread(
+        target=_ask, args=(sent, hear, queue.put, over), name="model", daemon=True
+    )
+    end = time.monotonic() + sent.seconds
+    ask.start()
+    try:
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise _late(sent)
+            try:
+                found = queue.get(timeout=min(TICK, left))
+            except Empty:
+                listen("")
+                continue
+            if found is None:
+                return
+            if isinstance(found, CounterpointError):
+                raise found
+            listen(found)
+    finally:
+        over.set()
+
+
+def _ask(
+    sent: Sent,
+    hear: Hear,
+    put: Callable[[str | CounterpointError | None], None],
+    over: threading.Event,
+) -> None:
+    """Have the question answered, in a thread of its own: pieces, then nothing, or what went wrong."""
+    try:
+        for name, told in _events(sent, over):
+            if piece := hear(name, told):
+                put(piece)
+    except CounterpointError as fault:
+        put(fault)
+    except httpx2.TimeoutException:
+        put(_late(sent))
+    except httpx2.HTTPError as fault:
+        said = sent.masked(str(fault)) or type(fault).__name__
+        put(ProviderBusy(f"{sent.provider} cannot be reached, or broke off: {said}"))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
+        put(_strange(sent, type(fault).__name__))
+    except _Over:
+        return
+    else:
+        put(None)
+
+
+def _events(sent: Sent, over: threading.Event) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return each event of the answer."""
+    times = httpx2.Timeout(sent.seconds, connect=min(_CONNECT, sent.seconds))
+    with (
+        httpx2.Client(timeout=times, trust_env=not sent.is_here, follow_redirects=False) as client,
+        client.stream("POST", sent.url, headers=dict(sent.headers), json=dict(sent.body)) as answer,
+    ):
+        if answer.status_code != _OK:
+            _refuse(sent, answer)
+        size, name, lines = 0, "", list[str]()
+        for line in _lines(answer):
+            if over.is_set():
+                raise _Over
+            size += len(line) + 1
+            if size > LARGEST:
+                raise ProviderFailed(f"{sent.provider} answered more than {LARGEST} bytes")
+            if line.startswith("event:"):
+                name = line[6:].strip()
+            elif line.startswith("data:"):
+                lines.append(line[5:].removeprefix(" "))
+            elif not line and lines:
+                text = "\n".join(lines)
+                if text != "[DONE]":
+                    yield name, _object(sent, text)
+                name, lines = "", []
+
+
+def _lines(answer: httpx2.Response) -> Iterator[str]:
+    """Return the lines of an answer; one that has no end is not waited for beyond what is taken."""
+    rest, size = b"", 0
+    for part in answer.iter_bytes():
+        size += len(part)
+        *whole, rest = (rest + part).split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r").decode()
+        if len(rest) > LARGEST:
+            # The caller counts, and ends it.
+            yield rest.decode(errors="replace")
+    if rest:
+        yield rest.decode()
+
+
+def _object(sent: Sent, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as fault:
+        raise _strange(sent, "an event is no JSON") from fault
+    if not isinstance(found, dict):
+        raise _strange(sent, "an event is no object")
+    return cast("dict[str, Any]", found)
+
+
+def _refuse(sent: Sent, answer: httpx2.Response) -> NoReturn:
+    """Raise what a status means."""
+    content = b""
+    for part in answer.iter_bytes():
+        content += part
+        if len(content) > LARGEST // 100:
+            break
+    said = sent.masked(_message(content) or answer.reason_phrase)
+    told = f"{sent.provider} answered {answer.status_code}: {said}"
+    if answer.status_code in _BUSY:
+        wait = _seconds(answer.headers.get("retry-after", ""))
+        if wait is None:
+            raise ProviderBusy(told, status=answer.status_code)
+        raise ProviderBusy(told, status=answer.status_code, retry_after=wait)
+    if answer.is_redirect:
+        told = f"{sent.provider} answered {answer.status_code}: it is elsewhere, and no key is sent after it"
+    raise ProviderRefused(told, status=answer.status_code)
+
+
+def _message(content: bytes) -> str:
+    """Return what an error says, as all providers have it: `error.message`, or what else is there."""
+    try:
+        found = json.loads(content)
+        # Google's are a list of one.
+        told = table(found[0] if isinstance(found, list) else found)
+        error = told.get("error", told)
+        return error if isinstance(error, str) else words(table(error).get("message"))
+    except (ValueError, TypeError, IndexError):
+        return content[:_SAID].decode(errors="replace")
+
+
+def _seconds(text: str) -> float | None:
+    """Return how long to wait as a head says it, in seconds or by a date."""
+    try:
+        return min(max(0.0, float(text)), _LONGEST_WAIT)
+    except ValueError:
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        left = parsedate_to_datetime(text).timestamp() - time.time()
+    except (ValueError, TypeError):
+        return None
+    return min(max(0.0, left), _LONGEST_WAIT)
+
+
+def _late(sent: Sent) -> ProviderTimedOut:
+    return ProviderTimedOut(f"{sent.provider} did not answer within {sent.seconds:.0f} s")
+
+
+def _strange(sent: Sent, what: str) -> ProviderFailed:
+    return ProviderFailed(f"{sent.provider} answers in another format than it is said to: {what}")
