@@ -71,6 +71,7 @@ lock: $(STAMP) ## Write requirements/*.txt anew; UPGRADE=--upgrade takes newer v
 
 pages: $(STAMP) ## Write the pages of docs/ that the product tells itself: lifecycles, tools
 	@$(BIN)/python scripts/pages.py
+	@$(BIN)/python scripts/plugin.py
 
 outside: $(STAMP) ## What callers see here and at BASE=revision: any difference that was not meant fails
 	@$(BIN)/python scripts/outside compare $(BASE) $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,41 @@ def test_a_sub_folder_and_a_linked_worktree_share_the_ledger(shop, agent, counte
     app = open_app(linked, {})
     assert app.folder == shop / ".counterpoint"
     app.close()
+
+
+def test_hooks_speak_of_what_this_agent_holds(shop, agent, counterpoint):
+    """As the client's own settings run them; a stop is answered once for each claim, and never stops anybody."""
+    assert counterpoint("init", "--yes", "--client", "claude", "--hooks", cwd=shop).returncode == 0
+    hooks = json.loads((shop / ".claude" / "settings.json").read_text())["hooks"]
+
+    def tell(event: str) -> str:
+        (entry,) = hooks[event]
+        (hook,) = entry["hooks"]
+        told = json.dumps({"hook_event_name": event, "session_id": "one", "cwd": str(shop)})
+        ran = subprocess.run(
+            ["sh", "-c", hook["command"]],
+            cwd=shop,
+            input=told,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stderr == ""
+        return ran.stdout
+
+    ada = agent(shop)
+    ada.call("plan", markdown=PLAN)
+    assert "## Ready" in (
+        begun := json.loads(tell("SessionStart"))["hookSpecificOutput"]["additionalContext"]
+    )
+    assert "Lay the floor" in begun
+    assert (tell("Stop"), tell("PreCompact")) == ("", "")
+    claim = ada.call("next", claim=True)["claim"]
+    held = f"{claim['item']} (token {claim['token']})"
+    assert held in tell("PreCompact")
+    again = json.loads(tell("SessionStart"))["hookSpecificOutput"]["additionalContext"]
+    assert f"- {claim['item']}, token {claim['token']}, " in again
+    assert claim["item"] in json.loads(tell("Stop"))["systemMessage"]
+    assert tell("Stop") == ""
+    ada.call("handoff", action="pause", summary="Half of the floor.", next_steps=["Lay the rest"])
+    assert "next: > Lay the rest" in tell("SessionStart")

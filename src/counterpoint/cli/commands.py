@@ -57,6 +57,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "mcp": Command(
             "server.connect", "Serve MCP on stdin and stdout: what an agent's settings start"
         ),
+        "prime": Command("clients.priming", "Tell an agent what it holds and what is ready"),
         "up": Command("server.up", "Serve agents over HTTP"),
         "serve": Command("server.serve", "Serve agents over a socket, as a service does"),
         "down": Command("server.serve", "End the server of this ledger"),

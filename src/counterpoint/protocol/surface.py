@@ -124,6 +124,7 @@ def unkeyed(
 class Surface(Generic[C]):
     """Everything one dialect offers, in a fixed order.
 
+    guide: what the project's own files tell agents of it, as Markdown; empty: the instructions.
     unopened: answers the calls that need no caller, such as one that asks what is wrong.
     guarded: its calls are refused at once while the store they ask fails again and again.
     closed: tools that exist, but not for whom this was built: none is listed, each call is refused.
@@ -141,6 +142,7 @@ class Surface(Generic[C]):
     watch: Watch[C] | None = None
     tell: Tell[C] | None = None
     unopened: Unopened | None = None
+    guide: str = ""
     guarded: bool = False
     closed: tuple[Tool[C], ...] = ()
     _by_name: dict[str, Tool[C]] = field(

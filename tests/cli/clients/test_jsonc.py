@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoint.cli.clients.jsonc import load_jsonc, member, set_member
+from counterpoint.cli.clients.jsonc import load_jsonc, member, remove_member, set_member
 from counterpoint.kernel.errors import MalformedDocument
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=6)
@@ -114,3 +114,33 @@ def test_a_member_is_looked_up_along_its_path():
     assert member(whole, ("a", "b")) == 1
     assert member(whole, ("a", "c")) is None
     assert member(whole, ("a", "b", "c")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ('{"a":1,"b":{}}', '{"a":1}'),
+        ('{"b":{},"a":1}', '{"a":1}'),
+        ('{ "a": 1, "b": {} }', '{ "a": 1 }'),
+        ('{"b": [1, "]"]}', "{}"),
+        ('{\n  "a": 1, // one\n  "b": 2\n}\n', '{\n  "a": 1 // one\n}\n'),
+        ('{\r\n\t"b": 2,\r\n\t"a": 1,\r\n}', '{\r\n\t"a": 1,\r\n}'),
+        ('{"a": {"b": 1}}', '{"a": {"b": 1}}'),
+        ("", ""),
+    ],
+)
+def test_a_member_goes_with_its_line_and_its_comma(text, after):
+    """All other bytes stay; what is not there is not missed."""
+    assert remove_member(text, ("b",)) == after
+
+
+@given(
+    before=st.dictionaries(st.sampled_from("abcd"), st.integers() | st.text(), max_size=4),
+    pretty=st.booleans(),
+)
+def test_what_was_set_and_removed_leaves_the_rest(before, pretty):
+    """For any document, on one line or on many."""
+    text = json.dumps(before, indent=2 if pretty else None)
+    edited = remove_member(set_member(text, ("x", "y"), [1]), ("x", "y"))
+    assert load_jsonc(edited) == {**before, "x": {}}
+    assert load_jsonc(remove_member(edited, ("x",))) == before

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.cli.clients.setup import BEGIN, END, set_section
+from counterpoint.cli.clients.files import BEGIN, END, set_section
 from counterpoint.kernel.errors import MalformedDocument
 
 

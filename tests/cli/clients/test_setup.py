@@ -258,12 +258,76 @@ def test_the_tools_are_listed_before_the_first_agent_asks(call, project, tmp_pat
     assert list((project / ".counterpoint").glob("*server*")) == []
 
 
-def test_without_a_program_on_the_path_its_place_is_named(call, project):
-    """The interpreter that runs now, by its absolute path."""
-    call("init", "--yes", "--client", "claude")
+def test_a_file_of_the_team_names_the_program_and_no_place_of_one_machine(call, project):
+    """Where it is not on the PATH that is said, with the way to put it there."""
+    said = call("init", "--yes", "--client", "claude")
     entry = json.loads((project / ".mcp.json").read_text())["mcpServers"]["counterpoint"]
-    assert Path(entry["command"]).is_absolute()
-    assert entry["args"] == ["-m", "counterpoint", "mcp", "--agent", "claude"]
+    assert (entry["command"], entry["args"]) == ("counterpoint", ["mcp", "--agent", "claude"])
+    assert "not on the PATH" in said.out
+    assert "pipx install counterpoint" in said.out
+
+
+def test_a_dialect_that_is_asked_for_stands_in_each_file(call, installed):
+    """Also in an entry that speaks another one; the word to agents names its tools and no others."""
+    call("init", "--yes", "--client", "claude")
+    call("init", "--yes", "--client", "claude", "--surface", "workflow", "--hooks")
+    entry = json.loads((installed / ".mcp.json").read_text())["mcpServers"]["counterpoint"]
+    assert entry["args"] == ["mcp", "--surface", "workflow", "--agent", "claude"]
+    assert "`start_workflow`" in (guide := (installed / "AGENTS.md").read_text())
+    assert "`brief`" not in guide
+    settings = json.loads((installed / ".claude" / "settings.json").read_text())
+    (begin,) = settings["hooks"]["SessionStart"]
+    assert begin["hooks"][0]["command"] == (
+        "counterpoint prime --hook claude --surface workflow || true"
+    )
+    assert "mcp__counterpoint__start_task" in settings["permissions"]["allow"]
+
+
+def test_hooks_leave_those_of_others_and_allow_nothing_that_runs_commands(call, installed):
+    """A second run adds nothing."""
+    theirs = {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]},
+        "permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]},
+    }
+    path = installed / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(theirs))
+    call("init", "--yes", "--client", "claude", "--hooks")
+    found = json.loads(path.read_text())
+    assert found["hooks"]["Stop"][0] == theirs["hooks"]["Stop"][0]
+    assert len(found["hooks"]["Stop"]) == 2
+    assert found["permissions"]["allow"][0] == "Bash(ls)"
+    assert "mcp__counterpoint__brief" in found["permissions"]["allow"]
+    assert "mcp__counterpoint__verify" not in found["permissions"]["allow"]
+    assert found["permissions"]["deny"] == ["WebFetch"]
+    before = path.read_bytes()
+    call("init", "--yes", "--client", "claude", "--hooks")
+    assert path.read_bytes() == before
+
+
+def test_what_was_set_up_can_be_taken_out_again(call, installed):
+    """Files of others are byte for byte what they were; those that had nothing else are gone, the ledger stays."""
+    furnish(installed)
+    call("init", "--yes", *EVERY, "--hooks")
+    assert "counterpoint" in (installed / ".claude" / "settings.json").read_text()
+    shown = call("init", "--remove", "--dry-run")
+    assert (shown.code, "a/AGENTS.md" in shown.out) == (0, True)
+    assert "counterpoint" in (installed / ".mcp.json").read_text()
+    said = call("init", "--remove", "--yes")
+    assert (said.code, "The ledger stays" in said.out) == (0, True)
+    assert written(installed) == THEIRS
+    assert (installed / ".counterpoint" / "ledger.db").exists()
+    again = call("init", "--remove", "--yes", "--json")
+    assert (again.json["files"], again.json["written"]) == ([], True)
+    assert call("init", "--remove", "--client", "claude").code == 2
+
+
+def test_nothing_is_taken_out_of_a_file_that_cannot_be_read(call, installed):
+    """It is said what to take out by hand."""
+    (installed / ".mcp.json").write_text('{"mcpServers": {"counterpoint": ')
+    said = call("init", "--remove", "--yes")
+    assert "mcpServers.counterpoint" in said.out
+    assert (installed / ".mcp.json").read_text().endswith('"counterpoint": ')
 
 
 def test_an_entry_that_its_owner_changed_is_left(call, installed):

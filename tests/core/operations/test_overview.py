@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, ItemFilter, Note, Report
@@ -221,3 +222,15 @@ def test_views_are_found_by_columns_labels_and_values(studio, ada, tree):
         latest = reader.find(ItemFilter(kind="task"), order="updated_at desc,number desc", size=2)
         assert [one.item.title for one in latest] == ["c", "b", "a"]
         assert (reader.count(ItemFilter(kind="task")), reader.count(ItemFilter(ids=()))) == (3, 0)
+
+
+def test_what_any_session_of_a_principal_holds_is_its_own(studio, ids):
+    """Its other window sees it; another principal, and whom nothing attests, do not."""
+    ada, window = studio.core("ada"), studio.core("ada", session="ses_window")
+    eve = studio.core("eve")
+    nobody = Core(studio.ports, replace(ada.caller, actor=replace(ada.caller.actor, principal=None)))
+    assert ada.overview.held_anywhere() == ()
+    started = ada.claims.start(ids["Anvil"])
+    assert [one.claim for one in window.overview.held_anywhere()] == [started.claim]
+    assert window.overview.held() == ()
+    assert eve.overview.held_anywhere() == nobody.overview.held_anywhere() == ()

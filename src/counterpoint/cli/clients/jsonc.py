@@ -1,9 +1,9 @@
-"""Sets one member in the text of a JSON document; all other bytes stay.
+"""Sets or removes one member in the text of a JSON document; all other bytes stay.
 
 The text is JSON, with two liberties that editors allow: comments (`//`, `/* */`) and a comma after
 the last member. An edit is made if and only if (1) the text can be read so, (2) every step of the
 path that exists is an object, and (3) the edited text reads back as the old value with that one
-member set. Otherwise MalformedDocument, and the caller shows what to add by hand.
+member set or gone. Otherwise MalformedDocument, and the caller shows what to do by hand.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from counterpoint.kernel.errors import MalformedDocument
 
 _BLANK: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SPACES: Final = re.compile(r"[ \t]*")
+_NEWLINE: Final = re.compile(r"\r?\n")
 _REMARK: Final = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
 """Comments on the line of a member, which belong to it."""
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -30,10 +31,12 @@ _DEEPEST: Final = 50
 class _Node:
     """A value and where it stands; for an object also its members, and where a next one may go.
 
-    last: the end of the last member, or of the opening brace. comma: a comma stands after it.
+    named: where the name begins that it is a member by. last: the end of the last member, or of the opening brace.
+    comma: a comma stands after it.
     """
 
     start: int
+    named: int = 0
     end: int = 0
     value: Json = None
     members: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
@@ -59,6 +62,69 @@ def set_member(text: str, path: Sequence[str], value: Json) -> str:
     if not _same(load_jsonc(edited), wanted):
         raise MalformedDocument("the file cannot be edited without touching other parts of it")
     return edited
+
+
+def remove_member(text: str, path: Sequence[str]) -> str:
+    """Return the text without the member at a path, as it is if there is none; MalformedDocument if that is not safe."""
+    if not text.strip("\ufeff \t\r\n"):
+        return text
+    document = _read(text)
+    parent = document
+    for name in path[:-1]:
+        if name not in parent.members:
+            return text
+        parent = parent.members[name]
+    if path[-1] not in parent.members:
+        return text
+    edited = _cut(text, parent, path[-1])
+    if not _same(load_jsonc(edited), _without(document.value, path)):
+        raise MalformedDocument("the file cannot be edited without touching other parts of it")
+    return edited
+
+
+def _without(whole: Json, path: Sequence[str]) -> Json:
+    known = dict(cast("dict[str, Json]", whole))
+    if len(path) == 1:
+        del known[path[0]]
+    else:
+        known[path[0]] = _without(known[path[0]], path[1:])
+    return known
+
+
+def _cut(text: str, parent: _Node, name: str) -> str:
+    """Return the text without a member: with its lines where it has them for itself, and with the comma it leaves."""
+    members = [*parent.members.values()]
+    place = [*parent.members].index(name)
+    node = members[place]
+    end, has_comma = _comma_after(text, node.end)
+    begin, end = _whole_lines(text, node.named, end)
+    if (
+        len(members) == 1
+        and not (text[parent.start + 1 : begin] + text[end : parent.end - 1]).strip()
+    ):
+        return f"{text[: parent.start]}{{}}{text[parent.end :]}"
+    if place == len(members) - 1 and place and not has_comma:
+        comma = _blank(text, members[place - 1].end)
+        return text[:comma] + text[comma + 1 : begin] + text[end:]
+    return text[:begin] + text[end:]
+
+
+def _comma_after(text: str, end: int) -> tuple[int, bool]:
+    """Return where a member ends with its comma, and whether it has one."""
+    here = _blank(text, end)
+    return (here + 1, True) if text[here : here + 1] == "," else (end, False)
+
+
+def _whole_lines(text: str, begin: int, end: int) -> tuple[int, int]:
+    """Return the lines of a part that has them for itself; else the part with the spaces before it."""
+    first = text.rfind("\n", 0, begin) + 1
+    last = end + len(_match(_SPACES, text, end))
+    newline = _match(_NEWLINE, text, last)
+    if newline and not text[first:begin].strip():
+        return first, last + len(newline)
+    while begin and text[begin - 1] in " \t":
+        begin -= 1
+    return begin, end
 
 
 def _same(one: Json, other: Json) -> bool:
@@ -183,6 +249,7 @@ def _object(text: str, place: int, depth: int) -> _Node:
         if text[colon : colon + 1] != ":":
             raise _unreadable(text, colon)
         member = _value(text, _blank(text, colon + 1), depth + 1)
+        member.named = here
         node.members[name.value] = member
         found[name.value] = member.value
         node.last = member.end

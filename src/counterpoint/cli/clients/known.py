@@ -14,7 +14,7 @@ waits. Of its variables it hands on those alone that `env_vars` names. It reads 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -69,13 +69,13 @@ class Client:
         found = member(whole, self.path)
         return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
-    def wanted(self, command: Sequence[str]) -> dict[str, Json]:
-        """Return our entry as it should be."""
-        program, *arguments = command
+    def wanted(self, surface: str = "") -> dict[str, Json]:
+        """Return our entry as it should be: the same for everybody who has the file, so without a place on a machine."""
+        speaks = ["--surface", surface] if surface else []
         return {
             **({"type": self.more["type"]} if "type" in self.more else {}),
-            "command": program,
-            "args": [*arguments, "mcp", "--agent", self.name],
+            "command": SERVER,
+            "args": ["mcp", *speaks, "--agent", self.name],
             **{key: value for key, value in self.more.items() if key != "type"},
         }
 

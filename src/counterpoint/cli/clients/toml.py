@@ -1,4 +1,4 @@
-"""Sets keys of one table in the text of a TOML document; the rest stays.
+"""Sets keys of one table in the text of a TOML document, or removes the table; the rest stays.
 
 An edit is made if and only if (1) the text is TOML, (2) the table is absent, and is then added at
 the end, or stands under a header of its own, whose keys to be changed take one line each, and (3)
@@ -36,6 +36,33 @@ def set_table(text: str, path: Sequence[str], values: Mapping[str, Json]) -> str
     if _loads(edited) != wanted:
         raise MalformedDocument("the file cannot be edited without touching other parts of it")
     return edited
+
+
+def remove_table(text: str, path: Sequence[str]) -> str:
+    """Return the text without a table, as it is if there is none; MalformedDocument if that is not safe."""
+    whole = load_toml(text)
+    header = _header(path).search(text)
+    if header is None:
+        if _without(whole, path) == whole:
+            return text
+        raise MalformedDocument("the table does not stand under a header of its own")
+    following = _HEADER.search(text, header.end())
+    rest = text[following.start() :] if following else ""
+    before = text[: header.start()]
+    edited = before + rest if rest else before.rstrip() + ("\n" if before.strip() else "")
+    if _loads(edited) not in (_without(whole, path), _without(whole, path[:1])):
+        raise MalformedDocument("the file cannot be edited without touching other parts of it")
+    return edited
+
+
+def _without(whole: Any, path: Sequence[str]) -> Any:
+    """Return a value without what stands at a path; a table that is empty then is none for a text."""
+    known = cast("dict[str, Any]", whole if isinstance(whole, dict) else {})
+    if path[0] not in known:
+        return cast("Any", whole)
+    rest: dict[str, Any] = {key: value for key, value in known.items() if key != path[0]}
+    inner: Any = _without(known[path[0]], path[1:]) if len(path) > 1 else None
+    return {**rest, path[0]: inner} if inner else rest
 
 
 def _with(whole: Any, path: Sequence[str], values: Mapping[str, Json]) -> Json:

@@ -22,7 +22,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind, Transition
 from counterpoint.core.model.rows import N
-from counterpoint.core.model.sessions import Claim, Handoff
+from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import (
     Alias,
     Area,
@@ -311,6 +311,18 @@ class Overview:
             is_known = caller.actor.session and not caller.is_shared
             claims = live_claims(view, caller.actor.session) if is_known else []
             return _with_items(view, claims)
+
+    def held_anywhere(self) -> tuple[Live, ...]:
+        """Return what the sessions of the caller's principal hold, whichever it calls from; nothing for whom nothing attests."""
+        principal = self._context.caller.actor.principal
+        if principal is None:
+            return ()
+        with self._context.reading() as view:
+            claims = view.select(Claim, state="live", order="claimed_at,item")
+            named = tuple({claim.session for claim in claims})
+            found = view.select(Session, id=named, principal=principal.id) if named else []
+            own = {session.id for session in found}
+            return _with_items(view, [claim for claim in claims if claim.session in own])
 
     def to_continue(self) -> tuple[Continuation, ...]:
         """Return what the caller has begun or left: see `begun_by`; a session that only has its writes is none."""

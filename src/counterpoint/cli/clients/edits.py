@@ -1,0 +1,165 @@
+"""What a project's files are to say for us: servers, hooks and a word to agents; and what they said, taken out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from counterpoint.cli.clients.files import Change, change, drop_section, set_section
+from counterpoint.cli.clients.hooks import HOOKS, Hooks, prune
+from counterpoint.cli.clients.jsonc import remove_member
+from counterpoint.cli.clients.known import CLIENTS, Client, runs
+from counterpoint.cli.clients.toml import remove_table
+from counterpoint.dialects.call import Call
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.surface import Surface
+
+GUIDES: Final = ("AGENTS.md", "CLAUDE.md")
+_EMPTY: Final = ("", "{}")
+_HEADING: Final = """\
+## Working with Counterpoint
+
+This project's plans, decisions and evidence are kept by the MCP server `counterpoint`.
+
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Edit:
+    """One thing that a file is to say, or to say no more; by_hand: what somebody does to it where we cannot."""
+
+    file: str
+    edit: Callable[[str], str]
+    by_hand: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What is to be set up in a tree.
+
+    names: the dialect that was asked for, empty for the default. hooks: clients are to run `counterpoint prime`.
+    """
+
+    tree: Path
+    environ: Mapping[str, str]
+    clients: tuple[Client, ...]
+    surface: Surface[Call]
+    name: str = ""
+    hooks: bool = False
+
+    def changes(self) -> list[Change]:
+        """Return the change of each file, whether it changes anything or not."""
+        edits = [self._server(client) for client in self.clients]
+        if self.hooks:
+            chosen = {client.name for client in self.clients}
+            edits += [self._hooks(hooks) for hooks in HOOKS if hooks.client in chosen]
+        text = guide(self.surface)
+        edits += [
+            _Edit(file=name, edit=_section(text), by_hand=set_section("", text))
+            for name in _guide_files(self.tree)
+        ]
+        return _merged(self.tree, edits)
+
+    def _server(self, client: Client) -> _Edit:
+        wanted = client.wanted(self.name)
+
+        def edit(text: str) -> str:
+            entry = client.entry(text)
+            speaks = not self.name or self.name in ((entry or {}).get("args") or [])
+            if runs(entry, self.environ) and speaks:
+                return text
+            return client.edited(text, {**(entry or {}), **wanted})
+
+        note = f"{client.title}: {client.note}" if client.note else ""
+        return _Edit(file=client.file, edit=edit, by_hand=client.edited("", wanted), note=note)
+
+    def _hooks(self, hooks: Hooks) -> _Edit:
+        tools = [tool.name for tool in self.surface.tools if not tool.open_world]
+        return _Edit(
+            file=hooks.file,
+            edit=lambda text: hooks.added(text, tools, self.name),
+            by_hand=hooks.added("", tools, self.name),
+        )
+
+
+def removals(tree: Path) -> list[Change]:
+    """Return the change of each file that says something for us: what is ours is taken out."""
+    edits = [
+        _Edit(file=client.file, edit=_without(client), by_hand=f"the entry {'.'.join(client.path)}")
+        for client in CLIENTS
+    ]
+    edits += [
+        _Edit(file=hooks.file, edit=hooks.removed, by_hand=f"what runs `{hooks.command()}`")
+        for hooks in HOOKS
+    ]
+    edits += [
+        _Edit(file=name, edit=drop_section, by_hand="the section between our marks")
+        for name in GUIDES
+    ]
+    return _merged(tree, [one for one in edits if (tree / one.file).exists()])
+
+
+def guide(surface: Surface[Call]) -> str:
+    """Return what agents are told in a file of theirs, in the words of a dialect."""
+    return _HEADING + (surface.guide or f"{surface.instructions}\n")
+
+
+def _merged(tree: Path, edits: Iterable[_Edit]) -> list[Change]:
+    """Return one change for each file: a client may have its servers and its hooks in the same."""
+    by_file: dict[str, list[_Edit]] = {}
+    for one in edits:
+        by_file.setdefault(one.file, []).append(one)
+    return [_one_change(tree, file, found) for file, found in by_file.items()]
+
+
+def _one_change(tree: Path, file: str, edits: list[_Edit]) -> Change:
+    def edit(text: str) -> str:
+        for one in edits:
+            text = one.edit(text)
+        return text
+
+    by_hand = "\n".join(one.by_hand for one in edits)
+    note = "\n".join(one.note for one in edits if one.note)
+    return change(tree, file, edit, by_hand=by_hand, note=note)
+
+
+def is_left_empty(one: Change) -> bool:
+    """Return whether nothing is left in a file but what an editor writes into a new one."""
+    return one.after != one.before and one.after.strip() in _EMPTY
+
+
+def _section(text: str) -> Callable[[str], str]:
+    return lambda before: set_section(before, text)
+
+
+def _without(client: Client) -> Callable[[str], str]:
+    def edit(text: str) -> str:
+        if client.format == "toml":
+            return remove_table(text, client.path)
+        if client.entry(text) is None:
+            return text
+        return prune(remove_member(text, client.path), (client.table,))
+
+    return edit
+
+
+def _guide_files(tree: Path) -> list[str]:
+    """Return the files agents read that are to have our section; one that only points to another is left."""
+    there = [name for name in GUIDES if (tree / name).exists()]
+    targets = {(tree / name).resolve(): name for name in reversed(there)}
+    files = [name for name in there if name in targets.values() and not _includes(tree / name)]
+    return files or [GUIDES[0]]
+
+
+def _includes(path: Path) -> bool:
+    """Return whether a file takes in AGENTS.md, so that one section serves both."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return path.name != GUIDES[0] and f"@{GUIDES[0]}" in (line.strip() for line in lines)
+
+
+def by_file(changes: Iterable[Change], tree: Path) -> dict[str, Json]:
+    """Return what is left to be done by hand, by the file it is to be done in."""
+    return {str(one.path.relative_to(tree)): one.by_hand for one in changes if one.fault}

@@ -1,0 +1,111 @@
+"""Changes of files that belong to others: what a file is, what it should be, and how it is written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from counterpoint.kernel.errors import MalformedDocument, PathOutside
+
+BEGIN: Final = "<!-- counterpoint:begin -->"
+END: Final = "<!-- counterpoint:end -->"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one file is and should be; with a fault it is left, and `by_hand` says what to do to it.
+
+    is_whole: nothing but what is ours stands in it, so that it goes with that.
+    """
+
+    path: Path
+    before: str
+    after: str
+    fault: str = ""
+    by_hand: str = ""
+    note: str = ""
+    is_whole: bool = False
+
+
+def change(
+    tree: Path, file: str, edit: Callable[[str], str], *, by_hand: str, note: str = ""
+) -> Change:
+    """Return the change that an edit makes of a file; one that cannot be made safely has a fault."""
+    path, before = tree / file, ""
+    try:
+        before = _text(tree, path)
+        return Change(path=path, before=before, after=edit(before), note=note)
+    except (MalformedDocument, PathOutside) as fault:
+        return Change(path=path, before=before, after=before, fault=fault.message, by_hand=by_hand)
+
+
+def set_section(text: str, body: str) -> str:
+    """Return the text with our section in it, in its old place or at the end.
+
+    MalformedDocument if the marks do not stand once each and in order.
+    """
+    section = f"{BEGIN}\n{body.strip()}\n{END}"
+    begins, ends = text.count(BEGIN), text.count(END)
+    if not begins and not ends:
+        gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
+        return f"{text}{gap}{section}\n"
+    begin, end = text.find(BEGIN), text.find(END)
+    if (begins, ends) != (1, 1) or end < begin:
+        raise MalformedDocument(f"the marks {BEGIN} and {END} do not stand once each, in order")
+    return text[:begin] + section + text[end + len(END) :]
+
+
+def drop_section(text: str) -> str:
+    """Return the text without our section and the empty line before it; MalformedDocument as above."""
+    if BEGIN not in text and END not in text:
+        return text
+    marked = set_section(text, "")
+    before, _, rest = marked.partition(BEGIN)
+    after = rest.partition(END)[2].removeprefix("\n")
+    if after.strip():
+        return before + after
+    return f"{before.rstrip()}\n" if before.strip() else ""
+
+
+def _text(tree: Path, path: Path) -> str:
+    """Return a file's text with its line ends as they are, empty without a file.
+
+    PathOutside if it is a link to elsewhere; MalformedDocument unless it is UTF-8.
+    """
+    target = path.resolve()
+    if not target.is_relative_to(tree.resolve()):
+        raise PathOutside("the file is a link that leads out of the project")
+    try:
+        return target.read_bytes().decode() if target.exists() else ""
+    except UnicodeDecodeError as fault:
+        raise MalformedDocument("the file is not UTF-8") from fault
+
+
+def write(path: Path, text: str) -> None:
+    """Put a whole text in the place of a file, whose mode stays; a link keeps leading there."""
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    passing = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with passing.open("xb") as draft:
+            draft.write(text.encode())
+        if target.exists():
+            shutil.copymode(target, passing)
+        passing.replace(target)
+    finally:
+        passing.unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, and the folder it leaves empty; a link stays, and what it leads to is emptied."""
+    if path.is_symlink():
+        write(path, "")
+        return
+    path.unlink()
+    with suppress(OSError):  # It has something else in it, or is the project itself.
+        path.parent.rmdir()

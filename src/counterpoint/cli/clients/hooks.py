@@ -1,0 +1,154 @@
+"""What clients are told to run for us, and which of our tools they may call without asking, as a table.
+
+    client   file                     tells of                        permissions
+    claude   .claude/settings.json    SessionStart, PreCompact, Stop  each tool that runs no command
+    cursor   .cursor/hooks.json       sessionStart                    (asks the person; set in the program)
+    gemini   .gemini/settings.json    SessionStart                    (asks the person; `trust` would let commands be run too)
+
+What is run is `counterpoint prime --hook NAME`. It ends well whatever happens: a client takes some ends for an order to stop.
+Codex and VS Code have AGENTS.md, which they read at the beginning of a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from counterpoint.cli.clients.jsonc import load_jsonc, member, remove_member, set_member
+from counterpoint.cli.clients.known import SERVER
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import MalformedDocument
+
+PROGRAM: Final = "counterpoint prime --hook"
+ALLOW: Final = ("permissions", "allow")
+_TOOL: Final = f"mcp__{SERVER}__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Where a client is told what to run.
+
+    events: by the name of what it tells of. flat: a command stands in the list itself, and not in a list of its own below
+    `hooks`. limit: what bounds it, in the unit of the client. asks: it has a list of tools that it need not ask for.
+    """
+
+    client: str
+    file: str
+    events: tuple[str, ...]
+    limit: Mapping[str, Json]
+    flat: bool = False
+    asks: bool = False
+    more: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    def command(self, surface: str = "") -> str:
+        """Return what is run, whose end never stops the client."""
+        speaks = f" --surface {surface}" if surface else ""
+        return f"{PROGRAM} {self.client}{speaks} || true"
+
+    def entry(self, surface: str = "") -> dict[str, Json]:
+        """Return one entry of ours below an event."""
+        command = self.command(surface)
+        if self.flat:
+            return {"command": command, **self.limit}
+        return {"hooks": [{"type": "command", "command": command, **self.limit}]}
+
+    def added(self, text: str, tools: Iterable[str], surface: str = "") -> str:
+        """Return the text of its file with our entries; MalformedDocument if that is not safe."""
+        for name, value in self.more.items():
+            if member(_load(text), (name,)) is None:
+                text = set_member(text, (name,), value)
+        for event in self.events:
+            path = ("hooks", event)
+            there = _list(text, path)
+            if not any(_is_ours(one) for one in there):
+                text = set_member(text, path, [*there, self.entry(surface)])
+        if self.asks:
+            there = _list(text, ALLOW)
+            new = [name for tool in tools if (name := f"{_TOOL}{tool}") not in there]
+            text = set_member(text, ALLOW, [*there, *new]) if new else text
+        return text
+
+    def removed(self, text: str) -> str:
+        """Return the text of its file without our entries; MalformedDocument if that is not safe."""
+        for event in self.events:
+            there = _list(text, ("hooks", event))
+            text = _set_or_drop(
+                text, ("hooks", event), there, [one for one in there if not _is_ours(one)]
+            )
+        if self.asks:
+            there = _list(text, ALLOW)
+            text = _set_or_drop(text, ALLOW, there, [one for one in there if not _is_our_tool(one)])
+        if _load(text) == dict(self.more):
+            for name in self.more:
+                text = remove_member(text, (name,))
+        return text
+
+
+HOOKS: Final = (
+    Hooks(
+        client="claude",
+        file=".claude/settings.json",
+        events=("SessionStart", "PreCompact", "Stop"),
+        limit={"timeout": 10},
+        asks=True,
+    ),
+    Hooks(
+        client="cursor",
+        file=".cursor/hooks.json",
+        events=("sessionStart",),
+        limit={"timeout": 10},
+        flat=True,
+        more={"version": 1},
+    ),
+    Hooks(
+        client="gemini",
+        file=".gemini/settings.json",
+        events=("SessionStart",),
+        limit={"timeout": 10_000},
+    ),
+)
+
+
+def prune(text: str, path: tuple[str, ...]) -> str:
+    """Return the text without the objects on a path that hold nothing, from the last to the first."""
+    for depth in range(len(path), 0, -1):
+        if member(_load(text), path[:depth]) not in ({}, []):
+            break
+        text = remove_member(text, path[:depth])
+    return text
+
+
+def _set_or_drop(text: str, path: tuple[str, ...], before: list[Json], after: list[Json]) -> str:
+    if after == before:
+        return text
+    if after:
+        return set_member(text, path, after)
+    return prune(remove_member(text, path), path[:-1])
+
+
+def _load(text: str) -> Json:
+    return load_jsonc(text) if text.strip() else {}
+
+
+def _list(text: str, path: tuple[str, ...]) -> list[Json]:
+    found = member(_load(text), path)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise MalformedDocument(f"{'.'.join(path)} is not a list")
+    return cast("list[Json]", found)
+
+
+def _is_ours(entry: Any) -> bool:
+    """Return whether an entry runs our program, in whatever version of it."""
+    if not isinstance(entry, dict):
+        return False
+    known = cast("dict[str, Any]", entry)
+    below = known.get("hooks")
+    inner = cast("list[Any]", below) if isinstance(below, list) else []
+    return str(known.get("command", "")).startswith(PROGRAM) or any(_is_ours(one) for one in inner)
+
+
+def _is_our_tool(entry: Json) -> bool:
+    return isinstance(entry, str) and entry.startswith(_TOOL)
