@@ -228,7 +228,9 @@ def test_what_any_session_of_a_principal_holds_is_its_own(studio, ids):
     """Its other window sees it; another principal, and whom nothing attests, do not."""
     ada, window = studio.core("ada"), studio.core("ada", session="ses_window")
     eve = studio.core("eve")
-    nobody = Core(studio.ports, replace(ada.caller, actor=replace(ada.caller.actor, principal=None)))
+    nobody = Core(
+        studio.ports, replace(ada.caller, actor=replace(ada.caller.actor, principal=None))
+    )
     assert ada.overview.held_anywhere() == ()
     started = ada.claims.start(ids["Anvil"])
     assert [one.claim for one in window.overview.held_anywhere()] == [started.claim]

@@ -1,4 +1,4 @@
-"""What a project's files are to say for us: servers, hooks and a word to agents; and what they said, taken out again."""
+"""What a project's files say for us, and what they said taken out again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of files that belong to others: what a file is, what it should be, and how it is written."""
+"""Changes of others' files: what one is, should be, and how it is written."""
 
 from __future__ import annotations
 

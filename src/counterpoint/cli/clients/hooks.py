@@ -1,4 +1,4 @@
-"""What clients are told to run for us, and which of our tools they may call without asking, as a table.
+"""What clients run for us and may call without asking, as a table.
 
     client   file                     tells of                        permissions
     claude   .claude/settings.json    SessionStart, PreCompact, Stop  each tool that runs no command

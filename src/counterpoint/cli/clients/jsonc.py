@@ -1,4 +1,4 @@
-"""Sets or removes one member in the text of a JSON document; all other bytes stay.
+"""Sets or removes one member in the text of a JSON document.
 
 The text is JSON, with two liberties that editors allow: comments (`//`, `/* */`) and a comma after
 the last member. An edit is made if and only if (1) the text can be read so, (2) every step of the

@@ -1,4 +1,4 @@
-"""Sets keys of one table in the text of a TOML document, or removes the table; the rest stays.
+"""Sets keys of a table in the text of a TOML document, or removes the table.
 
 An edit is made if and only if (1) the text is TOML, (2) the table is absent, and is then added at
 the end, or stands under a header of its own, whose keys to be changed take one line each, and (3)
