@@ -109,6 +109,9 @@ def test_a_key_that_is_not_the_first_is_named(call, ledger):
     call("audit", "prove", "--checkpoint")
     shutil.rmtree(Path(os.environ["XDG_STATE_HOME"]) / "counterpoint")
     found = verdicts(call("doctor", "--json"))
+    assert (found["key"], found["codex"]) == ("warn", "fail")
+    (Path(os.environ["PATH"]) / "counterpoint").symlink_to("git")
+    found = verdicts(call("doctor", "--json"))
     assert (found["key"], found["codex"]) == ("warn", "ok")
     call("audit", "prove", "--checkpoint")
     assert verdicts(call("doctor", "--json"))["key"] == "fail"

@@ -16,7 +16,7 @@ import click
 from counterpoint import __version__
 from counterpoint.app import App
 from counterpoint.cli.checks.mirrored import has_files
-from counterpoint.cli.clients.known import CLIENTS, Client, runs
+from counterpoint.cli.clients.known import CLIENTS, SERVER, Client, runs
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import agree, ahead_in_words, in_words
@@ -41,7 +41,7 @@ _LATE: Final = 600_000
 """Milliseconds after which entries that wait for a signature are worth a warning."""
 _SKEW_MS: Final = 2_000
 """Milliseconds that this machine's clock may differ from the database's before it is told."""
-_LIST_LIMIT: Final = 12_000
+_LIST_LIMIT: Final = 15_500
 _PATIENT: Final = 1.0
 """Seconds that the least patient client waits for the list of an optional server."""
 
@@ -388,8 +388,11 @@ def _configuration(app: App, client: Client) -> Finding | None:
     if entry is None:
         return None
     if not runs(entry, app.environ):
-        found = f"{client.file} names {entry.get('command')}, which is not there"
-        advice = f"Run `counterpoint init --client {client.name}`."
+        named = entry.get("command")
+        found = f"{client.file} names {named}, which is not there"
+        install = f"Install it: `pipx install {SERVER}` or `uv tool install {SERVER}`."
+        again = f"Run `counterpoint init --client {client.name}`."
+        advice = install if named == SERVER else again
         return Finding(name=client.name, verdict="fail", found=found, advice=advice)
     return Finding(name=client.name, verdict="ok", found=client.file)
 
