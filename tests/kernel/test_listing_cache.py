@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,38 @@ def test_a_list_is_worked_out_once_and_then_read(tmp_path, spawned):
     assert len(spawned) == 1
     assert spawned[0][0] == "listings"
     (folder,) = (tmp_path / "counterpoint").iterdir()
-    assert [path.name for path in folder.iterdir()] == ["workflow.json"]
+    assert [path.name for path in folder.glob("*.json")] == ["workflow.json"]
+
+
+def test_agents_that_begin_at_once_have_a_list_worked_out_once(tmp_path, monkeypatch):
+    """The others wait for it, and read what the first has had written."""
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
+    calls: list[str] = []
+    waiting = threading.Barrier(4)
+
+    def spawn(_program: str, words: list[str], *_: object, **__: object) -> int:
+        calls.append(words[-1])
+        Path(words[-1]).write_text('{"a": 1}')
+        return 0
+
+    monkeypatch.setattr(os, "posix_spawn", spawn)
+    monkeypatch.setattr(os, "waitpid", lambda *_: (0, 0))
+    # Nobody finds it before all have looked.
+    there = os.path.exists
+
+    def exists(path: str) -> bool:
+        found = there(path)
+        if not found and threading.current_thread() not in looked:
+            looked.add(threading.current_thread())
+            waiting.wait(20)
+        return found
+
+    looked: set[threading.Thread] = set()
+    monkeypatch.setattr(listing_cache.os.path, "exists", exists)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: find_listing("workflow", environ), range(4)))
+    assert found == [{"a": 1}] * 4
+    assert len(calls) == 1
 
 
 def test_a_list_that_came_along_is_read_with_the_packages_that_it_was_made_with(
@@ -69,7 +102,7 @@ def test_a_dialect_of_others_is_asked_for_once_and_nothing_is_kept_of_a_name_tha
     """Dialects of others are the command line's; the relay looks for no entry points."""
     environ = {"XDG_CACHE_HOME": str(tmp_path)}
     assert find_listing("nonsense", environ) is None
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.rglob("*.json")) == []
     monkeypatch.setattr(registry, "known", lambda: (*registry.names(), "checklist"))
     assert find_listing("checklist", environ) is None
     assert find_listing("checklist", environ) is None

@@ -13,16 +13,18 @@ The relay imports this, so it is the standard library only, and little of that.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
 import zlib
+from contextlib import contextmanager, suppress
 
 from counterpoint import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
     from typing import Any, Final, TypeGuard
 
 SOURCES: Final = ("dialects", "protocol", os.path.join("core", "model"))
@@ -98,8 +100,31 @@ def _files(place: str) -> Iterator[str]:
 
 
 def _write(path: str, environ: Mapping[str, str]) -> None:
-    """Have a list written, by a process that may import what it needs, and wait for it."""
-    nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
-    words = [sys.executable, "-P", "-m", "counterpoint", "listings", path]
-    pid = os.posix_spawn(sys.executable, words, dict(environ), file_actions=nothing)
-    os.waitpid(pid, 0)
+    """Have a list written, by a process that may import what it needs, and wait for it.
+
+    One at a time: many agents that begin at once would else keep a machine busy with the same work.
+    """
+    with _alone(os.path.dirname(path)):
+        if os.path.exists(path):
+            return
+        nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+        words = [sys.executable, "-P", "-m", "counterpoint", "listings", path]
+        pid = os.posix_spawn(sys.executable, words, dict(environ), file_actions=nothing)
+        os.waitpid(pid, 0)
+
+
+@contextmanager
+def _alone(folder: str) -> Generator[None]:
+    """Hold the lock of a folder of lists; where no file can be locked, nobody waits."""
+    lock = -1
+    with suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        lock = os.open(
+            f"{folder}/lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if lock >= 0:
+            os.close(lock)
