@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from counterpoint.core.model.evidence import Ending, Execution
-from counterpoint.dialects.foundry.rules.autonomy.signals import Standing, recommended_actions
+from counterpoint.dialects.foundry.rules.autonomy.signals import (
+    Place,
+    Standing,
+    recommended_actions,
+)
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError
@@ -86,7 +90,7 @@ class FakeRuns:
                         pause_reason=self.pause_reason,
                         failure_reason=self.failure_reason,
                     ),
-                    self.session,
+                    Place(session=self.session),
                 )
             ],
             "pause_reason": self.pause_reason or None,

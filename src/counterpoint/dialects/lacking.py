@@ -12,18 +12,28 @@ _SHOWN: Final = 5
 _ROOM: Final = 100
 
 
+def allowing(found: Lacking) -> str:
+    """Return the options of `counterpoint trust` that let commands be run which only are not listed; empty without any."""
+    if found.why:
+        return ""
+    return " ".join(f"--allow {shlex.quote(one)}" for one in _shown(found))
+
+
 def said_of_lacking(found: Lacking) -> str:
     """Return in words which commands would not be run, and what lets them; empty if all would."""
     if found.why:
         return f"{found.why}: no check runs until a person mends it and says `counterpoint trust`"
     if not found.commands:
         return ""
-    shown = [clip(shlex.join(argv), _ROOM) for argv in found.commands[:_SHOWN]]
+    shown = _shown(found)
     rest = len(found.commands) - len(shown)
     more = f" and {rest} more" if rest else ""
-    allow = " ".join(f"--allow {shlex.quote(one)}" for one in shown)
     names = ", ".join(f"`{one}`" for one in shown)
     return (
         f"checks ask for commands that nobody has let be run: {names}{more}."
-        f" A person lets them: counterpoint trust {allow}"
+        f" A person lets them: counterpoint trust {allowing(found)}"
     )
+
+
+def _shown(found: Lacking) -> list[str]:
+    return [clip(shlex.join(argv), _ROOM) for argv in found.commands[:_SHOWN]]

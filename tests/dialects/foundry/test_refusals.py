@@ -29,6 +29,7 @@ ITEM = re.compile(r"\bdemo-\d")
 STATE = re.compile(
     r"\b(open|active|backlog|review|done|partial|skipped|(?<!it )failed|cancelled)\b"
 )
+WAIVING = re.compile(r"counterpoint waive \S+ [\w-]+")
 QUOTED = re.compile(r"`([^`]+)`")
 ACTION = re.compile(r'(\w+) action="([\w-]+)"')
 Prepare = Callable[["World"], object]
@@ -356,7 +357,11 @@ def test_a_refusal_is_told_in_the_words_of_specs(workshop: Workshop, row: str) -
 
 def strangers(refused: dict[str, Any]) -> list[str]:
     """Return what a refusal has that no user of foundry knows."""
-    text = json.dumps([refused["error"], refused["data"]], ensure_ascii=False)
+    # A gate is called as whoever asked for it did, in commands too.
+    told = refused["data"] | {
+        "remediation": WAIVING.sub("counterpoint waive", refused["data"]["remediation"])
+    }
+    text = json.dumps([refused["error"], told], ensure_ascii=False)
     found = [*ITEM.findall(text), *STATE.findall(text)]
     known = {part.name for tool in surface("foundry").tools for part in tool.parts}
     for quoted in QUOTED.findall(refused["error"] + refused["data"]["remediation"]):

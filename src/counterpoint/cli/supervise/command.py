@@ -12,6 +12,7 @@ from typing import Final
 
 import click
 
+from counterpoint.app import App
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import output_for
 from counterpoint.cli.supervise.agent import (
@@ -27,7 +28,9 @@ from counterpoint.cli.supervise.place import folder_of, held
 from counterpoint.cli.supervise.shown import opened_screen
 from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
+from counterpoint.dialects.lacking import said_of_lacking
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.protocol.client import connect
 
 NAME: Final = "supervisor"
@@ -84,6 +87,7 @@ def supervise_command(
     app = open_here(db=db, project=project)
     try:
         require(app)
+        _refuse_lacking(app, spec)
         folder = folder_of(app.folder, spec)
         program = AgentProgram(
             words=agent,
@@ -145,6 +149,14 @@ def listening() -> Generator[Stopping]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def _refuse_lacking(app: App, spec: str) -> None:
+    """Refuse a spec with commands that may not be run: no agent gets past such a verification, however often it tries."""
+    with suppress(NotFound):
+        lacks = said_of_lacking(app.person().use(Commands).lacking(spec))
+        if lacks:
+            raise Unavailable(lacks, hint="Then call this again; nothing was begun.")
 
 
 def _prompt(file: Path | None) -> str:

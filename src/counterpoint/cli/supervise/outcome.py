@@ -91,6 +91,16 @@ def print_outcome(out: Output, spec: str, outcome: Outcome) -> None:
         out.line(line)
 
 
+def _advised(action: Mapping[str, str]) -> str:
+    """Return what is recommended in words: a command of a person as it is typed, else the tool that an agent calls."""
+    said, command = action["description"], action["command"]
+    return (
+        f"{said} `{command}`"
+        if command.startswith("counterpoint ")
+        else f"{said} (tool: {command})"
+    )
+
+
 def advice(spec: str, outcome: Outcome) -> list[str]:
     """Return what a person does next; nothing where nothing is left to do."""
     decision, look = outcome.decision, outcome.look
@@ -99,7 +109,7 @@ def advice(spec: str, outcome: Outcome) -> list[str]:
     again = f"counterpoint supervise {spec}"
     if decision.act == "stop":
         return [f"To go on: `{again} -- AGENT…`."]
-    lines = [f"{one['description']} (tool: {one['command']})" for one in look.actions]
+    lines = [_advised(one) for one in look.actions]
     if look.attempt:
         phase = f"{spec}/{look.phase}"
         lines.append(

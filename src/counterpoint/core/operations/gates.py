@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -153,7 +154,7 @@ class Gates:
             raise NotTrusted
         is_free = may_be_free(said, caller.actor.principal, caller.scopes)
         if not (is_free or is_listed(said, command.argv)):
-            words = " ".join(command.argv)[:_SHOWN]
+            words = shlex.join(command.argv)[:_SHOWN]
             lacks = ", and this credential has no scope `run`" if said.free else ""
             raise CommandNotAllowed(
                 f"this project does not list the command `{words}`{lacks}", command=words

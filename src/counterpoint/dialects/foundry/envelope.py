@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
@@ -74,8 +75,12 @@ _OF_META: Final = ("request_id", "telemetry", "deprecated")
 """Facts about the call, not about what is wrong."""
 _OF_DATA: Final = ("loop_signal", "recommended_actions")
 """Facts that supervisors of unattended runs read beside the code."""
+_WAIVABLE: Final = "waivable"
+"""A fact for the hint alone: the closed gates of the node that a refusal is about."""
 _WHICH: Final = frozenset({"", "action", "command"})
 """Faults of these are not of a value's form."""
+_PASTED: Final = 150
+"""The most characters of a command that a hint repeats: longer ones are cut where they are told."""
 _ID: Final = re.compile(r"(?<=`)(counterpoint [a-z]+) ID\b")
 """Where a command of a person names an item."""
 PHRASES: Final[Phrases] = {
@@ -174,14 +179,17 @@ def _of_faults(faults: Sequence[Mapping[str, Json]]) -> str:
 
 
 def _remediation(refusal: CounterpointError) -> str:
-    """Return what to do next; a command of a person names the node, and the gate if there is only one."""
+    """Return what to do next; a command of a person names the node, the gate if there is only one, and what is to be run."""
     said = hint_of(refusal, PHRASES)
     about, gates = (
         refusal.facts.get("about"),
-        cast("Sequence[Json]", refusal.facts.get("gates", ())),
+        cast("Sequence[Json]", refusal.facts.get("gates") or refusal.facts.get(_WAIVABLE, ())),
     )
     if isinstance(about, str):
         said = _ID.sub(lambda found: f"{found[1]} {about}", said)
+    command = refusal.facts.get("command")
+    if isinstance(command, str) and len(command) <= _PASTED:
+        said = said.replace("'COMMAND'", shlex.quote(command))
     return said.replace(" GATE`", f" {gates[0]}`") if len(gates) == 1 else said
 
 
@@ -191,7 +199,7 @@ def refuse(refusal: CounterpointError) -> Json:
     facts = {
         name: fact
         for name, fact in refusal.facts.items()
-        if name not in {*_OF_META, *_OF_DATA, "error_code"}
+        if name not in {*_OF_META, *_OF_DATA, _WAIVABLE, "error_code"}
     }
     meta = {name: fact for name, fact in refusal.facts.items() if name in _OF_META}
     data: dict[str, Json] = {

@@ -9,6 +9,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.envelope import code_of
 from counterpoint.dialects.foundry.rules.autonomy.signals import (
+    Place,
     Standing,
     loop_signal,
     recommended_actions,
@@ -44,7 +45,7 @@ def signalled(refusal: CounterpointError, session: str = "") -> dict[str, Json]:
     standing = Standing(error_code=code)
     return {
         "loop_signal": loop_signal(standing),
-        "recommended_actions": recommended_actions(standing, session),
+        "recommended_actions": recommended_actions(standing, Place(session=session)),
     }
 
 

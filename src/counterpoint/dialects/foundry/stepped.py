@@ -8,6 +8,7 @@ landed. Each refusal says what a supervisor is to do.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import cast
 
 from counterpoint.dialects.call import Call
@@ -15,11 +16,13 @@ from counterpoint.dialects.foundry.envelope import code_of
 from counterpoint.dialects.foundry.rules.autonomy.answers import PROOF, STEP, refusal_in, step_of
 from counterpoint.dialects.foundry.rules.autonomy.signals import (
     EVIDENCE,
+    Place,
     Standing,
     loop_signal,
     recommended_actions,
 )
 from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
 from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
 from counterpoint.kernel.canonical import Json, object_of
@@ -61,8 +64,21 @@ def _signal(call: Call, arguments: Mapping[str, Json], refusal: CounterpointErro
         wanted = RunOf(session=session, spec=str(arguments.get("spec_id") or ""))
         faults = call.core.use(Replaying).count_fault(wanted)
     standing = Standing(error_code=code, evidence_faults=faults)
+    place = Place(
+        session=session,
+        spec=_spec(call, session) or str(arguments.get("spec_id") or ""),
+        phase=str(refusal.facts.get("phase_id") or ""),
+    )
     told: dict[str, Json] = {
         "loop_signal": loop_signal(standing),
-        "recommended_actions": cast("Json", recommended_actions(standing, session)),
+        "recommended_actions": cast("Json", recommended_actions(standing, place)),
     }
     refusal.facts = {**refusal.facts, **told}
+
+
+def _spec(call: Call, session: str) -> str:
+    """Return the spec of a run; empty where that cannot be asked."""
+    if session:
+        with suppress(CounterpointError):
+            return call.core.use(Watching).named(RunOf(session=session)).spec
+    return ""

@@ -9,6 +9,7 @@ from counterpoint.dialects.foundry.nouns.codes import TYPES
 from counterpoint.dialects.foundry.rules.autonomy.signals import (
     CODE_SIGNALS,
     PAUSE_SIGNALS,
+    Place,
     Standing,
     loop_signal,
     recommended_actions,
@@ -112,14 +113,56 @@ def test_the_tables_know_every_word_and_no_other():
     assert set(CODE_SIGNALS.values()) <= set(LOOP_SIGNALS)
 
 
-def test_an_action_says_what_to_call_and_for_which_run():
-    """Only where the call is about the run."""
-    paused = Standing(status="paused", pause_reason="context_limit")
-    (told,) = recommended_actions(paused, "s-1")
+RESUMED = "task session resume session_id=s-1"
+HERE = Place(session="s-1", spec="pier", phase="phase-2", attempt="gate_1")
+
+
+@pytest.mark.parametrize(
+    ("standing", "wanted"),
+    [
+        ({"pause_reason": "context_limit"}, RESUMED),
+        ({"pause_reason": "blocked"}, "task list-blocked spec_id=pier"),
+        ({"pause_reason": "task_limit"}, "task session start spec_id=pier force=true"),
+        ({"pause_reason": "gate_failed"}, "review fidelity spec_id=pier phase_id=phase-2"),
+        (
+            {"pause_reason": "gate_review_required"},
+            f"{RESUMED} acknowledge_gate_review=true acknowledged_gate_attempt_id=gate_1",
+        ),
+        (
+            {"error_code": "GATE_AUDIT_FAILURE"},
+            "review fidelity-gate session_id=s-1 spec_id=pier phase_id=phase-2",
+        ),
+    ],
+)
+def test_an_action_says_the_whole_call(standing, wanted):
+    """With what the action needs, so that it is not refused for what it lacks."""
+    told = recommended_actions(Standing(status="paused", **standing), HERE)[0]
     assert set(told) == {"action", "description", "command"}
-    assert told["command"] == "task session resume session_id=s-1"
-    (blocked,) = recommended_actions(Standing(status="paused", pause_reason="blocked"), "s-1")
-    assert blocked["command"] == "task list-blocked"
+    assert told["command"] == wanted
+
+
+def test_what_nobody_knows_is_left_out_of_a_call():
+    """It is refused then with what it takes."""
+    (told,) = recommended_actions(Standing(status="paused", pause_reason="gate_failed"))
+    assert told["command"] == "review fidelity"
+
+
+@pytest.mark.parametrize("reason", ["gate_review_required", "fidelity_cycle_limit"])
+def test_where_a_person_opens_a_gate_his_command_is_named(reason):
+    """Only where the phase is known."""
+    standing = Standing(status="paused", pause_reason=reason)
+    (told,) = recommended_actions(standing, HERE)
+    assert "`counterpoint approve pier/phase-2`" in told["description"]
+    (less,) = recommended_actions(standing, Place(session="s-1", spec="pier"))
+    assert "counterpoint" not in less["description"]
+
+
+def test_commands_that_are_refused_are_named_before_all_else_where_steps_failed():
+    """As a person lets them be run."""
+    standing = Standing(status="paused", pause_reason="error_threshold")
+    first, *rest = recommended_actions(standing, Place(session="s-1", lacking="--allow pytest"))
+    assert first["command"] == "counterpoint trust --allow pytest"
+    assert rest == recommended_actions(standing, Place(session="s-1"))
 
 
 def test_the_examples_of_the_reference_are_answered_as_they_stand_there():

@@ -14,6 +14,7 @@ from counterpoint.dialects.foundry.rules.autonomy.deciding import PAUSE_CODES, F
 from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate
 from counterpoint.dialects.foundry.rules.autonomy.instructions import StepPlace, instructions
 from counterpoint.dialects.foundry.rules.autonomy.signals import (
+    Place,
     Standing,
     loop_signal,
     recommended_actions,
@@ -36,7 +37,7 @@ _KINDS: Final[Mapping[str, type[CounterpointError]]] = {
 }
 _HINTS: Final[Mapping[str, str]] = {
     "SPEC_NOT_FOUND": "End this run; its spec is not there any more.",
-    "SPEC_REBASE_REQUIRED": "Rebase the run to the spec as it is.",
+    "SPEC_REBASE_REQUIRED": "Rebase the run to the spec as it is. The report was taken: then ask for the next step without one.",
     "SESSION_UNRECOVERABLE": "Have a person look at it, then reset the run and start another.",
 }
 
@@ -65,6 +66,14 @@ class RunState:
 
 def answer(state: RunState, step: IssuedStep | None, title: str = "", reason: str = "") -> Json:
     """Return what is told of a run. step: the one that is out; title: of its task; reason: of a pause that it tells."""
+    awaited = next((gate for gate in state.gates if gate.awaits_person), None)
+    about = awaited or next((gate for gate in state.gates if gate.status == "failed"), None)
+    place = Place(
+        session=state.session,
+        spec=state.spec,
+        phase=about.phase if about else "",
+        attempt=awaited.attempt if awaited else "",
+    )
     required = [gate.phase for gate in state.gates]
     satisfied = [gate.phase for gate in state.gates if gate.is_satisfied]
     missing = [gate.phase for gate in state.gates if not gate.is_satisfied]
@@ -78,11 +87,10 @@ def answer(state: RunState, step: IssuedStep | None, title: str = "", reason: st
         "satisfied_gates": _few(satisfied),
         "missing_required_gates": _few(missing),
         "loop_signal": loop_signal(state.standing),
-        "recommended_actions": cast("Json", recommended_actions(state.standing, state.session)),
+        "recommended_actions": cast("Json", recommended_actions(state.standing, place)),
     }
     if state.pause_reason:
         told["pause_reason"] = state.pause_reason
-    awaited = next((gate for gate in state.gates if gate.awaits_person), None)
     if awaited is not None:
         told |= {"phase_id": awaited.phase, "gate_attempt_id": awaited.attempt}
     if state.failure_reason:

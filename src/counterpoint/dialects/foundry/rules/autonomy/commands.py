@@ -38,7 +38,7 @@ Beginning = Literal["begin", "answer", "replace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRef:
-    """A run as commands see it. attempt: the one at a gate that waits for a person; empty if none does."""
+    """A run as commands see it. attempt: the one at a gate that waits for a person, with its phase; empty if none does."""
 
     session: str
     spec: str
@@ -46,6 +46,7 @@ class RunRef:
     pause_reason: str = ""
     idempotency: str = ""
     attempt: str = ""
+    phase: str = ""
     is_locking: bool = True
 
 
@@ -118,10 +119,13 @@ def refuse_unacknowledged(run: RunRef, attempt: str, *, is_acknowledged: bool) -
     if run.pause_reason != "gate_review_required":
         return
     facts: dict[str, Json] = {"gate_attempt_id": run.attempt}
+    if run.phase:
+        facts["about"] = f"{run.spec}/{run.phase}"
     if not is_acknowledged:
         raise GateClosed(
             f"attempt {run.attempt} at the gate waits for a person",
-            hint="Have it reviewed, then resume with acknowledge_gate_review and the attempt.",
+            hint=f"{Act.REVIEW}, then resume. Whoever reviews it by resuming gives"
+            " acknowledge_gate_review and the attempt.",
             **facts,
             error_code="MANUAL_GATE_ACK_REQUIRED",
         )

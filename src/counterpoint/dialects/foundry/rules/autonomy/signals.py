@@ -11,6 +11,7 @@ none                    a run that goes on, that somebody paused or ended, and e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -81,50 +82,69 @@ def loop_signal(standing: Standing) -> LoopSignal | None:
     return STATUS_SIGNALS.get(standing.status)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the calls and commands that are recommended name; what is empty is left out of them.
+
+    spec, phase: by their ids. attempt: the one at the gate that waits for a person. lacking: the options with which a person
+    lets the commands of verifications be run that are refused here.
+    """
+
+    session: str = ""
+    spec: str = ""
+    phase: str = ""
+    attempt: str = ""
+    lacking: str = ""
+
+
+_ACKNOWLEDGING: Final = (
+    "task session resume session_id={session} acknowledge_gate_review=true"
+    " acknowledged_gate_attempt_id={attempt}"
+)
 _ACTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "resume_in_fresh_context": (
         "Resume the run with an agent whose context is empty.",
-        "task session resume",
+        "task session resume session_id={session}",
     ),
     "inspect_recent_failures": (
         "Read the last events of the run to see why steps failed.",
-        "task session-events",
+        "task session-events session_id={session}",
     ),
     "reset_session_if_needed": (
         "If the run cannot go on, end it and start another.",
-        "task session end",
+        "task session end session_id={session} reason_code=stuck_agent",
     ),
     "resolve_task_blockers": (
-        "Resolve what blocks the tasks, then resume.",
-        "task list-blocked",
+        "Resolve what blocks the tasks, or wait until others who hold them are done (`task check-deps` tells it of each), then resume.",
+        "task list-blocked spec_id={spec}",
     ),
     "review_gate_findings": (
         "Review fidelity findings and apply remediation before retry.",
-        "review fidelity",
+        "review fidelity spec_id={spec} phase_id={phase}",
     ),
     "acknowledge_manual_gate_review": (
         "Review the gate, then resume with acknowledge_gate_review and its attempt.",
-        "task session resume",
+        _ACKNOWLEDGING,
     ),
     "escalate_fidelity_cycle_limit": (
         "Have a person look at the phase: it was reviewed as often as it may be.",
-        "task session status",
+        "review fidelity spec_id={spec} phase_id={phase}",
     ),
     "refresh_heartbeat_or_resume": (
         "See whether the agent is alive; resume when one is.",
-        "task session resume",
+        "task session resume session_id={session}",
     ),
     "replay_or_reset_stale_step": (
         "Have the step replayed and reported, or resume: then it is decided anew.",
-        "task session-step replay",
+        "task session-step replay session_id={session}",
     ),
     "start_followup_session": (
         "End this run and start another for what is left.",
-        "task session start",
+        "task session start spec_id={spec} force=true",
     ),
     "rebase_session_to_spec": (
-        "Rebase the run to the spec as it is.",
-        "task session rebase",
+        "Rebase the run to the spec as it is. The report was taken: then ask for the next step without one.",
+        "task session rebase session_id={session}",
     ),
     "use_authorized_role": (
         "Switch to a role authorized for session-step actions.",
@@ -132,42 +152,53 @@ _ACTIONS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "satisfy_or_waive_required_gate": (
         "Have the gate pass, or have a maintainer waive it.",
-        "task gate-waiver",
+        "task gate-waiver session_id={session} phase_id={phase}",
     ),
     "rerun_gate_with_fresh_evidence": (
         "Have the gate reviewed again for the step that is out.",
-        "review fidelity-gate",
+        "review fidelity-gate session_id={session} spec_id={spec} phase_id={phase}",
     ),
     "request_fresh_gate_evidence": (
         "Have the gate reviewed for the step that is out, and report the attempt it names.",
-        "review fidelity-gate",
+        "review fidelity-gate session_id={session} spec_id={spec} phase_id={phase}",
     ),
     "request_fresh_step_proof": (
         "Have the step replayed, which gives it a fresh proof.",
-        "task session-step replay",
+        "task session-step replay session_id={session}",
     ),
     "regenerate_verification_receipt": (
-        "Execute the verification again, and report the receipt unchanged.",
-        "verification execute",
+        "Execute the verification again, and report the receipt unchanged; report a failure if it is refused.",
+        "verification execute session_id={session} spec_id={spec}",
+    ),
+    "allow_verification_command": (
+        "Have a person let the commands of verifications be run: they are refused here.",
+        "counterpoint trust {lacking}",
     ),
     "collect_failure_context": (
         "Inspect failure details and recent session events before retry.",
-        "task session-events",
+        "task session-events session_id={session}",
     ),
     "reset_or_restart_session": (
         "Reset the run, and start another.",
-        "task session reset",
+        "task session reset session_id={session} reason_code=operator_override",
     ),
     "manual_triage": (
         "Have a person look at the run.",
-        "task session status",
+        "task session status session_id={session}",
     ),
     "resolve_runtime_blocker": (
         "Remove what the refusal names, then go on.",
-        "task session status",
+        "task session status session_id={session}",
     ),
 }
 """Each action with its description and the call that goes with it."""
+_PEOPLE: Final[Mapping[str, str]] = {
+    "acknowledge_manual_gate_review": "A person opens it with `counterpoint approve {spec}/{phase}`.",
+    "escalate_fidelity_cycle_limit": "A person looks with `counterpoint show {spec}/{phase}`, and opens the gate with"
+    " `counterpoint approve {spec}/{phase}`.",
+}
+"""What people do about an action, where it names all that it has to."""
+_NAMED: Final = re.compile(r"\{(\w+)\}")
 _PAUSE_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "user": (),
     "context_limit": ("resume_in_fresh_context",),
@@ -193,25 +224,44 @@ _CODE_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(_RECEIPT_CODES, ("regenerate_verification_receipt",)),
     "SESSION_UNRECOVERABLE": ("collect_failure_context", "reset_or_restart_session"),
 }
+_ALLOW: Final = "allow_verification_command"
+_NOWHERE: Final = Place()
 _FAILED: Final = ("collect_failure_context", "reset_or_restart_session")
 
 
-def recommended_actions(standing: Standing, session: str = "") -> list[dict[str, Json]]:
-    """Return what to do about a run that stopped, the first first; session: the one that calls are to name.
+def recommended_actions(standing: Standing, place: Place = _NOWHERE) -> list[dict[str, Json]]:
+    """Return what to do about a run that stopped, the first first; place: what the calls are to name.
 
     Each is `{action, description, command}`; a run that goes on has none.
     """
-    target = f" session_id={session}" if session else ""
     found: list[dict[str, Json]] = []
-    for action in _actions(standing):
+    for action in _actions(standing, has_lacking=bool(place.lacking)):
         description, command = _ACTIONS[action]
-        about = target if command.startswith(("task session", "review fidelity-gate")) else ""
-        found.append({"action": action, "description": description, "command": f"{command}{about}"})
+        people = _PEOPLE.get(action, "")
+        more = _filled(people, place) if people and not _missing(people, place) else ""
+        words = (word for word in command.split(" ") if not _missing(word, place))
+        found.append(
+            {
+                "action": action,
+                "description": f"{description} {more}".rstrip(),
+                "command": _filled(" ".join(words), place),
+            }
+        )
     return found
 
 
-def _actions(standing: Standing) -> tuple[str, ...]:
+def _missing(text: str, place: Place) -> bool:
+    return any(not getattr(place, name) for name in _NAMED.findall(text))
+
+
+def _filled(text: str, place: Place) -> str:
+    return _NAMED.sub(lambda found: str(getattr(place, found[1])), text)
+
+
+def _actions(standing: Standing, *, has_lacking: bool = False) -> tuple[str, ...]:
     signal = loop_signal(standing)
+    if has_lacking and standing.pause_reason == "error_threshold":
+        return (_ALLOW, *_actions(standing))
     if standing.error_code:
         fallback = ("resolve_runtime_blocker",) if signal == "blocked_runtime" else ()
         return _CODE_ACTIONS.get(standing.error_code, fallback)

@@ -33,6 +33,7 @@ from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
 from counterpoint.dialects.foundry.verbs.sessions.views import Ending, Resumption, RunOf, RunView
 from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 from counterpoint.dialects.foundry.words import Cursor, Limit, SpecId
+from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.dialects.paging import pages_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action
@@ -187,7 +188,8 @@ def configured_of(call: Call) -> Configured:
 
 
 def _told(view: RunView) -> Json:
-    return present(present_run(view), warnings=view.warnings)
+    lacks = said_of_lacking(view.lacking)
+    return present(present_run(view), warnings=(*view.warnings, *([lacks] if lacks else ())))
 
 
 LIFECYCLE: Final = (start, status, pause, resume, rebase, end, list_, reset)

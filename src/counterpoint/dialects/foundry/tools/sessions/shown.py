@@ -9,6 +9,7 @@ from typing import Final, cast
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry, PhaseLine
 from counterpoint.dialects.foundry.rules.autonomy.limits import Terms
 from counterpoint.dialects.foundry.rules.autonomy.signals import (
+    Place,
     Standing,
     loop_signal,
     recommended_actions,
@@ -16,6 +17,7 @@ from counterpoint.dialects.foundry.rules.autonomy.signals import (
 from counterpoint.dialects.foundry.rules.autonomy.structure import Difference
 from counterpoint.dialects.foundry.tools.shown import clipped
 from counterpoint.dialects.foundry.verbs.sessions.views import Run, RunView, TaskLine
+from counterpoint.dialects.lacking import allowing
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.kernel.canonical import Json
 
@@ -54,7 +56,14 @@ def present_run(view: RunView) -> dict[str, Json]:
     standing = Standing(
         status=run.effective, pause_reason=run.pause_reason, failure_reason=run.failure_reason
     )
-    ways = recommended_actions(standing, run.session)
+    place = Place(
+        session=run.session,
+        spec=run.spec,
+        phase=phase.id if phase else "",
+        attempt=view.attempt,
+        lacking=allowing(view.lacking),
+    )
+    ways = recommended_actions(standing, place)
     return {
         **run_line(run),
         "active_phase_id": phase.id if phase else None,

@@ -31,6 +31,7 @@ from counterpoint.dialects.foundry.rules.autonomy.commands import (
 )
 from counterpoint.dialects.foundry.rules.autonomy.contexts import told
 from counterpoint.dialects.foundry.rules.autonomy.counting import resumed
+from counterpoint.dialects.foundry.verbs.queries import Nodes
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
@@ -132,7 +133,11 @@ class Commanding:
         refuse_beside(view, row)
         if not waits:
             return None
-        refuse_unacknowledged(ref, how.attempt, is_acknowledged=how.is_acknowledged)
+        root = view.find(Item, row.spec)
+        phase = Nodes(view, root).id(found[0].phase) if root else ""
+        refuse_unacknowledged(
+            replace(ref, phase=phase), how.attempt, is_acknowledged=how.is_acknowledged
+        )
         return found[0]
 
     def _obeyed(self, row: SpecSession) -> None:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from counterpoint.core.model.work import Attribute, Item
-from counterpoint.core.operations.recording.facets import value_of
+from counterpoint.core.operations.recording.facets import attributes_of, value_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.nodes import TYPE
+from counterpoint.dialects.foundry.nouns.tasks import COMMAND
 from counterpoint.dialects.foundry.rules.autonomy.structure import Structure
+from counterpoint.dialects.foundry.rules.shape import text_of
 from counterpoint.dialects.foundry.rules.standing import type_of
 from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks
 
@@ -51,6 +53,12 @@ def shape_of(view: Reading, root: Item) -> SpecShape:
     held = {names[item.id]: names[at] if at else "" for at, some in tasks.items() for item in some}
     structure = Structure(phases=tuple(names[phase.id] for phase in phases), tasks=held)
     return SpecShape(known=known, structure=structure, phases=phases, tasks=tasks, types=types)
+
+
+def command_in(view: Reading, item: str) -> str:
+    """Return the line that a verification runs; empty without one."""
+    line = text_of(attributes_of(view, item).get(COMMAND))
+    return line if line.strip() else ""
 
 
 def _types(view: Reading, items: Sequence[Item]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from counterpoint.core.model.rows import Prose
@@ -22,6 +23,7 @@ from counterpoint.dialects.foundry.verbs.sessions.commanding import REPLACED, en
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.gates import ask_gates
 from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
+from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
 from counterpoint.dialects.foundry.verbs.sessions.rows import latest_run, ref_of
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.dialects.foundry.verbs.sessions.views import (
@@ -164,7 +166,8 @@ class Starting:
             name = spec_id(view, root) if root else row.spec
             is_asked = self._context.ports.get(AutonomyFiles).is_stop_asked(name)
             said = [_STOPPED.format(name)] if is_asked else []
-            return view_of(view, row, self._context.ports.clock.now(), said)
+            found = view_of(view, row, self._context.ports.clock.now(), said)
+        return replace(found, lacking=Commands(self._context).lacking(name))
 
 
 _STOPPED: Final = (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.dialects.foundry.nouns.autonomy import (
     ContextSource,
     Counters,
@@ -82,7 +83,8 @@ class RunView:
     """A run with all that is told of it; every name of a node is its id.
 
     last: the step that was issued last; is_out: whether it was not reported yet. phase: the one at work, else the first that is not
-    completed. attempt: at a gate, which a person has to review. warnings: what whoever called should know.
+    completed. attempt: at a gate, which a person has to review. warnings: what whoever called should know. lacking: commands of
+    verifications that are refused, for a run that just began or stopped for errors.
     """
 
     run: Run
@@ -105,6 +107,7 @@ class RunView:
     pending: tuple[TaskLine, ...] = ()
     completed_phases: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    lacking: Lacking = field(default_factory=Lacking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

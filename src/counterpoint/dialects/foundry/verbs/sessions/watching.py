@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -19,6 +20,7 @@ from counterpoint.dialects.foundry.rules.standing import is_node
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
 from counterpoint.dialects.foundry.verbs.sessions.events import events_of
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
     context_in,
     counters_in,
@@ -42,6 +44,8 @@ from counterpoint.kernel.clock import Timestamp
 
 _AWAITED: Final = "gate_review_required"
 """Why a run pauses until a person has reviewed a gate."""
+_FAILING: Final = "error_threshold"
+"""Why a run pauses whose steps fail: commands that are refused are what it may be."""
 _LOOKED_AT: Final = 50
 """Steps that are looked through for tasks that were completed last."""
 
@@ -55,7 +59,10 @@ class Watching:
     def status(self, wanted: RunOf) -> RunView:
         """Return the run that is meant; NotFound, Conflict."""
         with self._context.reading() as view:
-            return view_of(view, run_named(view, wanted), self._now)
+            found = view_of(view, run_named(view, wanted), self._now)
+        if found.run.pause_reason != _FAILING:
+            return found
+        return replace(found, lacking=Commands(self._context).lacking(found.run.spec))
 
     def named(self, wanted: RunOf) -> Run:
         """Return the run that is meant, as it is listed; NotFound, Conflict."""

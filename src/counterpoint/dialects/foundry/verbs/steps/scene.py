@@ -13,7 +13,6 @@ from counterpoint.core.ledger.entry import RowImage
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.work import Gate, Item, Label
 from counterpoint.core.operations.readiness import ready_among
-from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.dialects.foundry.nouns.autonomy import (
@@ -26,7 +25,6 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
     SpecSession,
 )
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED
-from counterpoint.dialects.foundry.nouns.tasks import COMMAND
 from counterpoint.dialects.foundry.rules.autonomy.contexts import reading
 from counterpoint.dialects.foundry.rules.autonomy.deciding import PhaseState, Situation, TaskRef
 from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate, waiver_of
@@ -38,7 +36,6 @@ from counterpoint.dialects.foundry.rules.autonomy.results import (
     proof_digest,
     proof_of,
 )
-from counterpoint.dialects.foundry.rules.shape import text_of
 from counterpoint.dialects.foundry.verbs.gates.proving import gate_events
 from counterpoint.dialects.foundry.verbs.queries import Nodes
 from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of, phase_gates
@@ -53,7 +50,7 @@ from counterpoint.dialects.foundry.verbs.sessions.rows import (
     step_in,
     terms_in,
 )
-from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape
+from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape, command_in
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -159,12 +156,6 @@ def receipts_in(scene: Scene) -> tuple[KeptReceipt, ...]:
         for one in found
         if one.started_at >= step.issued_at and tuple(one.argv) == argv and not one.timed_out
     )
-
-
-def command_in(view: Reading, item: str) -> str:
-    """Return the line that a verification runs; empty without one."""
-    line = text_of(attributes_of(view, item).get(COMMAND))
-    return line if line.strip() else ""
 
 
 def situation_of(

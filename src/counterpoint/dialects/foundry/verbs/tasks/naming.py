@@ -10,19 +10,22 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from counterpoint.core.model.work import ROOT_KINDS, Alias, Item, Project
+from counterpoint.core.model.work import ROOT_KINDS, Alias, Gate, Item, Project
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.nodes import NODE
 from counterpoint.dialects.foundry.rules.standing import state_words
 from counterpoint.dialects.foundry.verbs.queries import Nodes, node_name, spec_id, spec_named
 from counterpoint.dialects.rewording import Rewording, ids_in, ids_of
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, NotFound
 
 ABOUT: Final = "about"
 """The fact with the node that a refusal is about, as commands of people take it."""
-_OF_WORK: Final = frozenset({"conflict", "gate"})
-"""Kinds of refusals that turn on how work stands."""
+WAIVABLE: Final = "waivable"
+"""The fact with the closed gates of that node: the hint names it where there is one, and nothing else does."""
+_OF_NODES: Final = frozenset({"conflict", "gate", "forbidden"})
+"""Kinds of refusals that turn on how work stands, or on who may do what with it."""
 
 
 class Naming:
@@ -54,10 +57,10 @@ class Naming:
             with suppress(NotFound):
                 known = Nodes(view, spec_named(view, spec)) if spec else None
             said, item = _retold(view, known, refusal)
-            if item is None and known is not None and node and refusal.kind in _OF_WORK:
+            if item is None and known is not None and node and refusal.kind in _OF_NODES:
                 item = known.find(node)
-            if item is not None and refusal.kind in {*_OF_WORK, "forbidden"}:
-                said.facts = {ABOUT: _called(view, item), **said.facts}
+            if item is not None and refusal.kind in _OF_NODES:
+                said.facts = {ABOUT: _called(view, item), **_gates(view, item), **said.facts}
             return said
 
 
@@ -100,6 +103,12 @@ def _items(view: Reading, known: Nodes | None, ids: Iterable[str]) -> list[Item]
 
 def _is_own(known: Nodes, name: str) -> bool:
     return known.view.find(Alias, NODE, node_name(known.spec, name)) is not None
+
+
+def _gates(view: Reading, item: Item) -> dict[str, Json]:
+    """Return the names of the gates of an item that are closed, for the commands with which people waive them."""
+    closed = view.select(Gate, item=item.id, status="closed", order="name")
+    return {WAIVABLE: [gate.name for gate in closed]} if closed else {}
 
 
 def _called(view: Reading, item: Item, known: Nodes | None = None) -> str:
