@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from counterpoint.app import App
 from counterpoint.cli.supervise.command import listening
+from counterpoint.core.model.drafts import Draft
+from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 
+SPEC = "pier-2026-01-02-001"
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -77,3 +81,23 @@ def test_a_prompt_that_cannot_be_given_is_refused(call: Callable[..., Any], tmp_
     ):
         said = call("supervise", "harbour", "--prompt", str(file), "--", "true")
         assert (said.code, why in said.err) == (2, True), said.err
+
+
+def test_a_spec_whose_commands_nobody_lets_be_run_is_not_begun(
+    call: Callable[..., Any], app: App
+) -> None:
+    """No agent gets past such a verification: a person hears what to type before any is started."""
+    verify = Draft(
+        kind="task",
+        title="Try it",
+        aliases=(("node", f"{SPEC}/verify-1-1"),),
+        attributes={"type": "verify", "verification_type": "run-tests", "command": "make all"},
+    )
+    phase = Draft(kind="phase", title="Build", children=(verify,))
+    named = (("spec", SPEC),)
+    root = Draft(kind="spec", title="Pier", lifecycle="declared", aliases=named, children=(phase,))
+    app.person().plans.create(root)
+    said = call("supervise", SPEC, "--", "no-such-agent")
+    assert (said.code, "counterpoint trust --allow 'make all'" in said.err) == (3, True), said.err
+    watching = app.person().use(Watching)
+    assert watching.list(SPEC, None, 1) == []
