@@ -83,6 +83,20 @@ class Nodes:
             raise NotFound(f"the spec {self.spec} has no node {name!r}", error_code=code)
         return found
 
+    def target(self, name: str) -> Item:
+        """Return the item that a dependency names: a node, or what is outside of the spec, as `ids` calls it; NotFound."""
+        return self.find(name) or self._outside(name) or self.named(name)
+
+    def _outside(self, name: str) -> Item | None:
+        for scope in (NODE, SPEC):
+            if (found := item_named(self.view, name, scope)) is not None:
+                return found
+        return self.view.find(Item, name)
+
+    def _has(self, name: str) -> bool:
+        """Whether the id of another spec is that of a node here too."""
+        return self.view.find(Alias, NODE, node_name(self.spec, name)) is not None
+
     def id(self, item: str) -> str:
         """Return what the node of an item is called; empty for none."""
         return self.ids((item,))[item] if item else ""
@@ -96,6 +110,8 @@ class Nodes:
             for alias in self.view.select(Alias, item=padded(some), order="item"):
                 if alias.scope == NODE:
                     self._known[alias.item] = alias.name.removeprefix(f"{self.spec}/")
+                elif alias.scope == SPEC and not self._has(alias.name):
+                    self._known[alias.item] = alias.name
         return {item: self._known[item] for item in wanted}
 
     def children(self, items: Sequence[str]) -> Mapping[str, tuple[Item, ...]]:

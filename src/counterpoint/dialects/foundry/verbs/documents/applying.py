@@ -295,11 +295,9 @@ class _Steps:
             return Nodes(view, self.root).named(name)
 
     def _target(self, name: str) -> str:
-        """Return the item that a dependency names: of a node, or of other work by its own id."""
+        """Return the item that a dependency names: of a node, or of work outside of the spec."""
         with self.context.reading() as view:
-            known = Nodes(view, self.root)
-            found = known.find(name) or view.find(Item, name) or known.named(name)
-        return found.id
+            return Nodes(view, self.root).target(name).id
 
     def _write(self, wanted: NodeChange) -> None:
         """Give a node other words, or let it wait for others; what somebody else holds keeps those it has."""
