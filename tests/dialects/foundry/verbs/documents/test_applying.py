@@ -225,6 +225,30 @@ def test_what_was_only_tried_leaves_nothing(story: Story, ada: Agent):
     assert ada.ledger_size == size
 
 
+def test_what_waits_for_another_spec_names_it_as_people_do(story: Story, ada: Agent, made: Any):
+    """The whole of it by its id, a node of it by both; a document takes either away."""
+    other = "other-2026-01-02-001"
+    whole, node = made(1, 1, other), ada.core.items.find(f"{other}/task-1-1", "node")
+    here = ada.core.items.find(f"{SPEC}/task-1-1", "node")
+    assert node is not None
+    assert here is not None
+    ada.core.items.edit(here.id, Edit(add_needs=(whole, node.id)))
+    path = "hierarchy/task-1-1/dependencies/blocked_by"
+    for left in ([other, f"{other}/task-1-1"], [other], []):
+        story.becomes(story.wants({path: left}))
+
+
+def test_a_spec_whose_id_is_that_of_a_node_is_named_by_its_item(
+    story: Story, ada: Agent, made: Any
+):
+    """Or a document would say that something else is waited for."""
+    whole, here = made(1, 1, "task-1-2"), ada.core.items.find(f"{SPEC}/task-1-1", "node")
+    assert here is not None
+    ada.core.items.edit(here.id, Edit(add_needs=(whole,)))
+    node = story.now["hierarchy"]["task-1-1"]
+    assert node["dependencies"]["blocked_by"] == [whole]
+
+
 def test_a_document_that_is_none_is_refused_whole(story: Story, ada: Agent):
     """So is one of another spec."""
     size = ada.ledger_size

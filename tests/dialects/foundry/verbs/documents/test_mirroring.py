@@ -121,36 +121,6 @@ def test_work_of_other_dialects_is_no_file(bare: Place, made: Any):
     assert bare.round().written == ["other-2026-01-02-001"]
 
 
-def test_what_waits_for_another_spec_names_it_as_people_do(place: Place, made: Any):
-    """The whole of it by its id, a node of it by both; an edit of the file takes either away."""
-    other = "other-2026-01-02-001"
-    made(1, 1, other)
-    node = place.agent.core.items.find(f"{other}/task-1-1", "node")
-    whole = place.agent.core.items.find(other, "spec")
-    assert node is not None
-    assert whole is not None
-    edit = Edit(add_needs=(whole.id, node.id))
-    place.agent.core.items.edit(place.item("task-1-1"), edit)
-    assert SPEC in place.round().written
-    named = [f"{other}/task-1-1", other]
-    before = place.read()["hierarchy"]["task-1-1"]["dependencies"]
-    assert sorted(before["blocked_by"]) == sorted(named)
-    for left in ([named[1]], []):
-        place.edit("task-1-1", "dependencies", {**before, "blocked_by": left})
-        place.round()
-        now = place.read()["hierarchy"]["task-1-1"]["dependencies"]
-        assert (now["blocked_by"], place.troubles) == (left, {})
-
-
-def test_a_spec_whose_id_is_that_of_a_node_is_named_by_its_item(place: Place, made: Any):
-    """Or a file would say that something else is waited for."""
-    made(1, 1, "task-1-2")
-    whole = place.agent.core.items.find("task-1-2", "spec")
-    assert whole is not None
-    place.agent.core.items.edit(place.item("task-1-1"), Edit(add_needs=(whole.id,)))
-    assert place.now["hierarchy"]["task-1-1"]["dependencies"]["blocked_by"] == [whole.id]
-
-
 def test_a_spec_lies_in_the_folder_in_which_it_stands(place: Place):
     """As foundry writes it, and only there."""
     assert place.read() == place.now
