@@ -254,7 +254,7 @@ def test_the_tools_are_listed_before_the_first_agent_asks(call, project, tmp_pat
     cache = Path(cache_folder(os.environ))
     assert not cache.exists()
     call("init", "--yes", "--client", "claude")
-    assert [path.name for path in cache.iterdir()] == ["native.json"]
+    assert [path.name for path in cache.glob("*.json")] == ["native.json"]
     assert list((project / ".counterpoint").glob("*server*")) == []
 
 
