@@ -19,6 +19,7 @@ from counterpoint.core.model.trust.heads import WitnessedHead
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.circuits import Breaker
+from counterpoint.core.ports.embedding import Embedder
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.models import Models
 from counterpoint.core.ports.signer import Signer
@@ -234,6 +235,7 @@ class App:
             host=self.host,
             witnesses=lambda: self._witnesses,
             trailers=self._trailers,
+            embedder=self._embedder,
             authored=self.authored.setdefault(self.project, Authored()),
             checking=None if self.is_open or self.evidence else said,
             extras=lambda: self._extras,
@@ -287,6 +289,12 @@ class App:
             elsewhere=said.witnesses,
             kept=self.checkpoints,
         )
+
+    def _embedder(self) -> Embedder | None:
+        """Return the model that texts are found by; loaded by the first search."""
+        from counterpoint.providers.embedding.opening import open_embedder
+
+        return open_embedder(self.settings.embedding)
 
     def _trailers(self, ledger: str) -> tuple[WitnessedHead, ...]:
         """Return the heads of a ledger that commits have; none where the repository is no witness."""

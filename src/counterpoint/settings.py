@@ -26,6 +26,7 @@ HOSTED = (
     "witnesses",
     "pass_env",
     "global_memory",
+    "embedding",
 )
 """Settings of a connection that are those of the server it came to."""
 
@@ -59,6 +60,8 @@ class Settings:
     server that is shared, those count that it was started with.
     global_memory: whether roles are given what they remembered as global in other projects of the database, `on` or
     `off`; of a server that is shared, as it was started.
+    embedding: the model that texts are found by, beside their words: `static`, which comes with the product, or `off`; of a
+        server that is shared, as it was started.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.
     """
@@ -88,6 +91,7 @@ class Settings:
     witness_push: str = ""
     witnesses: str = ""
     global_memory: str = "off"
+    embedding: str = "static"
     lease_seconds: int = 1800
     grace_seconds: int = 60
     idle_minutes: int = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Append, Head, Hit, Kept
@@ -28,8 +28,68 @@ class Answer(Protocol):
         ...
 
 
+class VectorTable(Protocol):
+    """What models made of the documents of one project, as one transaction sees it."""
+
+    def waiting(self, model: str, limit: int) -> list[Hit]:
+        """Return documents without a vector of a model: those that changed, then from the oldest on."""
+        ...
+
+    def last_turn(self, model: str) -> int:
+        """Return the number of the last change of a vector; 0 if there was none."""
+        ...
+
+    def changed(self, model: str, after: int) -> Iterator[VectorChange]:
+        """Return what became of vectors after a change, in order."""
+        ...
+
+    def codes(self, model: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return the vectors of documents, of those that have one."""
+        ...
+
+    def documents(self, numbers: Sequence[int], narrowed: Narrowed) -> list[Hit]:
+        """Return the documents of these numbers that are asked for, in any order, without scores."""
+        ...
+
+    def put(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Keep vectors of documents, in place of those they have."""
+        ...
+
+    def retire(self, model: str, limit: int) -> int:
+        """Take so many vectors of other models away; return how many there were."""
+        ...
+
+    def coverage(self, model: str) -> tuple[int, int]:
+        """Return how many documents have a vector, and how many there are."""
+        ...
+
+
+class VectorChange(NamedTuple):
+    """A vector after a change; empty if it is gone. item, kind: of its document; empty if that is gone."""
+
+    turn: int
+    number: int
+    vector: bytes
+    item: str
+    kind: str
+
+
 class Link(Protocol):
     """One transaction of a database, bound to a project."""
+
+    @property
+    def vectors(self) -> VectorTable:
+        """What models made of the documents of the project."""
+        ...
+
+    @property
+    def near(self) -> dict[Any, Any]:
+        """What this process knows of vectors from one transaction to the next (storage/nearness.py)."""
+        ...
+
+    def most(self, words: Sequence[str], *, begun: bool) -> float:
+        """Return about the score of a document that has all of the words often; 0 for no words."""
+        ...
 
     @property
     def project(self) -> str:

@@ -36,6 +36,7 @@ from counterpoint.storage.search import (
     watched,
     watched_row,
 )
+from counterpoint.storage.vectors import VectorReading, VectorWriting
 
 Tables = Mapping[str, type[Noun]]
 """The nouns that a database was opened with, by their tables."""
@@ -49,7 +50,7 @@ _Place = tuple[type[Noun], tuple[Cell, ...]]
 """A row of a project: its noun, and its key without the project."""
 
 
-class StoreReading:
+class StoreReading(VectorReading):
     """A consistent view of one project."""
 
     def __init__(self, link: Link, tables: Tables) -> None:
@@ -285,7 +286,7 @@ class StoreReading:
         return self._link.execute(text, (self.project, *key)).fetchone()
 
 
-class StoreWriting(StoreReading):
+class StoreWriting(StoreReading, VectorWriting):
     """One transaction of one project."""
 
     def __init__(

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from counterpoint.cli.server.indexing import Indexing
 from counterpoint.cli.server.mirrors import Mirrors
 from counterpoint.cli.server.witnesses import Witnesses
 from counterpoint.core.coordinator import Core
@@ -58,12 +59,13 @@ class Waiting:
 class Checkpoints:
     """Looks after the ledgers that are written through this process.
 
-    witnesses: hear of what was signed. mirrors: keeps files beside them.
+    witnesses: hear of what was signed. mirrors: keeps files beside them. indexing: has what they say found by its meaning.
     """
 
     now: Callable[[], float] = time.monotonic
     witnesses: Witnesses = field(default_factory=Witnesses)
     mirrors: Mirrors = field(default_factory=Mirrors)
+    indexing: Indexing = field(default_factory=Indexing)
     _ledgers: dict[str, Waiting] = field(init=False, default_factory=dict[str, Waiting])
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
@@ -76,6 +78,7 @@ class Checkpoints:
         with self._guard:
             one = self._ledgers.setdefault(project, Waiting(core()))
             self.witnesses.tend(project, one.core)
+            self.indexing.tend(project, one.core)
             if self._thread is None and not self._over.is_set():
                 self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
                 self._thread.start()
@@ -83,7 +86,7 @@ class Checkpoints:
     def close(self) -> bool:
         """Have all that waits signed, and end; calls may be under way. Return whether its thread has ended."""
         # What files say is written first, so that it is signed too.
-        has_ended = self.mirrors.close()
+        has_ended = self.mirrors.close() and self.indexing.close()
         self._over.set()
         if self._thread is not None:
             self._thread.join(PATIENCE)

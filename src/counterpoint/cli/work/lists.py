@@ -140,8 +140,9 @@ def find_command(
 ) -> None:
     """Search items, records, outcomes, handoffs and verdicts.
 
-    What has most of the words comes first.
+    What has most of the words, or means nearly the same, comes first.
     """
+    context.core.embedding.keep_up()
     found = context.core.overview.search(" ".join(words), kinds=kinds, item=item, limit=limit)
     answer = [
         {

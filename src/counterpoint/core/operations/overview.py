@@ -35,6 +35,7 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.auditing.ahead import ahead_of
+from counterpoint.core.operations.finding import find_hits
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
@@ -430,12 +431,21 @@ class Overview:
         limit: int,
         offset: int = 0,
     ) -> list[Found]:
-        """Return what has any of the words, best first; InvalidInput without a word."""
+        """Return what has any of the words or means nearly the same, best first; InvalidInput without a word."""
         words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_MOST_WORDS]
         if not words:
             raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
         with self._context.reading() as view:
-            hits = view.search(words, kinds=kinds, item=item, limit=limit, offset=offset)
+            hits = find_hits(
+                self._context.ports,
+                view,
+                query,
+                words,
+                kinds=kinds,
+                item=item,
+                limit=limit,
+                offset=offset,
+            )
             rows = [view.find(view.tables[hit.table], *hit.key.split("/")) for hit in hits]
             return [
                 Found(kind=hit.kind, score=hit.score, item=hit.item, row=row)

@@ -74,7 +74,7 @@ class Append:
 class Hit:
     """One row that a search found; a higher score is a better match.
 
-    key: the row's key without the project, its parts joined by `/`.
+    key: the row's key without the project, its parts joined by `/`. number: what the search itself calls it.
     """
 
     table: str
@@ -82,6 +82,14 @@ class Hit:
     item: str
     kind: str
     score: float
+    number: int = 0
+
+
+class Unembedded(NamedTuple):
+    """A row of which a model has no vector yet, with what it would be made of."""
+
+    hit: Hit
+    text: str
 
 
 class Patch(NamedTuple):
@@ -191,6 +199,37 @@ class Reading(Protocol):
         """Return what the search keeps of each word, so that `tests` and `testing` are one."""
         ...
 
+    def most(self, words: Sequence[str], *, begun: bool = False) -> float:
+        """Return about the score of a row that has all of the words often; 0 for no words."""
+        ...
+
+    def nearest(
+        self,
+        model: str,
+        vector: bytes,
+        *,
+        kinds: Sequence[str] = (),
+        item: str = "",
+        limit: int = 20,
+    ) -> list[Hit]:
+        """Return the rows whose vectors of a model are nearest to one, best first, with the cosine as score.
+
+        Rows without such a vector are not found.
+        """
+        ...
+
+    def cosines(self, model: str, vector: bytes, numbers: Sequence[int]) -> dict[int, float]:
+        """Return how near rows that the search found are, by their numbers; those that have a vector."""
+        ...
+
+    def unembedded(self, model: str, limit: int) -> list[Unembedded]:
+        """Return rows of which a model has no vector yet: those that changed, and then the oldest."""
+        ...
+
+    def coverage(self, model: str) -> tuple[int, int]:
+        """Return how many rows have a vector of a model, and how many rows the search has."""
+        ...
+
     def text(self, commitment: str) -> str | None:
         """Return the text of a commitment; None if it was redacted."""
         ...
@@ -284,6 +323,17 @@ class Writing(Reading, Protocol):
 
         At most some hundreds at a time.
         """
+        ...
+
+    def embed(self, model: str, vectors: Sequence[tuple[Unembedded, bytes]]) -> None:
+        """Keep what a model made of rows, but for those that say something else by now; no entry tells of it.
+
+        An empty vector says that there is nothing to be made of it.
+        """
+        ...
+
+    def retire(self, model: str, limit: int) -> int:
+        """Take so many vectors of other models away; return how many there were."""
         ...
 
     def append(self, entry: Append) -> None:

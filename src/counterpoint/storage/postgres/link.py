@@ -8,16 +8,18 @@ from typing import Any
 
 from psycopg import Cursor
 
-from counterpoint.storage.postgres import ledger, search
+from counterpoint.storage.postgres import ledger, search, vectors
 from counterpoint.storage.postgres.dialect import Link, Row, spoken
+from counterpoint.storage.postgres.vectors import PostgresVectors
 
 
 class PostgresLink:
     """A connection inside a transaction."""
 
-    def __init__(self, link: Link, project: str) -> None:
-        """Bind a connection to a project."""
+    def __init__(self, link: Link, project: str, near: dict[Any, Any] | None = None) -> None:
+        """Bind a connection to a project. near: what the process knows of vectors."""
         self.project = project
+        self.near: dict[Any, Any] = {} if near is None else near
         self._link = link
         self._changes = 0
         self.head = partial(ledger.head, link, project)
@@ -28,6 +30,8 @@ class PostgresLink:
         self.index = partial(search.index, link, project)
         self.hits = partial(search.hits, link, project)
         self.stems = partial(search.stems, link)
+        self.most = partial(vectors.most, link)
+        self.vectors = PostgresVectors(link, project)
 
     def execute(self, text: str, values: Sequence[Any] = ()) -> Cursor[Row]:
         """Run a statement of statements.py."""

@@ -113,7 +113,7 @@ def hits(
     found = link.execute(
         (
             f"SELECT d.source, d.key, d.item, d.kind,"
-            f" {had} + ts_rank('{_WEIGHTS}', d.words, q) AS score"
+            f" {had} + ts_rank('{_WEIGHTS}', d.words, q) AS score, d.id"
             " FROM documents AS d, to_tsquery('words', %(any)s) AS q"
             f" WHERE d.project = %(project)s AND d.words @@ q{only}"
             " ORDER BY score DESC, d.id LIMIT %(limit)s OFFSET %(offset)s"
@@ -121,6 +121,6 @@ def hits(
         values,
     )
     return [
-        Hit(table=source, key=key, item=about, kind=kind, score=float(score))
-        for source, key, about, kind, score in found
+        Hit(table=source, key=key, item=about, kind=kind, score=float(score), number=number)
+        for source, key, about, kind, score, number in found
     ]

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Noun, noun_of
@@ -132,6 +132,7 @@ class PostgresStore:
         self._mine = threading.local()
         self._patience = patience
         self._turns: dict[str, FairSemaphore] = {}
+        self._near: dict[Any, Any] = {}
         try:
             self._bring_forward(address)
         except BaseException:
@@ -142,7 +143,7 @@ class PostgresStore:
     def reading(self, project: str) -> Generator[Reading]:
         """Open a consistent view of a project; its iterators end with the block."""
         with translate_errors(self._where), self._readers.lent(_READ) as link:
-            yield StoreReading(PostgresLink(link, project), self._tables)
+            yield StoreReading(PostgresLink(link, project, self._near), self._tables)
 
     @contextmanager
     def writing(self, project: str) -> Generator[Writing]:
@@ -160,7 +161,7 @@ class PostgresStore:
                 self._writers.lent(_begin(project)) as link,
             ):
                 head = ledger.lock(link, project, self._hear)
-                writing = StoreWriting(PostgresLink(link, project), self._tables, head)
+                writing = StoreWriting(PostgresLink(link, project, self._near), self._tables, head)
                 yield writing
                 writing.finish()
                 self._commit(link)
@@ -236,7 +237,7 @@ class PostgresStore:
         with translate_errors(self._where), self._writers.lent("SELECT 1") as link:
             link.execute(b"SET statement_timeout TO 0")
             try:
-                link.execute(b"VACUUM (FULL) texts, documents")
+                link.execute(b"VACUUM (FULL) texts, documents, vectors")
             finally:
                 link.execute(f"SET statement_timeout TO {STATEMENT_MS}".encode())
 

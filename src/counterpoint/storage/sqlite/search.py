@@ -16,13 +16,14 @@ from counterpoint.core.ports.store import Hit
 from counterpoint.storage.search import Document, Narrowed, is_long, telling
 from counterpoint.storage.statements import unhidden
 
-_SHELF_SIZE = 2**40
+SHELF_SIZE = 2**40
+"""How many numbers the documents of a project may have."""
 _ENTER = f"""
 INSERT INTO documents (id, shelf, source, key, item, kind)
 SELECT 1 + coalesce(
     (SELECT max(d.id) FROM documents AS d
-     WHERE d.id BETWEEN s.shelf * {_SHELF_SIZE} AND s.shelf * {_SHELF_SIZE} + {_SHELF_SIZE - 1}),
-    s.shelf * {_SHELF_SIZE}
+     WHERE d.id BETWEEN s.shelf * {SHELF_SIZE} AND s.shelf * {SHELF_SIZE} + {SHELF_SIZE - 1}),
+    s.shelf * {SHELF_SIZE}
   ), s.shelf, ?2, ?3, ?4, ?5
 FROM shelves AS s WHERE s.project = ?1
 ON CONFLICT (shelf, source, key) DO NOTHING
@@ -108,8 +109,8 @@ def hits(
     found = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
     if not wanted or found is None:
         return []
-    low = found[0] * _SHELF_SIZE
-    values: list[Any] = [wanted, low, low + _SHELF_SIZE - 1]
+    low = found[0] * SHELF_SIZE
+    values: list[Any] = [wanted, low, low + SHELF_SIZE - 1]
     only = ""
     if narrowed.kinds:
         only += f" AND d.kind IN ({', '.join('?' * len(narrowed.kinds))})"
@@ -124,7 +125,7 @@ def hits(
     found = connection.execute(
         # Cut to a page before the join, so that only its documents are looked up. SQLite's bm25 is
         # the lower the better a document fits.
-        "SELECT d.source, d.key, d.item, d.kind, h.score FROM"
+        "SELECT d.source, d.key, d.item, d.kind, h.score, h.id FROM"
         f" (SELECT search.rowid AS id, -bm25(search, {_TITLE}, {_BODY}) AS score"
         f" FROM search{joined} WHERE search MATCH ? AND search.rowid BETWEEN ? AND ?{only}"
         " ORDER BY score DESC, search.rowid LIMIT ? OFFSET ?) AS h"
@@ -132,6 +133,6 @@ def hits(
         (*values, narrowed.limit, narrowed.offset),
     )
     return [
-        Hit(table=source, key=key, item=about, kind=kind, score=score)
-        for source, key, about, kind, score in found
+        Hit(table=source, key=key, item=about, kind=kind, score=score, number=number)
+        for source, key, about, kind, score, number in found
     ]

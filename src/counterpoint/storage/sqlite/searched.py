@@ -61,7 +61,7 @@ def search_faults(connection: apsw.Connection, tables: Tables) -> Iterator[Searc
         for asked, what in ((_WORDS, "words"), (_LENGTHS, "lengths")):
             both = connection.execute(asked), fresh.execute(asked)
             yield from _differences(*both, what, foreign)
-        mine, made = (_sums(link.execute(_SUMS).get) for link in (connection, fresh))
+        mine, made = (sums(link.execute(_SUMS).get) for link in (connection, fresh))
         if not foreign and not (mine[0] == made[0] and mine >= made):
             yield SearchDiffers("the sums of the search are not those of its documents")
         if connection.execute(_CONFIGURED).fetchall() != fresh.execute(_CONFIGURED).fetchall():
@@ -135,7 +135,7 @@ def _differences(
         )
 
 
-def _sums(block: bytes | None) -> list[int]:
+def sums(block: bytes | None) -> list[int]:
     """Return how many documents there are, and how many words in all titles and in all bodies.
 
     Numbers of seven bits a byte, the highest first. What a document had that was changed since stays in

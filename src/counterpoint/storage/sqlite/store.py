@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import apsw
 
@@ -139,6 +139,7 @@ class SqliteStore:
         self._writing_thread = 0
         self._idle: list[apsw.Connection] = []
         self._polling: apsw.Connection | None = None
+        self._near: dict[Any, Any] = {}
         self._closed = False
         self._rescued = rescued
         self._spare: apsw.Connection | None = None
@@ -177,12 +178,12 @@ class SqliteStore:
         """Open a consistent view of a project; its iterators end with the block."""
         with self._reader() as connection, self._reads(connection):
             if connection.in_transaction:  # in memory, inside this thread's own writing
-                yield StoreReading(SqliteLink(connection, project), self._tables)
+                yield StoreReading(SqliteLink(connection, project, self._near), self._tables)
                 return
             # Without it each statement would see a moment of its own.
             connection.execute("BEGIN")
             try:
-                yield StoreReading(SqliteLink(connection, project), self._tables)
+                yield StoreReading(SqliteLink(connection, project, self._near), self._tables)
             finally:
                 _undo(connection)
 
@@ -205,7 +206,7 @@ class SqliteStore:
                 self._writing_thread = 0
 
     def _open_writing(self, project: str) -> StoreWriting:
-        return StoreWriting(SqliteLink(self._writer, project), self._tables)
+        return StoreWriting(SqliteLink(self._writer, project, self._near), self._tables)
 
     def wait(self, project: str, after: int, timeout: float) -> bool:
         """Wait until the ledger has an entry with a sequence above `after`; answer whether it has."""

@@ -18,6 +18,7 @@ from counterpoint.core.operations.recording.known.under_way import UnderWay
 from counterpoint.core.operations.recording.last_reads import LastReads
 from counterpoint.core.operations.recording.leases import Leases
 from counterpoint.core.operations.recording.sharing import Sharing
+from counterpoint.core.ports.embedding import OpenEmbedder, no_embedder
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.models import Models, NoModels
@@ -92,7 +93,8 @@ class Ports:
     host: the process that runs the calls.
     witnesses: answers who keeps heads of the ledger elsewhere; asked when somebody compares or tells.
     trailers: answers the heads that commits have.
-    checking: answers what the project says of commands; None: any may be run.
+    checking: answers what the project says of commands; None: any may be run. embedder: answers the model that texts are found
+        by, beside their words.
     sharing: the texts that were kept last. under_way: the trees that are being closed. last_reads: when each connection looked last. leases: when each has to renew.
     authored: what this process has appended, until its writers' signatures are there.
     connected: answers which agents are connected to the ledger now, or were to its server, whatever they have written;
@@ -120,6 +122,7 @@ class Ports:
     witnesses: Callable[[], tuple[Witness, ...]] = tuple[Witness, ...]
     checking: Callable[[], Checking] | None = None
     trailers: Trailers = no_trailers
+    embedder: OpenEmbedder = no_embedder
     sharing: Sharing = field(default_factory=Sharing)
     under_way: UnderWay = field(default_factory=UnderWay)
     authored: Authored = field(default_factory=Authored)

@@ -1,0 +1,202 @@
+"""Finding rows by their words and by their meaning, and keeping what meaning is found by.
+
+Rule 1: what a model makes of a text is no state: no entry tells of it, and it is made again from what the ledger has. Rule 2: it is
+made when somebody has searched: of a few texts at once by whoever searches, of all others in slices behind the answers.
+Rule 3: without a model, or where it has not come yet, words alone find. Rule 4: a page goes on where the last one ended.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from operator import mul
+from typing import Final
+
+from counterpoint.core.operations.recording.context import Context, Ports
+from counterpoint.core.ports.embedding import Embedder
+from counterpoint.core.ports.store import Hit, Reading, Unembedded
+from counterpoint.core.rules.hybrid import fit, ranked
+from counterpoint.kernel.errors import CounterpointError
+
+CANDIDATES: Final = 200
+"""How many hits by words are ranked anew; those behind them come as they are."""
+_NEAR: Final = 50
+"""How many hits by meaning alone are looked at."""
+_AT_ONCE: Final = 64
+"""How many texts whoever searches embeds, before the answer."""
+SLICE: Final = 128
+"""How many vectors one transaction keeps."""
+_BEFORE: Final = 2_048
+"""How many a command embeds before it searches."""
+_ALONE: Final = 0.0
+"""The weight of meaning where there is no model."""
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Whether anybody has searched by meaning since this process began."""
+
+    is_wanted: bool = False
+
+
+class Meaning:
+    """What a question means to the model that is set, beside what a reading sees."""
+
+    def __init__(self, view: Reading, model: Embedder, vector: bytes) -> None:
+        """Look with the vector of a question."""
+        self._view = view
+        self._vector = vector
+        self.model = model
+        self._fresh: dict[int, tuple[Hit, float]] = {}
+
+    def look_at(self, waiting: Sequence[Unembedded]) -> None:
+        """Take rows that have no vector yet into the search."""
+        vectors = self.model.embed([one.text for one in waiting])
+        for one, vector in zip(waiting, vectors, strict=True):
+            cosine = _cosine(self._vector, vector)
+            self._fresh[one.hit.number] = replace(one.hit, score=cosine), cosine
+
+    def nearest(self, kinds: Sequence[str] = (), item: str = "", limit: int = _NEAR) -> list[Hit]:
+        """Return the rows that are nearest, with the cosine as score, best first."""
+        found = self._view.nearest(
+            self.model.name, self._vector, kinds=kinds, item=item, limit=limit
+        )
+        fresh = [
+            hit
+            for hit, _ in self._fresh.values()
+            if (not kinds or hit.kind in kinds) and (not item or hit.item == item)
+            if hit.score >= self.model.least and _is_seen(self._view, hit)
+        ]
+        return sorted((*found, *fresh), key=lambda hit: -hit.score)[:limit]
+
+    def cosines(self, hits: Sequence[Hit]) -> dict[int, float]:
+        """Return how near hits are, by their numbers; those of which it is known."""
+        known = self._view.cosines(self.model.name, self._vector, [hit.number for hit in hits])
+        fresh = {
+            hit.number: self._fresh[hit.number][1] for hit in hits if hit.number in self._fresh
+        }
+        return known | fresh
+
+
+def meaning_of(ports: Ports, view: Reading, query: str) -> Meaning | None:
+    """Return what a question means; None without a model, or if it means nothing to it."""
+    model = ports.embedder()
+    if model is None:
+        return None
+    (vector,) = model.embed([query])
+    if not vector:
+        return None
+    ports.remember(Wanted).is_wanted = True
+    found = Meaning(view, model, vector)
+    if waiting := view.unembedded(model.name, _AT_ONCE):
+        found.look_at(waiting)
+    return found
+
+
+def find_hits(
+    ports: Ports,
+    view: Reading,
+    query: str,
+    words: Sequence[str],
+    *,
+    kinds: Sequence[str] = (),
+    item: str = "",
+    begun: bool = False,
+    limit: int,
+    offset: int = 0,
+) -> list[Hit]:
+    """Return the rows that fit a question, best first, with scores from 0 to 1."""
+    hits = view.search(words, kinds=kinds, item=item, begun=begun, limit=CANDIDATES)
+    most = view.most(words, begun=begun) or 1.0
+    meaning = meaning_of(ports, view, query)
+    near = meaning.nearest(kinds, item) if meaning else []
+    cosines = meaning.cosines(hits) if meaning else {}
+    by_number = {hit.number: hit for hit in (*near, *hits)}
+    weight = meaning.model.weight if meaning else _ALONE
+    order = ranked(
+        {hit.number: hit.score / most for hit in hits},
+        {hit.number: hit.score for hit in near} | cosines,
+        weight=weight,
+        least=meaning.model.least if meaning else _ALONE,
+    )
+    found = [replace(by_number[number], score=one.score) for number, one in order]
+    page = found[offset : offset + limit]
+    if len(page) < limit and len(hits) == CANDIDATES:
+        known = {hit.number for hit in near}
+        start = max(0, offset - len(found))
+        many = start + limit - len(page) + len(known)
+        more = view.search(
+            words, kinds=kinds, item=item, begun=begun, limit=many, offset=CANDIDATES
+        )
+        behind = [hit for hit in more if hit.number not in known][start:]
+        page += [
+            replace(hit, score=fit(hit.score / most, 0.0, weight).score)
+            for hit in behind[: limit - len(page)]
+        ]
+    return page
+
+
+class Embedding:
+    """Verbs for what meaning is found by."""
+
+    def __init__(self, context: Context) -> None:
+        """Work at a context."""
+        self._context = context
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody has searched by meaning since this process began."""
+        return self._context.ports.remember(Wanted).is_wanted
+
+    def advance(self, most: int = SLICE) -> int:
+        """Embed so many texts that have no vector yet, slice by slice; return how many: 0 if none was left.
+
+        Once there are none, vectors of other models are taken away.
+        """
+        ports = self._context.ports
+        model = ports.embedder()
+        if model is None:
+            return 0
+        done = 0
+        while done < most:
+            with self._context.reading() as view:
+                waiting = view.unembedded(model.name, min(SLICE, most - done))
+            if not waiting:
+                return done or self._retire(model.name)
+            vectors = model.embed([one.text for one in waiting])
+            with ports.store.writing(self._context.project) as writing:
+                writing.embed(model.name, list(zip(waiting, vectors, strict=True)))
+            done += len(waiting)
+        return done
+
+    def keep_up(self) -> None:
+        """Embed what waits before a search of a command, as far as that is quick and the ledger can be written."""
+        # Without it words find, and of what was written last the meaning too.
+        with suppress(CounterpointError):
+            self.advance(_BEFORE)
+
+    def coverage(self) -> tuple[int, int] | None:
+        """Return how many texts have a vector, and how many there are; None without a model."""
+        model = self._context.ports.embedder()
+        if model is None:
+            return None
+        with self._context.reading() as view:
+            return view.coverage(model.name)
+
+    def _retire(self, model: str) -> int:
+        with self._context.ports.store.writing(self._context.project) as writing:
+            return writing.retire(model, SLICE)
+
+
+def _cosine(one: bytes, other: bytes) -> float:
+    """Return how near two vectors of length 1 are; 0 if one of them is empty."""
+    here, there = array("f", one), array("f", other)
+    return sum(map(mul, here, there)) if len(here) == len(there) else 0.0
+
+
+def _is_seen(view: Reading, hit: Hit) -> bool:
+    """Return whether a row is found by whoever reads: what is of a plan under way is not."""
+    noun = view.tables.get(hit.table)
+    return noun is not None and view.find(noun, *hit.key.split("/")) is not None

@@ -1,0 +1,37 @@
+"""Which model turns texts into vectors here: loaded when a search first asks."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Final
+
+from counterpoint.core.ports.embedding import Embedder
+from counterpoint.kernel.errors import InvalidInput
+
+STATIC: Final = "static"
+OFF: Final = "off"
+_OPENING: Final = Lock()
+_OPENED: Final[dict[str, Embedder]] = {}
+"""Models by what was set: one for all projects that this process serves."""
+
+
+def open_embedder(said: str) -> Embedder | None:
+    """Return the model that a setting names, the same for all who ask; None for `off`. InvalidInput."""
+    if said == OFF:
+        return None
+    with _OPENING:
+        found = _OPENED.get(said)
+        if found is None:
+            found = _OPENED[said] = _opened(said)
+    return found
+
+
+def _opened(said: str) -> Embedder:
+    if said in {"", STATIC}:
+        from counterpoint.providers.embedding.static import StaticEmbedder
+
+        return StaticEmbedder()
+    raise InvalidInput(
+        f"there is no embedding model {said!r}",
+        hint=f"Set COUNTERPOINT_EMBEDDING to {STATIC} or {OFF}.",
+    )

@@ -1,0 +1,137 @@
+"""Vectors as they are kept, and which of many are near one.
+
+A vector is kept as a signed byte for each dimension, the largest being 127. What is searched is one bit for each, its
+sign, which this process holds for all vectors of a project and model: of those that differ in the fewest bits the kept
+bytes are read and compared. The bits follow the table by the numbers of its changes, so that a search reads what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
+from threading import Lock
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.storage.link import VectorChange, VectorTable
+
+_WORD: Final = 64
+_PAGE: Final = 5_000
+_GROWN: Final = 1.5
+
+
+def pack(vector: bytes) -> bytes:
+    """Return a vector of little-endian float32 as it is kept; an empty one stays empty."""
+    numbers = np.frombuffer(vector, "<f4")
+    if not numbers.size:
+        return b""
+    largest = float(np.abs(numbers).max()) or 1.0
+    return np.rint(numbers * (127 / largest)).astype(np.int8).tobytes()
+
+
+def cosines(vector: bytes, kept: Sequence[bytes]) -> list[float]:
+    """Return how near a vector of float32 is to each of some kept ones of as many dimensions."""
+    if not kept:
+        return []
+    asked = np.frombuffer(vector, "<f4")
+    rows = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), -1).astype(np.float32)
+    # Not by BLAS: its threads would turn beside those that answer calls.
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    found = np.einsum("ij,j->i", rows, asked) / np.maximum(lengths, 1e-9)
+    return [float(one) for one in found]
+
+
+class Bits:
+    """The signs of all vectors of a project and a model; safe to share between threads."""
+
+    def __init__(self, dimensions: int) -> None:
+        """Hold none yet; dimensions: how many numbers a vector has."""
+        self._width = -(-dimensions // _WORD)
+        self._dimensions = dimensions
+        self._turn = 0
+        self._size = 0
+        self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._bits: NDArray[np.uint64] = np.zeros((0, self._width), np.uint64)
+        self._items: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._kinds: NDArray[np.int16] = np.zeros(0, np.int16)
+        self._names: dict[str, int] = {}
+        self._order: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._guard = Lock()
+
+    def follow(self, table: VectorTable, model: str) -> None:
+        """Take in what changed since the last time."""
+        with self._guard:
+            if table.last_turn(model) <= self._turn:
+                return
+            changes = table.changed(model, self._turn)
+            while page := list(islice(changes, _PAGE)):
+                self._take(page)
+                self._turn = page[-1].turn
+
+    def nearest(self, vector: bytes, *, kinds: Collection[str], item: str, many: int) -> list[int]:
+        """Return the numbers of the documents whose signs differ least from those of a vector, in any order."""
+        asked = self._signs([pack(vector)])[0]
+        with self._guard:
+            size = self._size
+            differing = np.bitwise_count(self._bits[:size] ^ asked).sum(axis=1, dtype=np.int32)
+            fits = self._kinds[:size] >= 0
+            if kinds:
+                known = [self._names[kind] for kind in kinds if kind in self._names]
+                fits &= np.isin(self._kinds[:size], known)
+            if item:
+                fits &= self._items[:size] == hash(item)
+            places = np.flatnonzero(fits)
+            if places.size > many:
+                places = places[np.argpartition(differing[places], many)[:many]]
+            return self._numbers[places].tolist()
+
+    def _take(self, page: Iterable[VectorChange]) -> None:
+        """Take changes in: what is gone has no kind, and no bits."""
+        # Several changes of one document are one, the last.
+        last = {one.number: one for one in page}
+        changes = list(last.values())
+        numbers = np.array(list(last), np.int64)
+        places = self._places(numbers)
+        fresh = places < 0
+        places[fresh] = np.arange(self._size, self._size + int(fresh.sum()))
+        self._size += int(fresh.sum())
+        self._grow()
+        length = self._dimensions
+        kept = [one.vector if len(one.vector) == length else bytes(length) for one in changes]
+        there = np.array([len(one.vector) == length for one in changes])
+        self._numbers[places] = numbers
+        self._bits[places] = self._signs(kept) * there[:, None].astype(np.uint64)
+        self._items[places] = [hash(one.item) for one in changes]
+        self._kinds[places] = [
+            self._names.setdefault(one.kind, len(self._names)) if is_there else -1
+            for one, is_there in zip(changes, there, strict=True)
+        ]
+        if fresh.any():
+            self._order = np.argsort(self._numbers[: self._size], kind="stable")
+
+    def _places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where documents stand; -1 for those that are new."""
+        if not self._order.size:
+            return np.full(numbers.size, -1, np.int64)
+        found = np.searchsorted(self._numbers[: self._order.size], numbers, sorter=self._order)
+        places = self._order[np.minimum(found, self._order.size - 1)]
+        return np.where(self._numbers[places] == numbers, places, -1)
+
+    def _grow(self) -> None:
+        """Make room for all that are held, and for some more."""
+        if self._size <= len(self._numbers):
+            return
+        room = int(self._size * _GROWN) - len(self._numbers)
+        self._numbers = np.concatenate((self._numbers, np.zeros(room, np.int64)))
+        self._bits = np.concatenate((self._bits, np.zeros((room, self._width), np.uint64)))
+        self._items = np.concatenate((self._items, np.zeros(room, np.int64)))
+        self._kinds = np.concatenate((self._kinds, np.full(room, -1, np.int16)))
+
+    def _signs(self, kept: Sequence[bytes]) -> NDArray[np.uint64]:
+        """Return a bit for the sign of each number of kept vectors, in whole words."""
+        rows = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), self._dimensions)
+        room = self._width * _WORD - self._dimensions
+        wide = np.pad(rows > 0, ((0, 0), (0, room)))
+        return np.packbits(wide, axis=1).view(np.uint64)

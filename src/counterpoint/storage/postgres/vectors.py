@@ -1,0 +1,137 @@
+"""Vectors of a project's documents in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from counterpoint.core.ports.store import Hit
+from counterpoint.storage.link import VectorChange
+from counterpoint.storage.postgres.dialect import Link
+from counterpoint.storage.postgres.search import questions
+from counterpoint.storage.search import Narrowed
+from counterpoint.storage.statements import unhidden
+
+_MODEL: Final = "SELECT number FROM embedders WHERE name = %s"
+_STALE: Final = """
+SELECT d.id, d.source, d.key, d.item, d.kind
+FROM vectors AS v JOIN documents AS d ON d.project = v.project AND d.id = v.document
+WHERE v.project = %s AND v.model = %s AND v.state = 1 LIMIT %s
+"""
+_LAST: Final = """
+SELECT document FROM vectors WHERE project = %s AND model = %s AND state < 2 ORDER BY document DESC LIMIT 1
+"""
+_FRESH: Final = """
+SELECT id, source, key, item, kind FROM documents WHERE project = %s AND id > %s ORDER BY id LIMIT %s
+"""
+_TURN: Final = "SELECT coalesce(max(turn), 0) FROM vectors WHERE project = %s AND model = %s"
+_CHANGED: Final = """
+SELECT v.turn, v.document, v.vector, coalesce(d.item, ''), coalesce(d.kind, '')
+FROM vectors AS v LEFT JOIN documents AS d ON d.project = v.project AND d.id = v.document
+WHERE v.project = %s AND v.model = %s AND v.turn > %s ORDER BY v.turn
+"""
+_CODES: Final = """
+SELECT document, vector FROM vectors WHERE document = ANY(%s::bigint[]) AND model = %s AND state = 0
+"""
+_PUT: Final = """
+INSERT INTO vectors (document, model, project, turn, state, vector)
+SELECT document, %s, %s, %s + turn, 0, vector
+FROM unnest(%s::bigint[], %s::bytea[]) WITH ORDINALITY AS made (document, vector, turn)
+ON CONFLICT (document, model) DO UPDATE SET turn = excluded.turn, state = 0, vector = excluded.vector
+"""
+_RETIRE: Final = """
+DELETE FROM vectors WHERE (document, model) IN
+  (SELECT document, model FROM vectors WHERE project = %s AND model <> %s LIMIT %s)
+"""
+_MANY: Final = "SELECT count(*) FROM documents WHERE project = %s"
+_COVERED: Final = "SELECT count(*) FROM vectors WHERE project = %s AND model = %s AND state = 0"
+
+
+class PostgresVectors:
+    """The vectors of one project, in one transaction."""
+
+    def __init__(self, link: Link, project: str) -> None:
+        """Work in the transaction of a connection."""
+        self._link = link
+        self._project = project
+
+    def waiting(self, model: str, limit: int) -> list[Hit]:
+        """Return documents without a vector of a model: those that changed, then from the oldest on."""
+        place = self._project, self._model(model)
+        found = self._link.execute(_STALE, (*place, limit)).fetchall()
+        if len(found) < limit:
+            last = self._one(_LAST, *place) or 0
+            left = limit - len(found)
+            found += self._link.execute(_FRESH, (self._project, last, left)).fetchall()
+        return [_hit(*row) for row in found]
+
+    def last_turn(self, model: str) -> int:
+        """Return the number of the last change of a vector; 0 if there was none."""
+        return self._one(_TURN, self._project, self._model(model))
+
+    def changed(self, model: str, after: int) -> Iterator[VectorChange]:
+        """Return what became of vectors after a change, in order."""
+        place = self._project, self._model(model), after
+        return (VectorChange(*row) for row in self._link.execute(_CHANGED, place))
+
+    def codes(self, model: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return the vectors of documents, of those that have one."""
+        found = self._link.execute(_CODES, (list(numbers), self._model(model)))
+        return [(number, codes) for number, codes in found]
+
+    def documents(self, numbers: Sequence[int], narrowed: Narrowed) -> list[Hit]:
+        """Return the documents of these numbers that are asked for, in any order, without scores."""
+        only = " AND d.kind = ANY(%(kinds)s::text[])" if narrowed.kinds else ""
+        only += " AND d.item = %(item)s" if narrowed.item else ""
+        only += unhidden("d", "%(project)s") if narrowed.hides else ""
+        values = {
+            "project": self._project,
+            "numbers": list(numbers),
+            "kinds": list(narrowed.kinds),
+            "item": narrowed.item,
+        }
+        asked = (
+            "SELECT d.id, d.source, d.key, d.item, d.kind FROM documents AS d"
+            f" WHERE d.project = %(project)s AND d.id = ANY(%(numbers)s::bigint[]){only}"
+        )
+        return [_hit(*row) for row in self._link.execute(asked.encode(), values)]
+
+    def put(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Keep vectors of documents, in place of those they have."""
+        made = "INSERT INTO embedders (name) VALUES (%s) ON CONFLICT (name) DO NOTHING"
+        if self._model(model) is None:
+            self._link.execute(made, (model,))
+        number, turn = self._model(model), self.last_turn(model)
+        documents, kept = [one for one, _ in vectors], [one for _, one in vectors]
+        self._link.execute(_PUT, (number, self._project, turn, documents, kept))
+
+    def retire(self, model: str, limit: int) -> int:
+        """Take so many vectors of other models away; return how many there were."""
+        number = self._model(model)
+        if number is None:
+            return 0
+        return self._link.execute(_RETIRE, (self._project, number, limit)).rowcount
+
+    def coverage(self, model: str) -> tuple[int, int]:
+        """Return how many documents have a vector, and how many there are."""
+        covered = self._one(_COVERED, self._project, self._model(model))
+        return covered, self._one(_MANY, self._project)
+
+    def _model(self, name: str) -> int | None:
+        return self._one(_MODEL, name)
+
+    def _one(self, asked: str, *values: Any) -> Any:
+        found = self._link.execute(asked.encode(), values).fetchone()
+        return None if found is None else found[0]
+
+
+def most(link: Link, words: Sequence[str], *, begun: bool = False) -> float:
+    """Return about the score of a document that has all of the words often; 0 for no words."""
+    del link
+    asked = questions(words, begun=begun)
+    # Each word counts one, and what all of them weigh together less than one (search.py).
+    return len(asked) + 1.0 if asked else 0.0
+
+
+def _hit(number: int, source: str, key: str, about: str, kind: str) -> Hit:
+    return Hit(table=source, key=key, item=about, kind=kind, score=0.0, number=number)

@@ -1,0 +1,87 @@
+"""The model inside the product: what is near, and what it is made of."""
+
+from __future__ import annotations
+
+from array import array
+from operator import mul
+from pathlib import Path
+
+import pytest
+
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.providers.embedding.opening import open_embedder
+from counterpoint.providers.embedding.static import FOLDER, StaticEmbedder
+from counterpoint.providers.embedding.wordpiece import WordPiece
+
+
+def cosine(model: StaticEmbedder, one: str, other: str) -> float:
+    """Answer how near two texts are."""
+    here, there = (array("f", vector) for vector in model.embed([one, other]))
+    return sum(map(mul, here, there))
+
+
+def test_texts_of_like_meaning_are_near() -> None:
+    """Without a word in common; what has nothing to do with it is not."""
+    model = StaticEmbedder()
+    near = cosine(model, "the database was locked", "SQLite busy timeout with two writers")
+    assert near > 0.3 > cosine(model, "the database was locked", "a cake with apples")
+
+
+def test_vectors_have_length_one_and_nothing_for_nothing() -> None:
+    """A text without a known word has no vector; a very long one has."""
+    model = StaticEmbedder()
+    (vector, long) = model.embed(["one text", "many words " * 100_000])
+    assert len(vector) == len(long) == 4 * model.dimensions == 1024
+    numbers = array("f", vector)
+    assert sum(map(mul, numbers, numbers)) == pytest.approx(1, abs=1e-5)
+    assert model.embed(["", " \n", "\u0378\u0378"]) == [b"", b"", b""]
+    assert (model.name, 0 < model.weight < 1, 0 < model.least < 1) == ("static-256.1", True, True)
+
+
+def test_case_and_accents_make_no_difference() -> None:
+    """Nor does a blank, nor what cannot be seen."""
+    model = StaticEmbedder()
+    plain, *others = model.embed(
+        ["resume the cafe", "Résumé  the Café", "re\u00adsume the ca\u200dfe"]
+    )
+    assert others == [plain, plain]
+
+
+def test_words_are_cut_into_the_longest_pieces(tmp_path: Path) -> None:
+    """As BERT does; a word with an unknown part is left out, and so is an endless one."""
+    (tmp_path / "vocab.txt").write_text("un\n##lock\n##ed\nlock\n,\n日\n##l\n", encoding="utf-8")
+    words = WordPiece(tmp_path / "vocab.txt")
+    assert words.ids("unlocked, LOCK", 9) == [0, 1, 2, 4, 3]
+    assert words.ids("unlocked", 2) == [0, 1]
+    assert words.ids("日日 lock", 9) == [5, 5, 3]
+    assert words.ids("lockx unl", 9) == [0, 6]
+    assert words.ids("un" + "l" * 100, 9) == []
+    assert words.ids("ünlock lock", 9) == [0, 1, 3]
+
+
+def test_many_words_are_remembered_and_then_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is remembered of words has a limit."""
+    monkeypatch.setattr("counterpoint.providers.embedding.wordpiece._MOST_KNOWN", 2)
+    (tmp_path / "vocab.txt").write_text("a\nb\nc\n", encoding="utf-8")
+    words = WordPiece(tmp_path / "vocab.txt")
+    assert words.ids("a b c a b c", 9) == [0, 1, 2, 0, 1, 2]
+    assert len(words._known) <= 2
+
+
+def test_the_model_that_is_set_is_opened_once() -> None:
+    """One for all who ask; none if it is off; an unknown name says which there are."""
+    assert open_embedder("static") is open_embedder("static")
+    assert open_embedder("off") is None
+    with pytest.raises(InvalidInput, match="no embedding model 'large'") as refused:
+        open_embedder("large")
+    assert "static or off" in refused.value.hint
+
+
+def test_the_model_is_small_and_says_where_it_is_from() -> None:
+    """Eight megabytes go into the wheel, with the licence of what they were made of."""
+    files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+    assert files.keys() == {"weights.npy", "scales.npy", "vocab.txt", "README.md", "NOTICE"}
+    assert sum(files.values()) < 8_000_000
+    assert "Apache License" in (FOLDER / "NOTICE").read_text(encoding="utf-8")
