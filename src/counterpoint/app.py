@@ -19,7 +19,6 @@ from counterpoint.core.model.trust.heads import WitnessedHead
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.circuits import Breaker
-from counterpoint.core.ports.embedding import Embedder
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.models import Models
 from counterpoint.core.ports.signer import Signer
@@ -48,13 +47,11 @@ from counterpoint.evidence.trust.known import Past, open_past
 from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_places
 from counterpoint.evidence.witnesses.repository import known_heads
 from counterpoint.kernel.clock import Clock, SystemClock
-from counterpoint.kernel.errors import (
-    CounterpointError,
-    NotFound,
-)
+from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.places import DATABASE, find_database, find_prefix
 from counterpoint.kernel.visible import checked_name, label
+from counterpoint.providers.embedding.opening import open_embedder
 from counterpoint.settings import HOSTED, Settings, is_address, load_settings, masked
 from counterpoint.storage import drivers
 from counterpoint.storage.breaker import GuardedStore
@@ -235,7 +232,7 @@ class App:
             host=self.host,
             witnesses=lambda: self._witnesses,
             trailers=self._trailers,
-            embedder=self._embedder,
+            embedder=partial(open_embedder, self.settings.embedding),
             authored=self.authored.setdefault(self.project, Authored()),
             checking=None if self.is_open or self.evidence else said,
             extras=lambda: self._extras,
@@ -289,12 +286,6 @@ class App:
             elsewhere=said.witnesses,
             kept=self.checkpoints,
         )
-
-    def _embedder(self) -> Embedder | None:
-        """Return the model that texts are found by; loaded by the first search."""
-        from counterpoint.providers.embedding.opening import open_embedder
-
-        return open_embedder(self.settings.embedding)
 
     def _trailers(self, ledger: str) -> tuple[WitnessedHead, ...]:
         """Return the heads of a ledger that commits have; none where the repository is no witness."""

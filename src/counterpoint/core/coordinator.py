@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.claims import Claims
     from counterpoint.core.operations.documents import Documents
     from counterpoint.core.operations.feed import Following
-    from counterpoint.core.operations.finding import Embedding
+    from counterpoint.core.operations.finding.embedding import Embedding
     from counterpoint.core.operations.gates import Gates
     from counterpoint.core.operations.items import Items
     from counterpoint.core.operations.journal import Journal
@@ -234,7 +234,7 @@ class Core:
     @cached_property
     def embedding(self) -> Embedding:
         """Verbs for what meaning is found by."""
-        from counterpoint.core.operations.finding import Embedding
+        from counterpoint.core.operations.finding.embedding import Embedding
 
         return Embedding(self._context)
 

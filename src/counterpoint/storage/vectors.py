@@ -1,4 +1,4 @@
-"""What is near in meaning among the rows of one project, the same on every database.
+"""What is near in meaning among the rows of one project.
 
 Rules: (1) a vector is of a document of the search and a model, made of its title and body. (2) Whatever the search says
 anew or no longer of a row, it has no vector from then on (migrations/015). (3) What a reading sees counts: what is

@@ -14,7 +14,7 @@ from counterpoint.app import App, open_app
 from counterpoint.cli.server.indexing import Indexing
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
-from counterpoint.core.operations import finding
+from counterpoint.core.operations.finding import embedding
 from counterpoint.kernel.errors import Unavailable
 
 
@@ -32,7 +32,7 @@ def test_nothing_is_embedded_before_anybody_searches(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then all that waits, slice by slice, and later what was written since."""
-    monkeypatch.setattr(finding, "SLICE", 2)
+    monkeypatch.setattr(embedding, "SLICE", 2)
     indexing, core = Indexing(), app.itself()
     indexing._cores["demo"] = core
     indexing.look("demo")

@@ -13,8 +13,8 @@ from counterpoint.app import App, open_app
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.operations import finding
-from counterpoint.core.rules.hybrid import ranked
+from counterpoint.core.operations.finding import hits
+from counterpoint.core.rules.finding.hybrid import ranked
 from counterpoint.providers.embedding.opening import open_embedder
 
 LABELLED = json.loads((Path(__file__).parent / "labelled" / "questions.json").read_text("utf-8"))
@@ -137,7 +137,7 @@ def test_a_question_that_means_nothing_to_the_model_is_searched_by_its_words(ada
 
 def test_pages_go_on_where_the_last_one_ended(ada: Core, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also beyond what is ranked anew; nothing is missed and nothing comes twice."""
-    monkeypatch.setattr(finding, "CANDIDATES", 4)
+    monkeypatch.setattr(hits, "CANDIDATES", 4)
     names = learn(ada, *(f"walnut number {number}" for number in range(11)), "cake with apples")
     pages = [ids(ada, "walnut", limit=3, offset=start) for start in range(0, 15, 3)]
     assert [len(page) for page in pages] == [3, 3, 3, 2, 0]

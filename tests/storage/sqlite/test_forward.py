@@ -52,6 +52,7 @@ def test_the_first_shape_is_one_migration_and_later_ones_have_numbers_of_their_o
         (schema.FIRST, "actions"),
         (schema.FIRST, "briefs"),
         (14, "unattended"),
+        (15, "models"),
         (15, "search"),
     ]
 

@@ -1,4 +1,4 @@
-"""A thread that has texts embedded, once somebody has searched, so that they are found by their meaning.
+"""A thread that has texts embedded, once somebody has searched.
 
 It looks every second whether anybody has searched and anything was written since, and then works in slices, resting between
 two for as long as one took: so no writer waits for longer than a slice is written, and answers keep half of a processor.

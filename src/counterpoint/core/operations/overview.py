@@ -35,7 +35,7 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.auditing.ahead import ahead_of
-from counterpoint.core.operations.finding import find_hits
+from counterpoint.core.operations.finding.hits import find_hits
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context

@@ -1,4 +1,4 @@
-"""The model inside the product: a vector for each token, and their mean for a text."""
+"""The model inside the product: a row for a token, their mean for a text."""
 
 from __future__ import annotations
 

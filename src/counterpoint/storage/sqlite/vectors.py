@@ -1,4 +1,4 @@
-"""Vectors of a project's documents in SQLite, and how much the words of a search weigh.
+"""Vectors of a project in SQLite, and how much the words of a search weigh.
 
 The documents of a project have numbers in a range of their own (search.py), and so have their vectors. A number may be
 given again once its document is gone: a vector of that one says that it is gone, and is put over.

@@ -1,24 +1,21 @@
-"""Finding rows by their words and by their meaning, and keeping what meaning is found by.
+"""Finding rows by their words and by their meaning.
 
-Rule 1: what a model makes of a text is no state: no entry tells of it, and it is made again from what the ledger has. Rule 2: it is
-made when somebody has searched: of a few texts at once by whoever searches, of all others in slices behind the answers.
-Rule 3: without a model, or where it has not come yet, words alone find. Rule 4: a page goes on where the last one ended.
+Rule 1: of the few texts that have no vector yet, whoever searches makes one for the moment. Rule 2: without a model, or
+where it has not come yet, words alone find. Rule 3: a page goes on where the last one ended.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import mul
 from typing import Final
 
-from counterpoint.core.operations.recording.context import Context, Ports
+from counterpoint.core.operations.recording.context import Ports
 from counterpoint.core.ports.embedding import Embedder
 from counterpoint.core.ports.store import Hit, Reading, Unembedded
-from counterpoint.core.rules.hybrid import fit, ranked
-from counterpoint.kernel.errors import CounterpointError
+from counterpoint.core.rules.finding.hybrid import fit, ranked
 
 CANDIDATES: Final = 200
 """How many hits by words are ranked anew; those behind them come as they are."""
@@ -26,10 +23,6 @@ _NEAR: Final = 50
 """How many hits by meaning alone are looked at."""
 _AT_ONCE: Final = 64
 """How many texts whoever searches embeds, before the answer."""
-SLICE: Final = 128
-"""How many vectors one transaction keeps."""
-_BEFORE: Final = 2_048
-"""How many a command embeds before it searches."""
 _ALONE: Final = 0.0
 """The weight of meaning where there is no model."""
 
@@ -136,58 +129,6 @@ def find_hits(
             for hit in behind[: limit - len(page)]
         ]
     return page
-
-
-class Embedding:
-    """Verbs for what meaning is found by."""
-
-    def __init__(self, context: Context) -> None:
-        """Work at a context."""
-        self._context = context
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether anybody has searched by meaning since this process began."""
-        return self._context.ports.remember(Wanted).is_wanted
-
-    def advance(self, most: int = SLICE) -> int:
-        """Embed so many texts that have no vector yet, slice by slice; return how many: 0 if none was left.
-
-        Once there are none, vectors of other models are taken away.
-        """
-        ports = self._context.ports
-        model = ports.embedder()
-        if model is None:
-            return 0
-        done = 0
-        while done < most:
-            with self._context.reading() as view:
-                waiting = view.unembedded(model.name, min(SLICE, most - done))
-            if not waiting:
-                return done or self._retire(model.name)
-            vectors = model.embed([one.text for one in waiting])
-            with ports.store.writing(self._context.project) as writing:
-                writing.embed(model.name, list(zip(waiting, vectors, strict=True)))
-            done += len(waiting)
-        return done
-
-    def keep_up(self) -> None:
-        """Embed what waits before a search of a command, as far as that is quick and the ledger can be written."""
-        # Without it words find, and of what was written last the meaning too.
-        with suppress(CounterpointError):
-            self.advance(_BEFORE)
-
-    def coverage(self) -> tuple[int, int] | None:
-        """Return how many texts have a vector, and how many there are; None without a model."""
-        model = self._context.ports.embedder()
-        if model is None:
-            return None
-        with self._context.reading() as view:
-            return view.coverage(model.name)
-
-    def _retire(self, model: str) -> int:
-        with self._context.ports.store.writing(self._context.project) as writing:
-            return writing.retire(model, SLICE)
 
 
 def _cosine(one: bytes, other: bytes) -> float:

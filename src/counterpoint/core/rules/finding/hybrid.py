@@ -1,4 +1,4 @@
-"""How well something fits a question by its words and by its meaning together.
+"""How well something fits by its words and by its meaning together.
 
     score = weight · cosine + (1 - weight) · words^1.5          from 0 to 1, rounded to 4 digits
 

@@ -1,0 +1,1 @@
+"""Verbs for what is found by its words and by its meaning."""

@@ -1,0 +1,71 @@
+"""Keeping what texts are found by their meaning with.
+
+Rule 1: what a model makes of a text is no state: no entry tells of it, and it is made again from what the ledger has. Rule 2:
+it is made once somebody has searched, in slices that keep no writer waiting. Rule 3: a text that changed or went has none.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from counterpoint.core.operations.finding.hits import Wanted
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.kernel.errors import CounterpointError
+
+SLICE: Final = 128
+"""How many vectors one transaction keeps."""
+_BEFORE: Final = 2_048
+"""How many a command embeds before it searches."""
+
+
+class Embedding:
+    """Verbs for what meaning is found by."""
+
+    def __init__(self, context: Context) -> None:
+        """Work at a context."""
+        self._context = context
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody has searched by meaning since this process began."""
+        return self._context.ports.remember(Wanted).is_wanted
+
+    def advance(self, most: int = SLICE) -> int:
+        """Embed so many texts that have no vector yet, slice by slice; return how many: 0 if none was left.
+
+        Once there are none, vectors of other models are taken away.
+        """
+        ports = self._context.ports
+        model = ports.embedder()
+        if model is None:
+            return 0
+        done = 0
+        while done < most:
+            with self._context.reading() as view:
+                waiting = view.unembedded(model.name, min(SLICE, most - done))
+            if not waiting:
+                return done or self._retire(model.name)
+            vectors = model.embed([one.text for one in waiting])
+            with ports.store.writing(self._context.project) as writing:
+                writing.embed(model.name, list(zip(waiting, vectors, strict=True)))
+            done += len(waiting)
+        return done
+
+    def keep_up(self) -> None:
+        """Embed what waits before a search of a command, as far as that is quick and the ledger can be written."""
+        # Without it words find, and of what was written last the meaning too.
+        with suppress(CounterpointError):
+            self.advance(_BEFORE)
+
+    def coverage(self) -> tuple[int, int] | None:
+        """Return how many texts have a vector, and how many there are; None without a model."""
+        model = self._context.ports.embedder()
+        if model is None:
+            return None
+        with self._context.reading() as view:
+            return view.coverage(model.name)
+
+    def _retire(self, model: str) -> int:
+        with self._context.ports.store.writing(self._context.project) as writing:
+            return writing.retire(model, SLICE)

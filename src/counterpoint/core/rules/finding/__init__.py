@@ -1,0 +1,1 @@
+"""Judgments about what fits a question."""
