@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -35,7 +34,7 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.auditing.ahead import ahead_of
-from counterpoint.core.operations.finding.hits import find_hits
+from counterpoint.core.operations.finding.hits import find_rows
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
@@ -432,26 +431,7 @@ class Overview:
         offset: int = 0,
     ) -> list[Found]:
         """Return what has any of the words or means nearly the same, best first; InvalidInput without a word."""
-        words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_MOST_WORDS]
-        if not words:
-            raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
-        with self._context.reading() as view:
-            hits = find_hits(
-                self._context.ports,
-                view,
-                query,
-                words,
-                kinds=kinds,
-                item=item,
-                limit=limit,
-                offset=offset,
-            )
-            rows = [view.find(view.tables[hit.table], *hit.key.split("/")) for hit in hits]
-            return [
-                Found(kind=hit.kind, score=hit.score, item=hit.item, row=row)
-                for hit, row in zip(hits, rows, strict=True)
-                if row is not None
-            ]
+        return find_rows(self._context, query, kinds=kinds, item=item, limit=limit, offset=offset)
 
 
 def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:
@@ -497,7 +477,3 @@ def _draft(view: Reading, item: Item) -> Draft:
         done=item.category == "done",
         children=tuple(_draft(view, child) for child in children),
     )
-
-
-_WORD = re.compile(r"\w+", re.UNICODE)
-_MOST_WORDS = 32

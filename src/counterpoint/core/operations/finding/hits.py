@@ -6,16 +6,19 @@ where it has not come yet, words alone find. Rule 3: a page goes on where the la
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import mul
 from typing import Final
 
-from counterpoint.core.operations.recording.context import Ports
+from counterpoint.core.model.answers import Found
+from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.ports.embedding import Embedder
 from counterpoint.core.ports.store import Hit, Reading, Unembedded
 from counterpoint.core.rules.finding.hybrid import fit, ranked
+from counterpoint.kernel.errors import InvalidInput
 
 CANDIDATES: Final = 200
 """How many hits by words are ranked anew; those behind them come as they are."""
@@ -23,6 +26,8 @@ _NEAR: Final = 50
 """How many hits by meaning alone are looked at."""
 _AT_ONCE: Final = 64
 """How many texts whoever searches embeds, before the answer."""
+_WORD: Final = re.compile(r"\w+", re.UNICODE)
+_MOST_WORDS: Final = 32
 _ALONE: Final = 0.0
 """The weight of meaning where there is no model."""
 
@@ -129,6 +134,25 @@ def find_hits(
             for hit in behind[: limit - len(page)]
         ]
     return page
+
+
+def find_rows(
+    context: Context, query: str, *, kinds: Sequence[str], item: str, limit: int, offset: int
+) -> list[Found]:
+    """Return the rows that fit a question, best first; InvalidInput without a word."""
+    words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_MOST_WORDS]
+    if not words:
+        raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
+    with context.reading() as view:
+        hits = find_hits(
+            context.ports, view, query, words, kinds=kinds, item=item, limit=limit, offset=offset
+        )
+        rows = [view.find(view.tables[hit.table], *hit.key.split("/")) for hit in hits]
+        return [
+            Found(kind=hit.kind, score=hit.score, item=hit.item, row=row)
+            for hit, row in zip(hits, rows, strict=True)
+            if row is not None
+        ]
 
 
 def _cosine(one: bytes, other: bytes) -> float:
