@@ -366,8 +366,9 @@ def test_nothing_is_begun_where_runs_are_refused(supervise: Supervise) -> None:
         supervise(runs)
     assert caught.value.hint == "Ask Ada."
     runs = FakeRuns(refusals={"progress": refused("SPEC_NOT_FOUND", "not_found")})
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound) as missing:
         supervise(runs)
+    assert missing.value.hint == "Look with `counterpoint list --kind spec`."
     assert runs.calls == []
 
 

@@ -35,6 +35,8 @@ _KINDS: Final[Mapping[str, type[CounterpointError]]] = {
     "unavailable": Unavailable,
 }
 """What a refusal of a type is at the command line; of any other, something that failed."""
+_HINTS: Final = {"SPEC_NOT_FOUND": "Look with `counterpoint list --kind spec`."}
+"""What a person does next, where the server names a call of an agent."""
 
 
 class Caller(Protocol):
@@ -160,8 +162,9 @@ def error_of(refused: ToolRefused) -> CounterpointError:
     """Return a refusal of the server as an error of the command line, in its words."""
     data = _inside(refused)
     kind = _KINDS.get(str(data.get("error_type", "")), Unavailable)
-    message = str(refused.envelope.get("error") or refused)
-    return kind(message, hint=str(data.get("remediation") or ""), error_code=code_of(refused))
+    message, code = str(refused.envelope.get("error") or refused), code_of(refused)
+    hint = _HINTS.get(code) or str(data.get("remediation") or "")
+    return kind(message, hint=hint, error_code=code)
 
 
 def _inside(refused: ToolRefused) -> dict[str, Any]:
