@@ -118,3 +118,20 @@ def test_who_worked_on_a_phase_does_not_get_rid_of_its_gate_with_the_phase(
     kept = run.agent.does("spec", action="get", spec_id=run.spec)["data"]["spec"]
     assert '"phase-1"' in kept
     assert '"phase-2":' not in kept
+
+
+def test_what_is_added_to_a_phase_comes_before_what_verifies_it(workshop: Workshop) -> None:
+    """As `phase-add` makes that first; a place that is asked for stays, and so does one among verifications."""
+    run, _start = begun(workshop)
+    about = {"spec_id": run.spec, "session_id": run.session}
+    run.agent.does("authoring", action="phase-add", title="Paint", link_previous=False, **about)
+    added = {"action": "add", "parent": "phase-2", **about}
+    told = run.agent.does("task", **added, title="Sand")["data"]
+    assert (told["task_id"], told["position"]) == ("task-2-1", 0)
+    told = run.agent.does("task", **added, title="Look", task_type="verify")["data"]
+    assert (told["task_id"], told["position"]) == ("verify-2-3", 3)
+    told = run.agent.does("task", **added, title="Varnish", position=4)["data"]
+    assert told["position"] == 4
+    listed = run.agent.does("task", action="query", spec_id=run.spec, parent="phase-2")["data"]
+    order = [one["task_id"] for one in listed["tasks"]]
+    assert order == ["task-2-1", "verify-2-1", "verify-2-2", "verify-2-3", "task-2-2"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from counterpoint.core.model.drafts import Draft
@@ -113,13 +114,19 @@ def _add(context: Context, spec: str, asked: NodeDraft) -> AddedNode:
     made = Plans(context).create(draft, above.id).root
     with context.reading() as view:
         line = _line(view, above.id)
-    place = len(line) - 1
-    if asked.position is not None:
-        _refuse_place(asked.position, place, first=0)
-        if asked.position < place:
-            _place(context, made, line, asked.position)
-            place = asked.position
+        place = _place_of(view, line[:-1], asked)
+    if place < len(line) - 1:
+        _place(context, made, line, place)
     return AddedNode(spec=known.spec, id=name, parent=known.id(above.id), position=place)
+
+
+def _place_of(view: Reading, line: Sequence[Item], asked: NodeDraft) -> int:
+    """Return where a node comes among its siblings: where it was asked for, else the last, but before what verifies them."""
+    if asked.position is not None:
+        _refuse_place(asked.position, len(line), first=0)
+        return asked.position
+    ending = takewhile(lambda one: type_in(view, one) == "verify", reversed(line))
+    return len(line) - (0 if asked.type == "verify" else sum(1 for _ in ending))
 
 
 def _remove(change: Change, spec: str, task: str, *, cascade: bool) -> RemovedNode:
