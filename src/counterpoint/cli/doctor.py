@@ -28,7 +28,7 @@ from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
-from counterpoint.kernel.errors import CounterpointError, Unavailable
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, PathOutside, Unavailable
 from counterpoint.protocol.rendezvous import find_rendezvous
 
 _PHRASES: Final[Phrases] = {Act.EXAMINE: "see that what the message names is there and runs"}
@@ -355,7 +355,17 @@ def _files(app: App) -> Iterator[Finding]:
         return
     from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, told
 
-    found = app.person().use(Mirroring).troubles()
+    try:
+        mirroring = app.person().use(Mirroring)
+        found, links = mirroring.troubles(), mirroring.links()
+    except (PathOutside, InvalidInput) as refusal:
+        advice = f"{refusal.hint_in(_PHRASES)} Until then no files are kept."
+        yield Finding(name="specs", verdict="warn", found=refusal.message, advice=advice)
+        return
+    for link in links:
+        said = f"{link} is a link: no file of a spec is kept or read through it"
+        advice = "Put a folder in its place, or let FOUNDRY_MCP_SPECS_DIR name the one it leads to."
+        yield Finding(name="specs", verdict="warn", found=said, advice=advice)
     for spec, trouble in sorted(found.items()):
         yield Finding(
             name="specs",
@@ -363,7 +373,7 @@ def _files(app: App) -> Iterator[Finding]:
             found=told(spec, trouble),
             advice="Until then its file is left as it is.",
         )
-    if not found:
+    if not (found or links):
         yield Finding(name="specs", verdict="ok", found="their files are kept")
 
 

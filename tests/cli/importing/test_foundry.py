@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -126,6 +127,27 @@ def test_a_conflict_is_told_and_settled(call: Any, app: Any, specs: Path):
     told = call("import", "foundry", "--take", "file", SPEC, "--json").json
     assert told["changed"][0] == {"node_id": "new-0", "field": ""}
     assert (len(told["changed"]), told["more"]) == (50, told["changes"] - 50)
+
+
+@pytest.mark.parametrize("where", ["specs", "specs/active"])
+def test_a_link_in_the_place_of_a_folder_is_told(call: Any, specs: Path, where: str):
+    """Nothing is kept through it, and nobody has to guess why."""
+    link = specs.parent / where
+    shutil.move(link, specs.parent / "elsewhere")
+    link.symlink_to(specs.parent / "elsewhere")
+    told = call("doctor")
+    assert f"{where} is a link: no file of a spec is kept" in told.out
+    assert "their files are kept" not in told.out
+
+
+def test_a_folder_of_specs_outside_of_the_project_is_told(call: Any, specs: Path, tmp_path: Path):
+    """All else is examined as ever."""
+    shutil.move(specs, tmp_path / "outside")
+    specs.symlink_to(tmp_path / "outside")
+    told = call("doctor")
+    assert "lies outside the project" in told.out
+    assert "Put a folder in the place of the link" in told.out
+    assert "integrity" in told.out
 
 
 def test_what_a_command_changes_is_in_the_file(call: Any, app: Any, specs: Path):

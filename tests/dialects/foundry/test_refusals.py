@@ -405,6 +405,18 @@ def test_a_command_of_a_person_names_the_node_and_its_gate(workshop: Workshop) -
     assert f"`counterpoint approve {SPEC}/task-1-4`" in awaits["data"]["remediation"]
 
 
+@pytest.mark.parametrize("row", ["less is asked of it", "a check looks at less"])
+def test_where_no_gate_is_meant_none_is_named(workshop: Workshop, row: str) -> None:
+    """What takes a maintainer is said so: no command of people waives an acceptance sentence or an area."""
+    world = World(workshop)
+    prepare, call, given, _said = TABLE[row]
+    prepare(world)
+    tool, action = call.split()
+    refused = world.ben.is_refused(tool, action=action, **{"spec_id": SPEC, **given})
+    assert "waive" not in refused["data"]["remediation"]
+    assert "`counterpoint agent create NAME --maintain`" in refused["data"]["remediation"]
+
+
 def test_a_node_that_is_called_as_an_item_is_means_itself(workshop: Workshop) -> None:
     """A document that came in may have any ids; what has none of foundry's is called by its own."""
     named, bare = _task("odd-2026-01-02-001", "demo-1"), Draft(kind="task", title="Bare")

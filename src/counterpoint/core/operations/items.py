@@ -276,7 +276,7 @@ def _replace_areas(change: Change, item: Item, patterns: Sequence[str]) -> None:
     if is_less and change.writing.exists(
         Gate, item=item.id, kind="check", holds="finish", status=("closed", "met")
     ):
-        loosen(change, item.id, "take an area from the checks of")
+        loosen(change, item.id, "take an area from the checks of", instead=Act.CONFIGURE)
     for pattern in old.keys() - set(patterns):
         change.drop(old[pattern])
     for pattern in dict.fromkeys(patterns):
@@ -291,7 +291,7 @@ def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> N
     met = {criterion.text: criterion.met for criterion in old}
     wanted = list(sentences)
     if not met.keys() <= set(map(Prose, wanted)):
-        loosen(change, item.id, "take an acceptance sentence from")
+        loosen(change, item.id, "take an acceptance sentence from", instead=Act.CONFIGURE)
     for criterion in old[len(wanted) :]:
         change.drop(criterion)
     for position, sentence in enumerate(wanted):
@@ -348,7 +348,7 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     root = above.root if above else item.id
     held = int(above is not None and above.blockers > 0)
     if _gates_above(change, item.parent) - _gates_above(change, parent):
-        loosen(change, item.id, "take out from under what is asked above")
+        loosen(change, item.id, "take out from under what is asked above", instead=Act.CONFIGURE)
     moved = replace(item, parent=parent, position=next_position(change, parent), held=held)
     after = touched(change, moved)
     change.put(after)

@@ -29,7 +29,9 @@ def specs_dir(home: Path, said: str = "") -> Path:
     if not is_below(home, chosen):
         raise PathOutside(
             f"the folder of specs {str(chosen)[:200]!r} lies outside the project",
-            hint="Let FOUNDRY_MCP_SPECS_DIR name a folder of this project, or take it away.",
+            hint="Let FOUNDRY_MCP_SPECS_DIR name a folder of this project, or take it away."
+            if said
+            else f"Put a folder in the place of the link `{SPECS}`, or take it away.",
         )
     return chosen
 

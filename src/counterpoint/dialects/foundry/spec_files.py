@@ -86,6 +86,14 @@ class SpecFiles:
         is_wanted = self.asks is not False
         return is_wanted and self.specs.is_dir() and not self.specs.is_symlink()
 
+    def links(self) -> tuple[str, ...]:
+        """Return the links that stand where folders of specs are to be: nothing is kept or read through them."""
+        if self.specs.is_symlink():
+            return (self.specs.name,)
+        return tuple(
+            f"{self.specs.name}/{name}" for name in FOLDERS if (self.specs / name).is_symlink()
+        )
+
     @contextmanager
     def turn(self, *, waits: bool = False) -> Generator[bool]:
         """Answer whether no other process has its turn, and keep it during the block. waits: until it is so."""

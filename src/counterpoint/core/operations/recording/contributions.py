@@ -143,20 +143,22 @@ def loosen_project(change: Change, act: str) -> None:
     mark_loosened(change, PROJECT)
 
 
-def loosen(change: Change, item: str, act: str, *, opens: bool = False) -> Independence:
+def loosen(
+    change: Change, item: str, act: str, *, opens: bool = False, instead: Act = Act.WAIVE
+) -> Independence:
     """Return how surely a caller who would loosen an item has no part in it; Forbidden if he may not.
 
     act: what he would do, as in `waive a gate of`. opens: whether that opens a gate. Where a project asks for a person,
-    that takes one, and so does everything once work has begun.
+    that takes one, and so does everything once work has begun. instead: what others do about it, where that is no gate.
     """
     has_begun = change.writing.exists(Contribution, item=item, how="worked")
     counts = change.get(Project).reviews == "person" and (opens or has_begun)
-    found = refuse_own(change, item, act, Act.WAIVE, counts=counts)
+    found = refuse_own(change, item, act, instead, counts=counts)
     caller = change.context.caller
     if has_begun and acting(change) not in ENTITLED:
         raise Forbidden(
             f"work on {item} has begun: {caller.actor.name} cannot {act} it",
-            hint=way_on(change.context, Act.WAIVE),
+            hint=way_on(change.context, instead),
         )
     mark_loosened(change, item)
     return found

@@ -52,6 +52,7 @@ from counterpoint.dialects.symphony.rules.contracts import artifact_place
 from counterpoint.dialects.symphony.verbs import queries
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel import canonical
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
@@ -139,7 +140,7 @@ class Transfer:
         if here and asked and not item.is_closed and not suffices(asked.reviews, here.reviews):
             with recording(self._context, "issue.sought", item.id) as change:
                 change.open_session()
-                loosen(change, item.id, "move to where less is asked of")
+                loosen(change, item.id, "move to where less is asked of", instead=Act.CONFIGURE)
 
     def _make(self, there: Context, item: Item, labels: tuple[str, ...], reason: str) -> Item:
         """Return the issue in the other project, made unless it is there."""

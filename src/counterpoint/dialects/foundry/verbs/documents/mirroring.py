@@ -74,6 +74,10 @@ class Mirroring:
         """Return the specs whose files are left alone, and why."""
         return self.files.record().troubles if self.files.open() else {}
 
+    def links(self) -> tuple[str, ...]:
+        """Return the links that stand where folders of files are to be, from the project on."""
+        return self.files.links() if self.files.asks is not False else ()
+
     def warning(self, spec: str) -> str:
         """Return in few words what is to be told to whoever works on a spec of its file; empty if nothing is."""
         ports = self._context.ports
