@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from builders import Agent
+from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry import spec_files
+from counterpoint.dialects.foundry.filed import with_files
 from counterpoint.dialects.foundry.rules.mirroring import Record, load_record
 from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import NotFound
 from fakes.spec_documents import document
 
 SPEC = "demo-2026-01-02-001"
@@ -32,6 +36,23 @@ def test_a_spec_comes_in_when_it_is_named(foundry: Agent, file: Path):
     assert "warnings" not in told["meta"]
     found = foundry.is_refused("task", action="next", spec_id="gone-2026-01-02-001")
     assert found["data"]["error_code"] == "SPEC_NOT_FOUND"
+
+
+def test_a_spec_that_another_took_in_meanwhile_is_found(foundry: Agent, file: Path):
+    """A call may wait for its turn at the files as long as somebody takes in hundreds of them."""
+    call = Call(core=foundry.core, secret=lambda: b"secret")
+    asked: list[str] = []
+
+    def run() -> Json:
+        asked.append(SPEC)
+        if len(asked) == 1:
+            foundry.core.use(Mirroring).round()
+            raise NotFound(f"there is no spec {SPEC!r}", error_code="SPEC_NOT_FOUND")
+        found = foundry.core.items.find(SPEC)
+        return {"data": found.title if found else None}
+
+    assert with_files(call, {"spec_id": SPEC}, run) == {"data": document()["title"]}
+    assert len(asked) == 2
 
 
 def test_a_file_in_trouble_is_told_with_each_answer(foundry: Agent, file: Path):

@@ -417,6 +417,33 @@ def test_where_no_gate_is_meant_none_is_named(workshop: Workshop, row: str) -> N
     assert "`counterpoint agent create NAME --maintain`" in refused["data"]["remediation"]
 
 
+@pytest.mark.parametrize(
+    ("action", "given"),
+    [
+        ("complete", NOTE),
+        ("update-status", {"status": "pending"}),
+        ("block", {"reason": "It rains"}),
+    ],
+)
+def test_a_task_with_states_of_another_dialect_is_brought_on_there(
+    workshop: Workshop, action: str, given: dict[str, str]
+) -> None:
+    """Foundry has no words for the stages between: it says whose they are, and not that pending cannot become pending."""
+    World(workshop)
+    made = workshop.agent("col", surface="colibri").does("task_create", title="Strict")
+    item = made["data"]["native_id"]
+    nat = workshop.agent("nat")
+    above = nat.core.items.find(f"{SPEC}/phase-1")
+    assert above is not None
+    nat.does("edit", id=item, parent=above.id)
+    ann = workshop.agent("ann", surface="foundry")
+    about = {"spec_id": SPEC, "task_id": item}
+    ann.does("task", action="start", **about)
+    refused = ann.is_refused("task", action=action, **about, **given)
+    assert "was made in another dialect" in refused["error"]
+    assert "brought on there" in refused["data"]["remediation"]
+
+
 def test_a_node_that_is_called_as_an_item_is_means_itself(workshop: Workshop) -> None:
     """A document that came in may have any ids; what has none of foundry's is called by its own."""
     named, bare = _task("odd-2026-01-02-001", "demo-1"), Draft(kind="task", title="Bare")

@@ -26,11 +26,14 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
     try:
         answer = run()
     except NotFound as refusal:
-        is_unknown = refusal.facts.get("error_code") == "SPEC_NOT_FOUND"
-        made = call.core.use(Mirroring).first_sight(spec) if is_unknown else None
-        if made is None:
+        if refusal.facts.get("error_code") != "SPEC_NOT_FOUND":
             raise
-        answer = _warned(run(), _told(made))
+        mirroring = call.core.use(Mirroring)
+        made = mirroring.first_sight(spec)
+        # While this call waited for its turn at the files another may have taken it in.
+        if made is None and not mirroring.is_in(spec):
+            raise
+        answer = _warned(run(), _told(made) if made else "")
     return _warned(answer, _warning(call, spec))
 
 

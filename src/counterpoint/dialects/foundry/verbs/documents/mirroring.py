@@ -9,6 +9,7 @@ said which side counts. (4) What is about to be written is remembered first, so 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -29,6 +30,7 @@ from counterpoint.dialects.foundry.verbs.documents.rounds import (
     refuse_other_name,
     several,
 )
+from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, MalformedDocument, NotFound
 
@@ -102,6 +104,12 @@ class Mirroring:
         if spec in found.troubles:
             raise _refused(spec, found.troubles[spec], found.refusals.get(spec))
         return next(iter(found.imported), None)
+
+    def is_in(self, spec: str) -> bool:
+        """Return whether the ledger has a spec."""
+        with self._context.reading() as view, suppress(NotFound):
+            return bool(spec_named(view, spec))
+        return False
 
     def unread(self, spec: str) -> UnreadFile | None:
         """Return the file of a spec that cannot come in, and all that is wrong in it; None if there is none, or it can."""

@@ -17,8 +17,9 @@ from counterpoint.dialects.foundry.nouns.nodes import NODE
 from counterpoint.dialects.foundry.rules.standing import state_words
 from counterpoint.dialects.foundry.verbs.queries import Nodes, node_name, spec_id, spec_named
 from counterpoint.dialects.rewording import Rewording, ids_in, ids_of
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.kernel.errors import CounterpointError, IllegalMove, NotFound
 
 ABOUT: Final = "about"
 """The fact with the node that a refusal is about, as commands of people take it."""
@@ -59,6 +60,8 @@ class Naming:
             said, item = _retold(view, known, refusal)
             if item is None and known is not None and node and refusal.kind in _OF_NODES:
                 item = known.find(node)
+            if item is not None and isinstance(refusal, IllegalMove) and _is_strange(item):
+                said = _of_other_states(item, _called(view, item, known))
             if item is not None and refusal.kind in _OF_NODES:
                 said.facts = {ABOUT: _called(view, item), **_gates(view, item), **said.facts}
             return said
@@ -103,6 +106,19 @@ def _items(view: Reading, known: Nodes | None, ids: Iterable[str]) -> list[Item]
 
 def _is_own(known: Nodes, name: str) -> bool:
     return known.view.find(Alias, NODE, node_name(known.spec, name)) is not None
+
+
+def _is_strange(item: Item) -> bool:
+    """Whether an item goes through states of another dialect, which no word of a spec is for."""
+    return "open" not in item.states.moves
+
+
+def _of_other_states(item: Item, name: str) -> IllegalMove:
+    """Return why an item is not moved here that has states of its own."""
+    return IllegalMove(
+        f"{name} was made in another dialect, and goes through the states of that: it stands at {item.status!r}",
+        hint=f"Have it brought on there, or {Act.TAKE_OTHER_WORK}.",
+    )
 
 
 def _gates(view: Reading, item: Item) -> dict[str, Json]:
