@@ -37,13 +37,22 @@ def test_the_log_can_be_narrowed(call, ledger):
     found = call("log", "--json", "--action", "plan.created").json["entries"]
     assert [entry["sequence"] for entry in found] == [1]
     assert len(call("log", "--limit", "2").out.splitlines()) == 3
-    assert "fits" in call("log", "--action", "no.such").out
+    assert "fits" in call("log", "--item", "5", "--action", "plan.created").out
 
 
 def test_an_entry_has_stable_keys(call, ledger):
     """Programs read it."""
     entry = call("log", "--json", "--limit", "1").json["entries"][0]
-    assert set(entry) == {"sequence", "time", "actor", "action", "subject", "facts", "previous"}
+    assert set(entry) == {
+        "sequence",
+        "time",
+        "actor",
+        "action",
+        "subject",
+        "facts",
+        "previous",
+        "title",
+    }
     assert set(entry["actor"]) == {"kind", "name", "profile", "session", "principal"}
 
 
@@ -97,6 +106,6 @@ def test_a_role_and_texts_kept_apart_are_told_shortly(call, app):
     """The profile stands behind the name; a fact that is no text is JSON."""
     judge = app.core(Identity(kind="agent", name="eve", profile="judge"))
     judge.items.edit("harbour-7", Edit(add_labels=("x",), title="Open the gate"))
-    row = call("log", "--limit", "1").out.splitlines()[1]
+    row = call("log", "--limit", "1", "--long").out.splitlines()[1]
     assert "eve (judge)" in row
     assert 'fields=["title"]' in row

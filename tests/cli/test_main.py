@@ -293,10 +293,9 @@ def on_a_terminal(folder: Path, *words: str, **environ: str) -> str:
 
 @pytest.mark.e2e
 def test_a_terminal_gets_colours_unless_they_are_refused(ledger):
-    """Colours and a ruled table there; with NO_COLOR the same words without colours."""
+    """Colours there; with NO_COLOR the same words without colours."""
     coloured = on_a_terminal(ledger, "list")
     assert "\x1b[36m" in coloured
-    assert "─" in coloured
     bare = on_a_terminal(ledger, "list", NO_COLOR="1")
     assert "\x1b[3" not in bare
     assert "Lay the keel" in bare
@@ -311,11 +310,11 @@ def test_a_long_look_shows_how_far_it_is(ledger, on_terminal):
     assert "\x1b[32m" in out.getvalue()
 
 
-def test_a_table_on_a_terminal_has_a_rule_and_colours(ledger, on_terminal):
-    """The words that have a colour have it; nothing is drawn with NO_COLOR but the rule."""
+def test_a_table_on_a_terminal_has_colours(ledger, on_terminal):
+    """The words that have a colour have it, headings are bold."""
     out, _ = on_terminal()
     assert run(["list"]) == 0
-    assert "─" in out.getvalue()
+    assert "\x1b[1mtitle" in out.getvalue()
     assert "\x1b[36mactive" in out.getvalue()
 
 
@@ -325,7 +324,7 @@ def test_a_terminal_too_narrow_for_a_table_gets_a_field_a_line(ledger, on_termin
         out, _ = on_terminal()
         monkeypatch.setenv("COLUMNS", columns)
         assert run(["list"]) == 0
-        assert ("─" in out.getvalue()) is is_table
+        assert ("\x1b[1mtitle" in out.getvalue()) is is_table
         assert ("title: Lay the keel" in out.getvalue()) is not is_table
 
 

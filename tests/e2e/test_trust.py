@@ -68,10 +68,13 @@ def test_who_reads_text_sees_who_it_was(worker: Agent, hire: Callable[[], Agent]
     entries = [entry for entry in listed if entry["action"] != "signer.named"][-3:]
     blocked, waits, resolved = (entry["actor"] for entry in entries)
     assert blocked["principal"] == resolved["principal"] != waits["principal"]
-    lines = [line for line in worker.runs("log", "--limit", "4")["out"].splitlines() if "Z" in line]
     shorts = [one["principal"]["id"][:9] for one in (blocked, waits, resolved)]
+    whole, brief = (
+        worker.runs("log", "--limit", "4", *words)["out"].splitlines() for words in (["--long"], [])
+    )
     for short in shorts:
-        assert any(f"connection {short}" in line for line in lines)
+        assert any(f"connection {short}" in line for line in whole)
+        assert any(short in line for line in brief)
     number = entries[-1]["sequence"]
     shown = other.does("show", id=f"#{number}")["by"]
     assert shown["principal"] == f"connection {shorts[0]}"
@@ -312,7 +315,10 @@ PEOPLE: dict[str, tuple[str, ...]] = {
     "token revoke": ("end a credential", "bob"),
 }
 """The commands that only people run, why an agent does not, and with what it tries; ID: of what another one holds."""
-BY_PART = {"approve", "reject", "waive", "reopen", "unblock", "import foundry"}
+BY_PART = {
+    *("approve", "reject", "waive", "reopen", "unblock", "import foundry"),
+    *("plan", "add", "edit", "note", "start", "finish", "handoff"),
+}
 """Those that an agent may run as far as its tools do the same: not on its own work (test_judging)."""
 ANYBODY = {
     *("demo", "init", "doctor", "version", "verify", "tools", "listings", "mcp", "serve", "up"),
@@ -325,6 +331,9 @@ ANYBODY = {
         "supervise",
         "find",
         "log",
+        "diff",
+        "help",
+        "completion",
         "agent list",
         "token list",
     ),
@@ -346,6 +355,8 @@ def test_what_only_people_do_is_refused_in_an_agents_shell(
     other = hire()
     other.does("plan", markdown="# Held\n- [ ] Hold it\n")
     claim = other.does("next", claim=True)["claim"]
+    for words in (["start", claim["item"]], ["finish", claim["item"], "-m", "x"]):
+        assert worker.runs(*words)["code"] == 1
     credential("ada")
     assert counterpoint("token", "create", "bob", cwd=repository).returncode == 0
     before = _acts(app)

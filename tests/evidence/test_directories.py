@@ -37,10 +37,10 @@ def put(shelf, name, text=YAML):
 
 def test_the_projects_own_file_wins_over_a_shipped_one(shelf):
     """Whatever the format of either; what is hidden is told."""
-    put(shelf, "feature.yaml")
-    sheet = shelf.template("feature")
+    put(shelf, "feature-short.yaml")
+    sheet = shelf.template("feature-short")
     assert (sheet.form, sheet.source, sheet.text) == ("yaml", "project", YAML)
-    assert sheet.hides == ("feature.md (built-in)",)
+    assert sheet.hides == ("feature-short.md (built-in)",)
     put(shelf, "bug-fix.md", "# Own\n")
     sheet = shelf.template("bug-fix")
     assert (sheet.form, sheet.source, sheet.hides) == (
@@ -48,6 +48,14 @@ def test_the_projects_own_file_wins_over_a_shipped_one(shelf):
         "project",
         ("bug-fix.yaml (built-in)",),
     )
+
+
+def test_a_former_name_is_heard_and_told_nowhere(shelf):
+    """What a plan was made from goes on working; a template of one's own has the name if it wants it."""
+    assert shelf.template("bugfix").text == shelf.template("bug-fix-short").text
+    assert not {"bugfix", "refactor", "feature"} & set(shelf.names())
+    put(shelf, "refactor.md", "# Own\n")
+    assert shelf.template("refactor").text == "# Own\n"
 
 
 def test_of_two_formats_in_one_folder_yaml_wins(shelf):
@@ -122,8 +130,8 @@ def test_the_feature_template_is_that_of_its_documents(shelf):
 
 def test_the_short_templates_stay(shelf):
     """Those in Markdown go on under their names."""
-    assert {"bugfix", "feature", "refactor", *BUILT_IN} <= set(shelf.names())
-    for name in ("bugfix", "feature", "refactor"):
+    assert {"bug-fix-short", "feature-short", "refactoring-short", *BUILT_IN} <= set(shelf.names())
+    for name in ("bug-fix-short", "feature-short", "refactoring-short"):
         assert listing.entry(shelf.template(name)).problem == ""
 
 

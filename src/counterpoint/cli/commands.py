@@ -32,6 +32,12 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "version": Command("helping", "Print the version"),
     },
     "Plan": {
+        "plan": Command(
+            "work.plans", "Make a tree of work from a Markdown file, JSON or a template"
+        ),
+        "add": Command("work.items", "Add one item"),
+        "edit": Command("work.items", "Change an item: title, text, state, labels, order, checks"),
+        "note": Command("work.journal", "Write down a decision, finding, blocker or comment"),
         "import": Command("importing.foundry", "Take in work from other programs"),
     },
     "Look": {
@@ -39,12 +45,18 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "list": Command("work.lists", "List items"),
         "next": Command("work.lists", "Show what can be started now, most urgent first, and why"),
         "show": Command("work.show", "Show one thing by its id, with all that belongs to it"),
+        "diff": Command("work.changes", "Show what a task changed in the code"),
         "log": Command("work.log", "Show what happened, by whom and when"),
         "find": Command("work.lists", "Search items, records, outcomes, handoffs and verdicts"),
     },
     "Work": {
+        "start": Command("work.claims", "Take a task up yourself, or take it over"),
+        "finish": Command("work.claims", "End a task that you have started"),
         "release": Command("work.claims", "Free a task, or all that a session holds, for others"),
         "unblock": Command("work.journal", "Resolve a blocker, or all blockers of an item"),
+        "handoff": Command(
+            "work.handoffs", "Read what a session left, or leave word for the next one"
+        ),
         "supervise": Command("supervise.command", "Have agents work on a spec, phase after phase"),
     },
     "Review": {

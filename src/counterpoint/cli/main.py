@@ -54,7 +54,7 @@ _COMPLETION = "_COUNTERPOINT_COMPLETE"
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 something needed is missing.",
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 something is missing.",
 )
 @click.version_option(__version__, message="counterpoint %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an unforeseen error.")

@@ -1,18 +1,21 @@
 """How answers look: plain text, JSON, or tables and colours on a terminal.
 
 Rules: (1) the answer goes to standard output, all else to standard error; (2) `--json` gives one
-JSON document and nothing else: words go to standard error then; (3) colours, borders and moving lines only where the stream is a
-terminal, colours only without `NO_COLOR`; (4) what agents wrote is data: characters that would steer a
-terminal or hide in it are shown (kernel/visible.py), in JSON by its own escapes; (5) an answer that the
+JSON document and nothing else: words go to standard error then; (3) a table is within the width of the terminal, and elsewhere nothing is cut or
+wrapped; (4) colours and moving lines only where the stream is a terminal, colours not with `NO_COLOR`, and everywhere with `FORCE_COLOR`
+or `CLICOLOR_FORCE`; each says a state, and nothing else does; (5) what agents wrote is data: characters that would steer a
+terminal or hide in it are shown (kernel/visible.py), in JSON by its own escapes; (6) an answer that the
 output does not take is a refusal, and what is said beside it is lost in silence.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, TextIO
@@ -36,19 +39,65 @@ STYLES: Final[Mapping[str, str]] = {
     "review": "magenta",
     "expired": "red",
     "warn": "yellow",
+    "blocked": "yellow",
+    "running out": "yellow",
+    "ran out": "red",
+    "skipped": "bright_black",
+    "cancelled": "bright_black",
+    "dropped": "bright_black",
+    "added": "green",
+    "deleted": "red",
 }
 """The words that have a colour wherever they fill a cell."""
 
+_COLOURS: Final = re.compile("(\x1b\\[[0-9;]*m)")
+"""How git sets a colour, and takes it back."""
 _GAP = "  "
 _CELL: Final = 12
 """How many columns of a terminal a cell may ask for before its table is one no more."""
-_RULED_GAP: Final = 3
 
 
 def one_line(text: str, limit: int = 100) -> str:
-    """Return the beginning of a text on one line."""
+    """Return a text on one line: on a terminal the beginning of it, elsewhere all."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+    return flat if len(flat) <= limit or not sys.stdout.isatty() else f"{flat[: limit - 1]}…"
+
+
+def fitted(widths: Sequence[int], room: int) -> list[int]:
+    """Return the widths of columns that together take so much room: the widest give up what is too much."""
+    found = list(widths)
+    while (over := sum(found) - room) > 0:
+        widest = max(found)
+        several = found.count(widest)
+        next_one = max((one for one in found if one < widest), default=0)
+        less = min(widest - next_one, -(-over // several))
+        found = [one - less if one == widest else one for one in found]
+    return found
+
+
+def wrapped(text: str, wide: int) -> list[str]:
+    """Return a text as lines of at most so many columns, divided between words where that can be."""
+    if width(text) <= wide:
+        return [text]
+    lines, line = list[str](), ""
+    for word in text.split():
+        rest = word
+        if line and width(line) + 1 + width(rest) <= wide:
+            line = f"{line} {rest}"
+            continue
+        if line:
+            lines.append(line)
+        while width(rest) > wide:
+            cut = next(n for n in range(len(rest), 0, -1) if n == 1 or width(rest[:n]) <= wide)
+            lines.append(rest[:cut])
+            rest = rest[cut:]
+        line = rest
+    return [*lines, *([line] if line else [])]
+
+
+def style_of(cell: str) -> str:
+    """Return the colour of a cell, by its first word; empty for none."""
+    return STYLES.get(cell.partition(",")[0], "")
 
 
 @contextmanager
@@ -91,6 +140,13 @@ class Output:
         if colour and style:
             shown = click.style(shown, bold=True, fg=None if style == "bold" else style)
         print(shown, file=stream, flush=True)
+
+    def raw(self, text: str) -> None:
+        """Say a text whose colours git has set; what else would steer a terminal is shown."""
+        parts = _COLOURS.split(text) if self.colour else [text]
+        shown = (part if place % 2 else visible(part) for place, part in enumerate(parts))
+        with taken():
+            print("".join(shown), end="" if text.endswith("\n") else "\n", flush=True)
 
     def answer(self, value: Json) -> None:
         """Say a JSON document."""
@@ -137,40 +193,37 @@ class Output:
             print(escaped(orjson.dumps(value).decode()), flush=True)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Say rows under headings."""
+        """Say rows under headings: on a terminal within its width, else each on one line."""
+        shown = [tuple(map(visible, row)) for row in rows]
+        cells = [tuple(headings), *shown]
+        widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+        if self.terminal:
+            room = shutil.get_terminal_size().columns - len(_GAP) * (len(widths) - 1)
+            if sum(min(one, _CELL) for one in widths) > room:
+                self._fields(headings, shown)
+                return
+            widths = fitted(widths, room)
         with taken():
-            if self.terminal:
-                self._rich_table(headings, rows)
-            else:
-                self._plain_table(headings, rows)
+            for number, row in enumerate(cells):
+                style = "bold" if not number else ""
+                for line in self._lines(row, widths, style):
+                    print(line)
 
-    def _plain_table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        cells = [tuple(headings), *(tuple(visible(cell) for cell in row) for row in rows)]
-        widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-        for row in cells:
-            padded = (
-                cell + " " * (wide - _width(cell)) for cell, wide in zip(row, widths, strict=True)
-            )
-            print(_GAP.join(padded).rstrip())
+    def _lines(self, row: Sequence[str], widths: Sequence[int], style: str) -> Iterator[str]:
+        """Return a row as lines, the cells that are too long for their columns wrapped by words."""
+        parts = [wrapped(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+        for place in range(max(map(len, parts))):
+            padded: list[str] = []
+            for cell, part, wide in zip(row, parts, widths, strict=True):
+                text = part[place] if place < len(part) else ""
+                blank = " " * (wide - width(text))
+                padded.append(self._styled(text, style or style_of(cell)) + blank)
+            yield _GAP.join(padded).rstrip()
 
-    def _rich_table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        from rich.box import SIMPLE_HEAD
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        console = Console(no_color=not self.colour, highlight=False)
-        columns = zip(headings, *rows, strict=True)
-        least = [min(max(map(_width, column)), _CELL) for column in columns]
-        if sum(least) + _RULED_GAP * (len(least) - 1) > console.width:
-            self._fields(headings, rows)
-            return
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-        for heading in headings:
-            table.add_column(heading, overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(visible(cell), style=STYLES.get(cell, "")) for cell in row))
-        console.print(table)
+    def _styled(self, text: str, style: str) -> str:
+        if not (self.colour and style and text):
+            return text
+        return click.style(text, bold=True) if style == "bold" else click.style(text, fg=style)
 
     def _fields(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Say rows where a table would have a few letters a line: each field on a line of its own."""
@@ -179,7 +232,7 @@ class Output:
                 self.line()
             for heading, cell in zip(headings, row, strict=True):
                 if cell:
-                    self.line(f"{heading}: {cell}", style=STYLES.get(cell, ""))
+                    self.line(f"{heading}: {cell}", style=style_of(cell))
 
     @contextmanager
     def counting(self, what: str) -> Generator[Callable[[int], None]]:
@@ -200,7 +253,13 @@ def output_for(*, json: bool = False) -> Output:
 
 
 def _has_colour(stream: TextIO) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Return whether a stream takes colours: where it is a terminal, or somebody asks for them anyway."""
+    environ = os.environ
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "0") != "0" for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return stream.isatty() and environ.get("TERM") != "dumb"
 
 
 def _silent(count: int) -> None:
@@ -208,7 +267,7 @@ def _silent(count: int) -> None:
     del count
 
 
-def _width(text: str) -> int:
+def width(text: str) -> int:
     """Return how many columns a text takes on a terminal."""
     return sum(
         0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")

@@ -25,6 +25,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FORMS: dict[str, Form] = {".yaml": "yaml", ".yml": "yaml", ".md": "markdown"}
 _SIZE_LIMIT = 1_000_000
 _SHIPPED = "templates"
+_FORMER = {"feature": "feature-short", "bugfix": "bug-fix-short", "refactor": "refactoring-short"}
+"""Names under which templates shipped before, that hardly differ from those of others; no list tells them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class TemplateDirectory:
 
         if not _NAME.fullmatch(name):
             raise InvalidInput(f"{name!r} is not the name of a template")
-        found = list(self._files(name))
+        found = list(self._files(name)) or list(self._files(_FORMER.get(name, name)))
         if not found:
             raise NotFound(
                 f"there is no template {name!r}", hint=f"There are: {', '.join(self.names())}."

@@ -29,6 +29,14 @@ harbour: 6 entries in the ledger, the last * ago
 Reviews: attested
 You: ann (human), attested by a connection: cn_*
 
+Waiting for you
+id         what              title     run
+harbour-6  a blocker of ada  No paint  counterpoint unblock harbour-r2
+
+Held now
+id         by   lease        title
+harbour-4  ada  29 min left  Lay the keel
+
 Work
 kind   open  active  review  done  dropped
 phase  1     1       0       0     0
@@ -38,14 +46,6 @@ task   3     1       0       0     0
 At the top
 id         kind  status  done  title
 harbour-1  plan  active  0/2   Harbour
-
-Held now
-id         by   lease        title
-harbour-4  ada  29 min left  Lay the keel
-
-Blockers
-id          item       by   what
-harbour-r2  harbour-6  ada  No paint
 """
 
 ITEM = {
@@ -72,7 +72,7 @@ def test_the_status_has_stable_keys(call, ledger):
     found = call("status", "--json").json
     assert set(found) == {
         *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now", "you"),
-        *("recovered", "awaiting", "checks"),
+        *("recovered", "awaiting", "checks", "waiting_for_you"),
     }
     assert found["project"]["id"] == "harbour"
     assert found["counts"]["task"] == {"open": 3, "active": 1}
@@ -92,7 +92,9 @@ def test_the_status_has_stable_keys(call, ledger):
         (("--assignee", "ada"), [4]),
         (("--root", "harbour-1", "--limit", "2"), [1, 2]),
         (("--cursor", "harbour-5"), [6, 7]),
-        (("--label", "none"), []),
+        (("--category", "done"), []),
+        (("--root", "4"), [1, 2, 3, 4, 5, 6, 7]),
+        (("--parent", "build", "--limit", "1"), [4]),
     ],
 )
 def test_a_list_has_what_its_filters_ask_for(call, ledger, words, ids):
@@ -106,6 +108,41 @@ def test_a_list_of_a_kind_that_there_is_not_names_those_there_are(call, ledger):
     """An empty list would say that there is no such work."""
     said = call("list", "--kind", "nonsense")
     assert (said.code, "'phase', 'task'" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("list --root nope", "harbour-1"),
+        ("list --parent nope", "harbour-1"),
+        ("list --status flying", "active"),
+        ("list --label wet", "dry"),
+        ("list --assignee bob", "ada"),
+        ("list --ready --root nope", "harbour-1"),
+        ("list --ready --label wet", "dry"),
+        ("next --root nope", "harbour-1"),
+        ("next --label wet", "dry"),
+        ("find keel --kind nonsense", "decision"),
+        ("find keel --item nope", "harbour-1"),
+        ("log --item nope", "harbour-1"),
+        ("log --action nonsense", "task.started"),
+    ],
+)
+def test_a_value_that_there_is_not_is_refused_with_those_there_are(call, ledger, words, told):
+    """Exit code 2: an empty list would look like work that there is not."""
+    call("edit", "5", "--add-label", "dry")
+    said = call(*words.split())
+    assert (said.code, said.out) == (2, ""), words
+    assert told in said.err
+
+
+def test_an_empty_project_is_told_how_to_begin(call, place):
+    """Nothing is wrong with it, and the next step is named."""
+    subprocess.run(["git", "init", "-q"], check=True)
+    assert call("init", "--yes", "--client", "claude").code == 0
+    assert "counterpoint plan FILE" in call("list").out
+    assert "counterpoint plan FILE" in call("status").out
+    assert "counterpoint plan FILE" in call("next").out
 
 
 def test_a_long_list_goes_on_at_its_cursor(call, ledger):
@@ -189,7 +226,7 @@ def test_watching_needs_a_terminal(call, ledger):
 def test_watching_shows_the_status_until_it_is_stopped(ledger, on_terminal):
     """The same view, on a cleared screen; Ctrl-C ends it."""
     out, err = on_terminal()
-    out.on("Blockers", stop)
+    out.on("At the top", stop)
     assert run(["status", "--watch"]) == 130
     assert "Held now" in out.getvalue()
     assert "Stopped." in err.getvalue()
@@ -214,9 +251,9 @@ def test_the_status_tells_what_waits_to_be_handed_in_judged_and_mended(call, app
     phase, task = (one.id for one in made.items[1:])
     token = worker.claims.start(task).claim.token
     worker.tasks.finish(task, token, Report(outcome="done", summary="so"))
-    assert "an agent that submits it" in call("status").out
+    assert "an agent that hands it in" in call("status").out
     worker.reviews.submit(phase, "", "see")
-    assert f"{phase}  a review" in call("status").out
+    assert f"counterpoint approve {phase}" in call("status").out
     judge.reviews.review(phase, Judgment(approves=False, reason="thin", fixes=("more",)))
     assert "its repair, fix: more; rejected by" in call("status").out
     (told,) = [

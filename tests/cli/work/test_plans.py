@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 
 import pytest
 
@@ -56,3 +58,90 @@ def test_sessions_that_nobody_ended_are_swept(call, app, monkeypatch):
     assert said[0].startswith(f"{opened}  ada  since ")
     assert said[1] == "Ended 1 sessions."
     assert json.loads(call("sessions", "sweep", "--json").out) == {"ended": []}
+
+
+PLAN = """# Ship
+## Build {#build}
+- [ ] Parse {#parse}
+  - verify: true
+- [ ] Write
+  - after: parse
+## Try
+- review: yes
+- [ ] Use it
+"""
+
+PREVIEW = """\
+[ ] plan: Ship
+  [ ] phase: Build
+    [ ] Parse  (ready; 1 check)
+    [ ] Write  (after Parse)
+  [ ] phase: Try  (after Build; review)
+    [ ] Use it
+
+6 items, 1 ready. Nothing was made.
+"""
+
+
+def test_a_plan_is_shown_before_it_is_made(call, ledger):
+    """The tree, what waits for what, what could start; nothing is written."""
+    (ledger / "PLAN.md").write_text(PLAN)
+    before = call("log", "--json").out
+    said = call("plan", "PLAN.md", "--dry-run")
+    assert (said.code, said.out) == (0, PREVIEW)
+    assert call("log", "--json").out == before
+    found = call("plan", "PLAN.md", "--dry-run", "--json").json
+    assert [one["title"] for one in found["items"] if one["ready"]] == ["Parse"]
+
+
+def test_a_plan_is_made_from_a_file_the_input_json_and_a_template(call, ledger, monkeypatch):
+    """All of them are trees of work; what is ready first is named."""
+    (ledger / "PLAN.md").write_text(PLAN)
+    said = call("plan", "PLAN.md")
+    assert said.out.splitlines()[0] == "harbour-8 is open: Ship (6 items, 1 ready)"
+    assert "Ready first: harbour-11 Parse" in said.out
+    monkeypatch.setattr(sys, "stdin", io.StringIO(PLAN))
+    assert call("plan", "-", "--json").json["count"] == 6
+    tree = {"title": "T", "items": [{"title": "A"}, {"title": "B", "after": ["A"]}]}
+    (ledger / "plan.json").write_text(json.dumps(tree))
+    assert call("plan", "plan.json", "--json").json["count"] == 3
+    said = call("plan", "--template", "bug-fix", "--set", "BUG=Crash", "--json")
+    assert (said.code, said.json["count"] > 3) == (0, True), said.err
+
+
+def test_what_could_never_start_is_told(call, ledger):
+    """Before the plan is made and when it is."""
+    text = "# P\n## Empty\n- phase: yes\n## After\n- [ ] Stuck\n"
+    (ledger / "dead.md").write_text(text)
+    for words in (["--dry-run"], []):
+        assert "never ends by work" in call("plan", "dead.md", *words).err
+    assert call("plan", "dead.md", "--dry-run", "--json").json["warnings"]
+
+
+def test_a_plan_that_cannot_be_made_says_all_that_is_wrong(call, ledger):
+    """Exit code 2 for input that is not valid; nothing is made of it."""
+    cases = {
+        "a.md": "# P\n## A {#a}\n- after: b\n- [ ] x\n## B {#b}\n- after: a\n- [ ] y\n",
+        "b.md": "# P\n- [ ] x\n  - after: nothing\n- [ ] y\n  - priority: high\n",
+        "c.json": '{"title": 7}',
+        "d.json": "[1]",
+        "e.json": "{",
+    }
+    for name, text in cases.items():
+        (ledger / name).write_text(text)
+        assert call("plan", name).code in {1, 2}, name
+        assert call("plan", name, "--dry-run").code in {1, 2}, name
+    assert call("plan").code == 2
+    assert call("plan", "a.md", "--template", "x").code == 2
+    assert call("plan", "a.md", "--set", "A=b").code == 2
+    assert call("plan", "--template", "bug-fix", "--set", "BUG").code == 2
+    assert len(call("list", "--json").json["items"]) == 7
+
+
+def test_a_plan_below_an_item_and_under_a_key(call, ledger):
+    """It hangs there; a second time makes nothing."""
+    (ledger / "part.md").write_text("# More {#more}\n- [ ] One\n")
+    words = ("plan", "part.md", "--idempotency-key", "k", "--json")
+    first = call(*words).json
+    assert call(*words).json == first
+    assert call("list", "--json", "--root", first["root"]["id"]).json["items"][0]["title"] == "More"

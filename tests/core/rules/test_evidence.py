@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from counterpoint.core.model.evidence import Comparison, FileChange, Snapshot
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import REDACTED, Prose
@@ -10,6 +12,7 @@ from counterpoint.core.rules.evidence import (
     files_text,
     measured,
     remarks_on,
+    says_tests_pass,
     snapshot_of,
 )
 from counterpoint.kernel import canonical
@@ -96,3 +99,47 @@ def test_very_many_files_that_are_not_committed_are_remarked_on_before_the_test_
     paths = [f"src/{number:06d}" for number in range(60_000)]
     found = remarks_on(compared(*paths, dirty=paths), areas=["src"], unmet=(), unproved=())
     assert [line.partition(":")[0] for line in found] == ["60000 changed files are not committed"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All tests pass.",
+        "tests are green",
+        "The test suite succeeds on both databases",
+        "pytest: 214 passed in 3 s",
+        "CI is green",
+        "It passes the unit tests.",
+        "0 failed",
+        "no test failures",
+        "Green checks everywhere",
+        "Build ok",
+        "Alle Tests laufen durch",
+        "Les tests passent",
+        "Las pruebas pasan",
+        "os testes passaram",
+        "所有测试都通过",
+        "テストが成功した",
+    ],
+)
+def test_it_is_heard_that_tests_pass(text: str) -> None:
+    """In the words that people and agents use for it."""
+    assert says_tests_pass(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The tests do not pass yet",
+        "Write tests; then pass the date on",
+        "Two tests fail, the others were not tried",
+        "Must pass the tests",
+        "I read the tests",
+        "The order was passed to the builder",
+        "Les tests ne passent pas",
+    ],
+)
+def test_what_denies_it_or_speaks_of_something_else_is_no_claim(text: str) -> None:
+    """A remark on such words would be noise."""
+    assert not says_tests_pass(text)

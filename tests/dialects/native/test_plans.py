@@ -194,7 +194,7 @@ def test_an_unknown_template_names_those_there_are(ada: Agent) -> None:
     """The hint lists them."""
     refusal = ada.is_refused("plan", template="epic")
     assert refusal["error"] == "not_found"
-    assert "bugfix" in refusal["hint"]
+    assert "bug-fix-short" in refusal["hint"]
 
 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "A", ".."])

@@ -2,25 +2,187 @@
 
 from __future__ import annotations
 
+from typing import Final, get_args
+
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.present import present, present_briefly, stands
+from counterpoint.cli.grouping import examples
+from counterpoint.cli.phrases import PHRASES
+from counterpoint.cli.present import counted, present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.work.items import told
 from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.seat import LEASE_MINUTES, seated
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.answers import Finished
 from counterpoint.core.model.catalogue import noun_of_id
-from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.filters import Report
+from counterpoint.core.model.journal import Outcomes
+from counterpoint.core.model.sessions import Claim, Session
+from counterpoint.dialects.next_step import next_step
+from counterpoint.kernel.errors import NotClaimHolder
+
+_LONGEST: Final = 1440
 
 
-@click.command("release")
+@click.command(
+    "start",
+    epilog=examples(
+        "counterpoint start 4", "counterpoint start 4 --reason 'its agent is gone' --minutes 60"
+    ),
+)
 @click.argument("name", metavar="ID", type=ITEM)
+@click.option("--reason", default="", metavar="TEXT", help="Why you take it over; it is kept.")
+@click.option(
+    "--minutes",
+    type=click.IntRange(1, _LONGEST),
+    default=LEASE_MINUTES,
+    show_default=True,
+    help="For how long it is yours.",
+)
 @with_context
-def release_command(context: CommandContext, *, name: str) -> None:
-    """Free a task, or all that a session holds, for others."""
+def start_command(context: CommandContext, *, name: str, reason: str, minutes: int) -> None:
+    """Take a task up yourself, or take it over.
+
+    From another who holds it a person takes it over at once; the ledger says by whom, from whom and why. Run
+    again it renews the time. Whoever starts a task does not judge it.
+    """
+    core = seated(context.core)
+    started = core.claims.start(item_id(core, name), minutes, reason=reason)
+    item, claim, point = started.item, started.claim, started.snapshot
+    lost = f", taken over from {started.taken_over_from}" if started.taken_over_from else ""
+    context.out.result(
+        {
+            "item": present_briefly(item),
+            "claim": present(claim),
+            "renewed": started.renewed,
+            "taken_over_from": started.taken_over_from,
+            "start": {"method": point.method, "commit": point.commit, "branch": point.branch},
+            "warnings": list(started.warnings),
+        },
+        f"{stands(item)} (yours until {claim.leased_until}{lost})",
+    )
+    if not context.out.json:
+        for warning in started.warnings:
+            context.out.aside(f"Note: {warning}.", style="yellow")
+        context.out.aside(f"End it with `counterpoint finish {item.id} --summary TEXT`.")
+
+
+@click.command(
+    "finish",
+    epilog=examples(
+        "counterpoint finish 4 --summary 'It parses dates now'",
+        "counterpoint finish 4 --outcome partial --summary 'Half of it' --next 'Leap years'",
+    ),
+)
+@click.argument("name", metavar="ID", type=ITEM)
+@click.option(
+    "--outcome",
+    type=click.Choice(get_args(Outcomes)),
+    default="done",
+    show_default=True,
+    help="`partial` gives it back for others.",
+)
+@click.option("--summary", "-m", required=True, metavar="TEXT", help="What was done; `-` reads it.")
+@click.option("--achieved", multiple=True, metavar="TEXT", help="What works now; repeatable.")
+@click.option("--missing", multiple=True, metavar="TEXT", help="What does not; repeatable.")
+@click.option("--next", "next_steps", multiple=True, metavar="TEXT", help="What follows.")
+@click.option("--met", multiple=True, type=int, metavar="N", help="An acceptance sentence, from 0.")
+@with_context
+def finish_command(
+    context: CommandContext,
+    *,
+    name: str,
+    outcome: Outcomes,
+    summary: str,
+    achieved: tuple[str, ...],
+    missing: tuple[str, ...],
+    next_steps: tuple[str, ...],
+    met: tuple[int, ...],
+) -> None:
+    """End a task that you have started.
+
+    What changed in the code since then is measured and kept. Checks that it asks for must have passed, and a review
+    is left to somebody else.
+    """
+    core = seated(context.core)
+    id_ = item_id(core, name)
+    report = Report(
+        outcome=outcome,
+        summary=told(summary),
+        achievements=achieved,
+        limitations=missing,
+        next_steps=next_steps,
+        met=met,
+    )
+    _print_end(context, core.tasks.finish(id_, _token(core, id_), report))
+
+
+def _token(core: Core, item: str) -> int:
+    """Return the token of the caller's claim; one that he has from another terminal becomes his here.
+
+    NotClaimHolder for what nobody holds, or somebody else.
+    """
+    claim = core.overview.find(Claim, item)
+    if claim is None or claim.is_held_by(core.caller.actor.session) or not claim.is_held:
+        return claim.token if claim else 0
+    if claim.agent != core.caller.actor.name:
+        raise NotClaimHolder(
+            f"{item} is held by {claim.agent}",
+            hint=f"Take it over with `counterpoint start {item}`.",
+        )
+    return core.claims.succeed(item).token
+
+
+def _print_end(context: CommandContext, done: Finished) -> None:
+    core, seen, out = context.core, done.measured, context.out
+    waits = core.awaiting.above(done.item)
+    hint = next_step(waits, PHRASES)
+    evidence = (
+        {
+            "method": seen.method,
+            "files": seen.file_count,
+            "insertions": seen.insertions,
+            "deletions": seen.deletions,
+            "commits": list(seen.commits),
+        }
+        if seen
+        else None
+    )
+    answer = {"item": present_briefly(done.item), "outcome": present(done.outcome)}
+    answer |= {"evidence": evidence, "released": list(done.released), "hint": hint}
+    changed = (
+        f"{counted(seen.file_count, 'file')} changed, +{seen.insertions:,} -{seen.deletions:,},"
+        f" {counted(len(seen.commits), 'commit')}"
+        if seen
+        else "it was ended before"
+    )
+    freed = [f"Ready now: {', '.join(done.released)}"] if done.released else []
+    out.result(answer, f"{stands(done.item)} ({changed})", *freed)
+    if not out.json:
+        for remark in done.outcome.remarks:
+            out.aside(f"Note: {remark}.", style="yellow")
+        if hint:
+            out.aside(hint)
+
+
+@click.command(
+    "release",
+    epilog=examples("counterpoint release 4 --reason 'its agent is gone'"),
+)
+@click.argument("name", metavar="ID", type=ITEM)
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@with_context
+def release_command(context: CommandContext, *, name: str, reason: str) -> None:
+    """Free a task, or all that a session holds, for others.
+
+    Others can take it up at once. Its holder is told by whom it was freed; the ledger says why as well.
+    """
     claims = context.core.claims
     id_ = name if noun_of_id(name) is Session else item_id(context.core, name)
-    core = confirmed(context, lambda: claims.proposed_release(id_))
-    freed = core.claims.release(id_)
+    core = confirmed(context, lambda: claims.proposed_release(id_), reason)
+    freed = core.claims.release(id_, reason)
     context.out.result(
         {
             "released": [

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import headline, present
 from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.work.items import told
 from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.seat import once, repeatable
 from counterpoint.core.model.catalogue import noun_of_id
+from counterpoint.core.model.filters import Note
 from counterpoint.core.model.identity import ProposedAct
-from counterpoint.core.model.journal import Record
+from counterpoint.core.model.journal import NoteKind, Record
 
 
-@click.command("unblock")
+@click.command(
+    "note",
+    epilog=examples(
+        "counterpoint note 'We keep SQLite' --kind decision",
+        "counterpoint note 'Waits for the key' --kind blocker --item 4",
+        "git log -1 | counterpoint note - --item 4",
+    ),
+)
+@click.argument("text")
+@click.option("--kind", type=click.Choice(get_args(NoteKind)), default="comment", show_default=True)
+@click.option("--item", default="", metavar="ID", type=ITEM, help="What it is about.")
+@click.option("--title", default="", metavar="TEXT", help="Else the first line of the text.")
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help="Repeatable.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="A file it is about.")
+@repeatable
+@with_context
+def note_command(
+    context: CommandContext, *, text: str, kind: NoteKind, item: str, key: str, **more: Any
+) -> None:
+    """Write down a decision, finding, blocker or comment.
+
+    `-` as the text reads it from standard input. A blocker keeps its item from being started until somebody
+    says `counterpoint unblock`.
+    """
+    core = context.core
+    about = item_id(core, item) if item else ""
+    note = Note(kind=kind, body=told(text), item=about, **more)
+    answer: Any = once(
+        core,
+        key,
+        {"note": repr(note)},
+        lambda: {"record": present(core.journal.append(note))},
+    )
+    record = answer["record"]
+    where = f" on {record['item']}" if record["item"] else ""
+    context.out.result(answer, f"{record['id']}: {record['kind']}{where}: {record['title']}")
+
+
+@click.command("unblock", epilog=examples("counterpoint unblock 4 --reason 'There is paint now'"))
 @click.argument("name", metavar="ID", type=ITEM)
 @click.option("--reason", default="resolved by a person", metavar="TEXT", help="Why; it is kept.")
 @with_context

@@ -7,8 +7,20 @@ from typing import Final, get_args
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.paging import pageable
 from counterpoint.cli.present import headline, key_of, present, present_briefly
+from counterpoint.cli.work.asking import (
+    NO_WORK,
+    named_filter,
+    refuse_unknown,
+    searched_kinds,
+    tree_top,
+    unknown,
+)
+from counterpoint.cli.work.names import ITEM
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ReadyItem
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.work import Item, Kind
@@ -18,17 +30,27 @@ _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _LIMITS: Final = click.IntRange(1, 1000)
 
 
-@click.command("list")
+@click.command(
+    "list",
+    epilog=examples(
+        "counterpoint list --category active",
+        "counterpoint list --parent 3 --label docs",
+        "counterpoint list --ready --json",
+    ),
+)
 @click.option("--status", default="", metavar="STATE", help="Only items in this state.")
 @click.option("--category", type=click.Choice(_CATEGORIES), help="Only items of this category.")
 @click.option("--kind", type=click.Choice(get_args(Kind)), help="Only items of this kind.")
 @click.option("--label", default="", metavar="WORD", help="Only items with this label.")
-@click.option("--parent", default="", metavar="ID", help="Only items directly below this one.")
-@click.option("--root", default="", metavar="ID", help="Only items of this tree.")
+@click.option(
+    "--parent", default="", metavar="ID", type=ITEM, help="Only items directly below this one."
+)
+@click.option("--root", default="", metavar="ID", type=ITEM, help="Only items of this tree.")
 @click.option("--assignee", default="", metavar="NAME", help="Only items of this assignee.")
 @click.option("--ready", is_flag=True, help="Only what can be taken up now; as `next` shows it.")
 @click.option("--limit", type=_LIMITS, default=50, show_default=True)
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
+@pageable
 @with_context
 def list_command(
     context: CommandContext,
@@ -48,25 +70,29 @@ def list_command(
     if ready:
         if status or category or kind or parent or assignee:
             raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
-        _print_offers(context, ReadyFilter(label=label, root=root), limit, cursor)
+        asked = ReadyFilter(label=label, root=tree_top(context.core, root))
+        _print_offers(context, asked, limit, cursor)
         return
+    core = context.core
     chosen = ItemFilter(
         status=status,
         category=category or "",
         kind=kind or "",
         label=label,
-        parent=parent,
-        root=root,
+        parent=named_filter(core, parent, "--parent"),
+        root=tree_top(core, root),
         assignee=assignee,
     )
     after = context.core.items.get(cursor).number if cursor else 0
     found = context.core.items.list(chosen, after, limit + 1)
     items, more = found[:limit], len(found) > limit
+    if not items:
+        refuse_unknown(core, status=status, label=label, assignee=assignee)
     context.out.rows(
         {"items": [present_briefly(item) for item in items], "cursor": _cursor(items, more)},
         ("id", "kind", "status", "priority", "title"),
         [(i.id, i.kind, i.status, f"{i.priority}", _title(i)) for i in items],
-        nothing="There are no such items.",
+        nothing="There are no such items." if chosen != ItemFilter() else NO_WORK,
     )
     _print_more(context.out, items, more)
 
@@ -88,9 +114,9 @@ def _print_more(out: Output, items: list[Item], more: bool) -> None:
         out.aside(f"There is more: add `--cursor {items[-1].id}`.")
 
 
-@click.command("next")
+@click.command("next", epilog=examples("counterpoint next", "counterpoint next --root 1 --limit 3"))
 @click.option("--label", default="", metavar="WORD", help="Only items with this label.")
-@click.option("--root", default="", metavar="ID", help="Only items of this tree.")
+@click.option("--root", default="", metavar="ID", type=ITEM, help="Only items of this tree.")
 @click.option("--profile", default="", metavar="NAME", help="Only what this role may take.")
 @click.option("--limit", type=_LIMITS, default=10, show_default=True)
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
@@ -99,7 +125,8 @@ def next_command(
     context: CommandContext, *, label: str, root: str, profile: str, limit: int, cursor: str
 ) -> None:
     """Show what can be started now, most urgent first, and why."""
-    _print_offers(context, ReadyFilter(label=label, root=root, profile=profile), limit, cursor)
+    asked = ReadyFilter(label=label, root=tree_top(context.core, root), profile=profile)
+    _print_offers(context, asked, limit, cursor)
 
 
 def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, cursor: str) -> None:
@@ -108,6 +135,8 @@ def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, curs
     found = context.core.ready.offers(wanted, limit + 1, after)
     offers, more = found[:limit], len(found) > limit
     items = [offer.item for offer in offers]
+    if not items:
+        refuse_unknown(context.core, label=wanted.label)
     context.out.rows(
         {"ready": [_offer(o) for o in offers], "cursor": _cursor(items, more)},
         ("id", "priority", "title", "why"),
@@ -115,20 +144,30 @@ def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, curs
             (o.item.id, f"{o.item.priority}", one_line(o.item.title), "; ".join(o.why))
             for o in offers
         ],
-        nothing="Nothing is ready. `counterpoint list --category open` shows what waits.",
+        nothing=_nothing(context.core),
     )
     _print_more(context.out, items, more)
+
+
+def _nothing(core: Core) -> str:
+    """Return what to do where nothing is ready."""
+    if not core.items.list(ItemFilter(), 0, 1):
+        return NO_WORK
+    return "Nothing is ready. `counterpoint list --category open` shows what waits."
 
 
 def _offer(offer: ReadyItem) -> dict[str, Json]:
     return {"item": present_briefly(offer.item), "why": list(offer.why), "unblocks": offer.unblocks}
 
 
-@click.command("find")
+@click.command(
+    "find", epilog=examples("counterpoint find parser", "counterpoint find date --kind decision")
+)
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
-@click.option("--item", default="", metavar="ID", help="Only what hangs on this item.")
+@click.option("--item", default="", metavar="ID", type=ITEM, help="Only what is about this item.")
 @click.option("--limit", type=_LIMITS, default=20, show_default=True)
+@pageable
 @with_context
 def find_command(
     context: CommandContext,
@@ -142,8 +181,12 @@ def find_command(
 
     What has most of the words, or means nearly the same, comes first.
     """
-    context.core.embedding.keep_up()
-    found = context.core.overview.search(" ".join(words), kinds=kinds, item=item, limit=limit)
+    core = context.core
+    about = named_filter(core, item, "--item")
+    if wrong := [kind for kind in kinds if kind not in searched_kinds()]:
+        raise unknown("--kind", wrong[0], searched_kinds())
+    core.embedding.keep_up()
+    found = core.overview.search(" ".join(words), kinds=kinds, item=about, limit=limit)
     answer = [
         {
             "id": key_of(one.row),

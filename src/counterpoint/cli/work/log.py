@@ -8,68 +8,161 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.grouping import examples
+from counterpoint.cli.paging import paged
 from counterpoint.cli.present import present_entry
+from counterpoint.cli.work.asking import named_filter, unknown
+from counterpoint.cli.work.names import ITEM
+from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.clock import Timestamp, moment
 
 _PAGE: Final = 200
 _A_WHILE: Final = 60.0
 """Seconds that one wait for an entry lasts at most."""
+_TELLING: Final = ("reason", "title", "outcome")
+"""Facts that say most, the first that an entry has."""
+_LOOKED_AT: Final = 2_000
+"""Of how many entries the actions are told to whoever named one that there is not."""
 
 
-@click.command("log")
-@click.option("--item", metavar="ID", default="", help="Only what happened to this item.")
+@click.command(
+    "log",
+    epilog=examples(
+        "counterpoint log",
+        "counterpoint log --item 4",
+        "counterpoint log --action task.finished --json",
+        "counterpoint log --follow",
+    ),
+)
+@click.option(
+    "--item", metavar="ID", default="", type=ITEM, help="Only what happened to this item."
+)
 @click.option("--action", metavar="NAME", default="", help="Only this action, as task.started.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@click.option("--no-pager", is_flag=True, help="Print it all at once.")
+@click.option(
+    "--long", is_flag=True, help="Say whole times, all facts, and who stands behind a name."
+)
 @with_context
 def log_command(
-    context: CommandContext, *, item: str, action: str, limit: int, follow: bool
+    context: CommandContext,
+    *,
+    item: str,
+    action: str,
+    limit: int,
+    follow: bool,
+    no_pager: bool,
+    long: bool,
 ) -> None:
-    """Show what happened, by whom and when."""
-    latest = context.core.audit.log(subject=item, action=action, limit=limit)
+    """Show what happened, by whom and when.
+
+    One line each, the latest last: its number, when, who, what, and the item with its title.
+    """
+    core = context.core
+    about = named_filter(core, item, "--item")
+    latest = core.audit.log(subject=about, action=action, limit=limit)
     entries = latest[::-1]
+    if action and not entries and not follow:
+        _refuse_action(core, action)
+    shown = _Lines(context, is_long=long)
     if not follow:
-        _print_entries(context.out, entries)
+        with paged(wanted=not (no_pager or context.out.json)):
+            shown.show(entries)
         return
     for entry in entries:
-        _print_entry(context.out, entry)
-    last = entries[-1].sequence if entries else context.core.feed.last()
-    for entry in _coming(context, last, item=item, action=action):
-        _print_entry(context.out, entry)
+        shown.say(entry)
+    last = entries[-1].sequence if entries else core.feed.last()
+    for entry in _coming(context, last, item=about, action=action):
+        shown.say(entry)
 
 
-def _print_entries(out: Output, entries: list[Entry]) -> None:
-    out.rows(
-        {"entries": [present_entry(entry) for entry in entries]},
-        ("#", "time", "who", "action", "subject", "facts"),
-        [
-            (str(one.sequence), one.time, _who(one), one.action, one.subject, _facts_of(one))
-            for one in entries
-        ],
-        nothing="Nothing happened yet that fits.",
+def _refuse_action(core: Core, action: str) -> None:
+    """Raise InvalidInput for an action that none of the latest entries has, with those that they have."""
+    known = {entry.action for entry in core.audit.log(subject="", action="", limit=_LOOKED_AT)}
+    if action not in known:
+        raise unknown("--action", action, known)
+
+
+class _Lines:
+    """Entries as lines; the titles of items are looked up once."""
+
+    def __init__(self, context: CommandContext, *, is_long: bool) -> None:
+        self._out = context.out
+        self._core = context.core
+        self._long = is_long
+        self._titles: dict[str, str] = {}
+
+    def show(self, entries: list[Entry]) -> None:
+        """Say entries as a table."""
+        headings = ("#", "when", "who", "what", "about", *(["facts"] if self._long else []))
+        self._out.rows(
+            {"entries": [self._entry(one) for one in entries]},
+            headings,
+            [self._row(one) for one in entries],
+            nothing="Nothing happened yet that fits.",
+        )
+
+    def say(self, entry: Entry) -> None:
+        """Say one entry of a stream."""
+        if self._out.json:
+            self._out.answer_line(self._entry(entry))
+            return
+        self._out.line("  ".join(filter(None, self._row(entry))))
+
+    def _entry(self, entry: Entry) -> dict[str, Json]:
+        return {**present_entry(entry), "title": self._title(entry.subject)}
+
+    def _row(self, entry: Entry) -> tuple[str, ...]:
+        title = self._title(entry.subject)
+        about = " ".join(filter(None, (entry.subject, title)))
+        if self._long:
+            facts = _facts_of(entry)
+            return str(entry.sequence), entry.time, _who(entry), entry.action, about, facts
+        said = ": ".join(filter(None, (about, _said(entry, title))))
+        return str(entry.sequence), _when(entry.time), _by(entry), entry.action, said
+
+    def _title(self, subject: str) -> str:
+        """Return the title of the item that an entry is about; empty for anything else."""
+        if subject not in self._titles:
+            found = self._core.overview.find(Item, subject) if subject else None
+            self._titles[subject] = found.title if found else ""
+        return self._titles[subject]
+
+
+def _when(time: Timestamp) -> str:
+    """Return a time to the second, by the clock of this machine; without the year."""
+    return moment(time).astimezone().strftime("%m-%d %H:%M:%S")
+
+
+def _by(entry: Entry) -> str:
+    """Return a name, with what tells its bearer from others of that name."""
+    actor = entry.actor
+    # Names are shared, and a command that an agent runs bears the person's: what attests it does not.
+    return (
+        f"{actor.name} {actor.principal.short.partition(' ')[2]}" if actor.principal else actor.name
     )
-
-
-def _print_entry(out: Output, entry: Entry) -> None:
-    if out.json:
-        out.answer_line(present_entry(entry))
-        return
-    words = (str(entry.sequence), entry.time, _who(entry), entry.action, entry.subject)
-    out.line("  ".join((*filter(None, words), _facts_of(entry))).rstrip())
 
 
 def _who(entry: Entry) -> str:
     actor = entry.actor
     name = f"{actor.name} ({actor.profile})" if actor.profile else actor.name
-    # Names are shared, and a command that an agent runs bears the person's: what attests it does not.
     return f"{name}, {actor.principal.short}" if actor.principal else name
+
+
+def _said(entry: Entry, title: str) -> str:
+    """Return what somebody wrote in an entry, or else how something ended; empty for neither."""
+    found = (entry.facts.get(name) for name in _TELLING)
+    words = next((word for word in found if isinstance(word, str) and word != title), "")
+    return " ".join(words.split())
 
 
 def _facts_of(entry: Entry) -> str:
     words = (f"{name}={_word(value)}" for name, value in entry.facts.items())
-    return one_line(" ".join(words), 120)
+    return " ".join(" ".join(words).split())
 
 
 def _word(value: Json) -> str:

@@ -1,18 +1,167 @@
-"""Keeping plans in order: pruning what was put away, ending what nobody ended."""
+"""Plans: made at once, pruned when they are old; and sessions that nobody ended."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, cast
 
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
-from counterpoint.cli.present import counted
+from counterpoint.cli.grouping import Group, examples
+from counterpoint.cli.paging import pageable
+from counterpoint.cli.present import counted, present_briefly, stands
+from counterpoint.cli.trust import given
 from counterpoint.cli.trust.erasing import close
+from counterpoint.cli.work.items import warn
+from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.seat import once, repeatable
+from counterpoint.cli.work.trees import lines_of_plan
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.operations.trust.erasing import Erased
+from counterpoint.core.rules.planning.beginning import startable
 from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.errors import InvalidInput
+
+_JSON: Final = ("{", "[")
+_PLAN: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+_SHOWN: Final = 5
+
+
+@click.command(
+    "plan",
+    epilog=examples(
+        "counterpoint plan PLAN.md --dry-run",
+        "counterpoint plan PLAN.md",
+        "counterpoint plan --template bug-fix --set BUG='Crash on start' --dry-run",
+        "counterpoint plan - --parent 3",
+    ),
+)
+@click.argument("file", type=_PLAN, metavar="[FILE|-]", required=False)
+@click.option("--template", metavar="NAME", help="Make it from a template, in place of a file.")
+@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="For the template.")
+@click.option("--parent", default="", metavar="ID", type=ITEM, help="Put it below this item.")
+@click.option("--dry-run", is_flag=True, help="Show the tree and what could start; make nothing.")
+@repeatable
+@pageable
+@with_context
+def plan_command(
+    context: CommandContext,
+    *,
+    file: Path | None,
+    template: str | None,
+    values: tuple[str, ...],
+    parent: str,
+    dry_run: bool,
+    key: str,
+) -> None:
+    """Make a tree of work from a Markdown file, JSON or a template.
+
+    In Markdown headings are phases and check-list items are tasks (docs/quickstart.md); `-` reads it from
+    standard input. JSON is the `tree` that agents give to the tool `plan`. What could never be started is told,
+    whether the plan is made or only shown.
+    """
+    core = context.core
+    if (file is None) == (template is None):
+        raise click.UsageError("Give a FILE (or `-`), or --template NAME.")
+    if values and template is None:
+        raise click.UsageError("--set goes with --template.")
+    draft = (
+        core.plans.from_template(template, _values(values))
+        if template is not None
+        else _read(core, given.typed() if str(file) == "-" else given.text_of(Path(str(file))))
+    )
+    above = item_id(core, parent) if parent else ""
+    if dry_run:
+        _print_preview(context, draft, above)
+        return
+
+    def make() -> Json:
+        made = core.plans.create(draft, above)
+        return {
+            "root": present_briefly(made.root),
+            "count": len(made.items),
+            "ready": list(made.ready),
+            "warnings": [*made.deadlocks, *draft.remarks],
+        }
+
+    answer: Any = once(core, key, {"plan": repr(draft), "below": above}, make)
+    root, ready = core.items.get(answer["root"]["id"]), answer["ready"]
+    context.out.result(
+        answer,
+        f"{stands(root)} ({counted(answer['count'], 'item')}, {len(ready):,} ready)",
+        *([f"Ready first: {_few(core, ready)}"] if ready else []),
+    )
+    _warn(context, draft, answer["warnings"])
+
+
+def _values(said: tuple[str, ...]) -> dict[str, str]:
+    pairs = [one.partition("=") for one in said]
+    if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
+        raise click.UsageError(f"--set takes NAME=VALUE, not {', '.join(map(repr, wrong))}.")
+    return {name: value for name, _, value in pairs}
+
+
+def _read(core: Core, text: str) -> Draft:
+    """Return the draft that a text says, as Markdown or as JSON; MalformedDocument, InvalidInput."""
+    if not text.lstrip().startswith(_JSON):
+        return core.plans.read(text)
+    # What checks the tree of a tool takes longer to load than all that a Markdown plan needs.
+    from counterpoint.dialects.native.tools.plans import draft_of_tree
+
+    tree: Any = load(text)
+    if not isinstance(tree, dict):
+        raise InvalidInput(
+            "the JSON of a plan is one object",
+            hint='Give it a title and items: {"title": …, "items": [{"title": …}]}.',
+        )
+    return draft_of_tree(cast("dict[str, Any]", tree))
+
+
+def _print_preview(context: CommandContext, draft: Draft, parent: str) -> None:
+    core = context.core
+    planned, stuck = core.plans.look(draft, parent)
+    outside = {name for part in planned for name in part.outside}
+    done = {name for name in outside if core.items.get(name).category == "done"}
+    ready = startable(planned, done)
+    out = context.out
+    if out.json:
+        items = [
+            {
+                "n": place,
+                "kind": part.draft.kind,
+                "title": part.draft.title,
+                "below": part.parent,
+                "after": [*part.needs, *part.outside],
+                "ready": place in ready,
+            }
+            for place, part in enumerate(planned)
+        ]
+        warnings = [*stuck, *draft.remarks]
+        out.answer({"dry_run": True, "count": len(planned), "items": items, "warnings": warnings})
+        return
+    for line, starts in lines_of_plan(planned, ready):
+        out.line(line, style="green" if starts else "")
+    out.line()
+    out.line(f"{counted(len(planned), 'item')}, {len(ready):,} ready. Nothing was made.")
+    _warn(context, draft, [*stuck, *draft.remarks])
+
+
+def _warn(context: CommandContext, draft: Draft, warnings: list[str]) -> None:
+    if context.out.json:
+        return
+    for warning in warnings:
+        context.out.aside(f"Note: {warning.removesuffix('.')}.", style="yellow")
+    warn(context, tuple(check for part in draft.walk() for check in part.checks))
+
+
+def _few(core: Core, ready: list[str]) -> str:
+    shown = ", ".join(f"{one} {core.items.get(one).title}" for one in ready[:_SHOWN])
+    return shown if len(ready) <= _SHOWN else f"{shown}, …"
 
 
 @click.group("plans", cls=Group)

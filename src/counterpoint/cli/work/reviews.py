@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.work.names import ITEM, item_id
@@ -13,7 +14,12 @@ from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.identity import ProposedAct
 
 
-@click.command("approve")
+@click.command(
+    "approve",
+    epilog=examples(
+        "counterpoint approve 3", "counterpoint approve 3 --reason 'Read it, tried it'"
+    ),
+)
 @click.argument("item", metavar="ID", type=ITEM)
 @click.option("--reason", default="approved", metavar="TEXT", help="Why; it is kept.")
 @click.option(
@@ -28,7 +34,9 @@ def approve_command(context: CommandContext, *, item: str, reason: str, subject:
     _judge(context, item, Judgment(approves=True, reason=reason, subject=subject))
 
 
-@click.command("reject")
+@click.command(
+    "reject", epilog=examples("counterpoint reject 3 --reason 'It leaks' --fix 'Close the file'")
+)
 @click.argument("item", metavar="ID", type=ITEM)
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
 @click.option("--fix", "fixes", multiple=True, metavar="TEXT", help="What to mend; repeatable.")
@@ -68,7 +76,9 @@ def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
         context.out.aside(f"Still closed: {', '.join(waits)}.")
 
 
-@click.command("waive")
+@click.command(
+    "waive", epilog=examples("counterpoint waive 3 check-1 --reason 'No tool for it here'")
+)
 @click.argument("item", metavar="ID", type=ITEM)
 @click.argument("gate")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
@@ -90,7 +100,7 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
     )
 
 
-@click.command("reopen")
+@click.command("reopen", epilog=examples("counterpoint reopen 4 --reason 'The colour is wrong'"))
 @click.argument("item", metavar="ID", type=ITEM)
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
 @with_context

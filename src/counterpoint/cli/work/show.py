@@ -10,7 +10,9 @@ from typing import Final, cast
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.paging import pageable
 from counterpoint.cli.present import (
     headline,
     key_of,
@@ -19,6 +21,8 @@ from counterpoint.cli.present import (
     present_briefly,
     present_entry,
 )
+from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.trees import tick, tree_below
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.answers import Facets
@@ -38,20 +42,27 @@ from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import NotFound
 
-_DEPTH: Final = 4
-_SIBLINGS: Final = 100
+_ALL: Final = 1_000_000
 _HANGING: Final = 20
 _WIDEST: Final = 400
 _DIGITS: Final = 16
 
 
-@click.command("show")
-@click.argument("id_", metavar="ID")
+@click.command(
+    "show",
+    epilog=examples(
+        "counterpoint show 4", "counterpoint show harbour-v1", "counterpoint show '#12'"
+    ),
+)
+@click.argument("id_", metavar="ID", type=ITEM)
+@click.option("--all", "whole", is_flag=True, help="Everything that was written about an item.")
+@pageable
 @with_context
-def show_command(context: CommandContext, *, id_: str) -> None:
+def show_command(context: CommandContext, *, id_: str, whole: bool) -> None:
     """Show one thing by its id, with all that belongs to it.
 
-    ITEM@TOKEN shows how the claim with that token ended.
+    An item (by any of its names), record, receipt, submission, verdict, handoff or session; '#12' is the entry
+    of the ledger with that number, ITEM@TOKEN how the claim with that token ended.
     """
     noun = noun_of_id(id_, NOUNS)
     if id_.startswith("#"):
@@ -62,7 +73,7 @@ def show_command(context: CommandContext, *, id_: str) -> None:
         _print_one(context.out, "outcome", id_, present(ended))
         return
     if noun is None:
-        _print_item(context, id_)
+        _print_item(context, item_id(context.core, id_), whole=whole or context.out.json)
         return
     found = context.core.overview.find(noun, id_)
     if found is None:
@@ -118,11 +129,11 @@ def _words(value: Json) -> str:
     return dump_any(value) if value != {} else ""
 
 
-def _print_item(context: CommandContext, id_: str) -> None:
+def _print_item(context: CommandContext, id_: str, *, whole: bool) -> None:
     core, out = context.core, context.out
     facets = core.overview.facets(id_)
-    tree = list(_below(core, facets.item, 1))
-    hanging = list(_hanging(core, id_))
+    tree = tree_below(core, facets.item)
+    hanging = list(_hanging(core, id_, _ALL if whole else _HANGING + 1))
     if out.json:
         out.answer(_item(facets, tree, hanging))
         return
@@ -133,36 +144,30 @@ def _print_item(context: CommandContext, id_: str) -> None:
         out.line()
         out.line(item.body)
     for title, lines in (
-        ("Done when", [_tick(c.met, c.text) for c in facets.criteria]),
+        ("Done when", [tick(c.met, c.text) for c in facets.criteria]),
         (
             "Gates",
-            [_tick(gate.status != "closed", _gate(gate)) for gate in facets.gates],
+            [tick(gate.status != "closed", _gate(gate)) for gate in facets.gates],
         ),
         ("Below", [_branch(depth, child) for depth, child in tree]),
-        *((title, [line for noun in nouns for line in _lines(noun)]) for title, nouns in hanging),
     ):
         _print_lines(out, title, lines)
+    for title, nouns in hanging:
+        shown = nouns if whole else nouns[:_HANGING]
+        more = [f"and more: counterpoint show {id_} --all"] if len(nouns) > len(shown) else []
+        _print_lines(out, title, [line for noun in shown for line in _lines(noun)] + more)
 
 
-def _below(core: Core, item: Item, depth: int) -> Iterator[tuple[int, Item]]:
-    """Return the tree below an item, each with its depth, down to a few floors."""
-    if depth > _DEPTH:
-        return
-    for child in core.overview.children(item.id, limit=_SIBLINGS):
-        yield depth, child
-        yield from _below(core, child, depth + 1)
-
-
-def _hanging(core: Core, id_: str) -> Iterator[tuple[str, Sequence[Noun]]]:
-    """Return the lists of what was written about an item, those that have something."""
+def _hanging(core: Core, id_: str, limit: int) -> Iterator[tuple[str, Sequence[Noun]]]:
+    """Return the lists of what was written about an item, those that have something, the latest first."""
     overview = core.overview
-    outcomes: Sequence[Outcome] = overview.outcomes(id_)[-_HANGING:]
+    outcomes: Sequence[Outcome] = overview.outcomes(id_)[::-1][:limit][::-1]
     lists: tuple[tuple[str, Sequence[Noun]], ...] = (
-        ("Records", overview.rows(Record, item=id_, latest=True, limit=_HANGING)),
+        ("Records", overview.rows(Record, item=id_, latest=True, limit=limit)),
         ("Outcomes", outcomes),
-        ("Receipts", overview.rows(Receipt, item=id_, latest=True, limit=_HANGING)),
-        ("Submissions", overview.rows(Submission, item=id_, latest=True, limit=_HANGING)),
-        ("Verdicts", overview.rows(Verdict, item=id_, latest=True, limit=_HANGING)),
+        ("Receipts", overview.rows(Receipt, item=id_, latest=True, limit=limit)),
+        ("Submissions", overview.rows(Submission, item=id_, latest=True, limit=limit)),
+        ("Verdicts", overview.rows(Verdict, item=id_, latest=True, limit=limit)),
     )
     yield from (found for found in lists if found[1])
 
@@ -188,10 +193,6 @@ def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
     }
 
 
-def _tick(is_met: bool, text: str) -> str:
-    return f"[{'x' if is_met else ' '}] {text}"
-
-
 def _gate(gate: Gate) -> str:
     """Return a gate in words; a check with its command."""
     # A gate that is closed sounds as if it were done with.
@@ -202,7 +203,7 @@ def _gate(gate: Gate) -> str:
 
 
 def _branch(depth: int, item: Item) -> str:
-    done = _tick(item.category == "done", f"{item.id}  {one_line(item.title)}")
+    done = tick(item.category == "done", f"{item.id}  {one_line(item.title)}")
     return f"{'  ' * (depth - 1)}{done}  ({item.status})"
 
 
@@ -235,7 +236,7 @@ def _print_lines(out: Output, title: str, lines: list[str]) -> None:
 
 
 def _item(
-    facets: Facets, tree: list[tuple[int, Item]], hanging: list[tuple[str, Sequence[Noun]]]
+    facets: Facets, tree: Sequence[tuple[int, Item]], hanging: list[tuple[str, Sequence[Noun]]]
 ) -> Json:
     found = {title.lower(): [present(noun) for noun in nouns] for title, nouns in hanging}
     return {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 
@@ -23,16 +23,21 @@ from counterpoint.cli.present import (
 )
 from counterpoint.cli.trust.caller import said, shown
 from counterpoint.cli.trust.enrolling import recoveries
+from counterpoint.cli.work.asking import NO_WORK
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Awaiting, State
+from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.heads import Unsigned
+from counterpoint.core.model.work import Item
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.dialects.next_step import why_back
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.clock import Timestamp, moment
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _REFRESH: Final = 2.0
+_SOON: Final = 300
+"""Seconds before the end of a lease from which on it is said to run out."""
 
 
 @click.command("status")
@@ -57,6 +62,7 @@ def _print_status(context: CommandContext) -> None:
     unsigned = core.signing.unsigned()
     facets = [core.overview.facets(root.id) for root in state.roots]
     progress = {one.item.id: one.progress.by_category() for one in facets}
+    due = list(_due(state, awaiting, core.awaiting.approvals()))
     if context.out.json:
         context.out.answer(
             {
@@ -69,13 +75,20 @@ def _print_status(context: CommandContext) -> None:
                     }
                     for one in awaiting
                 ],
+                "waiting_for_you": [one._asdict() for one in due],
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
                 "checks": said_of_lacking(core.gates.lacking_now()),
             }
         )
         return
-    out = context.out
+    _print_head(context, state, unsigned)
+    _print_work(context.out, state, awaiting, due, progress)
+
+
+def _print_head(context: CommandContext, state: State, unsigned: Unsigned) -> None:
+    """Say what the ledger is, who looks at it, and what of it should be looked after."""
+    core, out = context.core, context.out
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     out.line(f"{state.project.title}: {counted(state.ledger_size, 'entry')} in the ledger{age}")
     if state.ahead:
@@ -88,29 +101,80 @@ def _print_status(context: CommandContext) -> None:
         out.line(f"Broken: {unsigned.why}; run `counterpoint audit verify`.", style="red")
     elif unsigned.waiting or unsigned.why:
         out.aside(_waiting(unsigned, state))
+
+
+def _print_work(
+    out: Output,
+    state: State,
+    awaiting: Sequence[Awaiting],
+    due: Sequence[Due],
+    progress: dict[str, dict[str, int]],
+) -> None:
+    """Say what waits for whom, who is at what, and how all of it stands."""
+    _section(out, "Waiting for you", ("id", "what", "title", "run"), [tuple(one) for one in due])
+    _section(
+        out,
+        "Waiting for agents",
+        ("id", "for what", "title"),
+        [
+            (one.item.id, _for_what(one), one_line(one.item.title))
+            for one in awaiting
+            if one.step != "review"
+        ],
+    )
+    live = [
+        (one.item.id, one.claim.agent, _lease(one.claim, state.now), one_line(one.item.title))
+        for one in state.live
+    ]
+    has_work = bool(state.counts)
+    nobody = "Nobody holds anything: `counterpoint next` shows what is ready." if has_work else ""
+    _section(out, "Held now", ("id", "by", "lease", "title"), live, nobody)
     counts = [
         (kind, *(str(found.get(category, 0)) for category in _CATEGORIES))
         for kind, found in state.counts.items()
     ]
-    _section(out, "Work", ("kind", *_CATEGORIES), counts, "There is no work yet.")
+    _section(out, "Work", ("kind", *_CATEGORIES), counts, NO_WORK)
     roots = [
         (root.id, root.kind, root.status, _share(progress[root.id]), one_line(root.title))
         for root in state.roots
     ]
     _section(out, "At the top", ("id", "kind", "status", "done", "title"), roots)
-    live = [
-        (one.item.id, one.claim.agent, lease(one.claim, state.now), one_line(one.item.title))
-        for one in state.live
-    ]
-    _section(out, "Held now", ("id", "by", "lease", "title"), live, "Nobody holds anything.")
-    blockers = [(one.id, one.item, one.agent, headline(one)) for one in state.blockers]
-    _section(out, "Blockers", ("id", "item", "by", "what"), blockers)
-    _section(
-        out,
-        "Waiting for somebody",
-        ("id", "for what", "title"),
-        [(one.item.id, _for_what(one), one_line(one.item.title)) for one in awaiting],
-    )
+
+
+class Due(NamedTuple):
+    """One thing that a person can do now. run: the command that does it."""
+
+    id: str
+    what: str
+    title: str
+    run: str
+
+
+def _due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) -> Iterator[Due]:
+    """Return what waits for a person: verdicts, starts to be approved, blockers, leases that have run out."""
+    for one in awaiting:
+        if one.step == "review" and not one.is_mine:
+            id_ = one.item.id
+            yield Due(id_, "a review", one_line(one.item.title), f"counterpoint approve {id_}")
+    for item in held_back:
+        yield Due(item.id, "its start", one_line(item.title), f"counterpoint approve {item.id}")
+    for record in state.blockers:
+        about = record.item or record.id
+        what = f"a blocker of {record.agent}"
+        yield Due(about, what, headline(record), f"counterpoint unblock {record.id}")
+    for live in state.live:
+        if not live.claim.is_live(state.now):
+            id_, what = live.item.id, f"{live.claim.agent} is gone"
+            yield Due(id_, what, one_line(live.item.title), f"counterpoint release {id_}")
+
+
+def _lease(claim: Claim, now: Timestamp) -> str:
+    """Return how long a claim still holds; one that ends soon says that first, and has its colour."""
+    words = lease(claim, now)
+    if not claim.is_live(now):
+        return f"ran out, {words.removeprefix('ran out ')}"
+    left = (moment(claim.leased_until) - moment(now)).total_seconds()
+    return f"running out, {words}" if left < _SOON else words
 
 
 def _warnings(core: Core) -> Iterator[str]:
@@ -123,9 +187,7 @@ def _warnings(core: Core) -> Iterator[str]:
 def _for_what(found: Awaiting) -> str:
     if found.step == "mend":
         return f"its repair, {one_line(why_back(found, 200), 200)}"
-    if found.step == "review":
-        return "a review"
-    return "an agent that submits it, or your `counterpoint approve`"
+    return "an agent that hands it in, or `counterpoint approve`"
 
 
 def _waiting(unsigned: Unsigned, state: State) -> str:

@@ -68,11 +68,16 @@ class Claims:
         self._context = context
 
     def start(
-        self, item: str, minutes: int | None = None, *, snapshot: Snapshot | None = None
+        self,
+        item: str,
+        minutes: int | None = None,
+        *,
+        snapshot: Snapshot | None = None,
+        reason: str = "",
     ) -> Started:
         """Claim an item and remember the tree as it is; a second call renews the lease.
 
-        snapshot: the tree, where it was looked at already. A lease of one's own that has run out is renewed only if the item is still ready. Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
+        snapshot: the tree, where it was looked at already. reason: why it is taken over, in words that the entry keeps. A lease of one's own that has run out is renewed only if the item is still ready. Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
         """
         self._refuse_no_session()
         if snapshot is None:
@@ -89,7 +94,10 @@ class Claims:
                 if not (judgment.is_ready or judgment.held_by):
                     _refuse_unready(item, judgment)
             is_begun = found.category == "active"
-            return self._take(change, found, before, minutes, snapshot, is_begun=is_begun)
+            started = self._take(change, found, before, minutes, snapshot, is_begun=is_begun)
+            if started.taken_over_from:
+                change.add_texts(reason=reason)
+            return started
 
     def take(self, change: Change, item: Item, snapshot: Snapshot) -> Started:
         """Claim an item that a word has begun, as a part of that change; AlreadyClaimed.
@@ -192,11 +200,11 @@ class Claims:
             change.add_facts(token=taken.token, until=taken.leased_until)
             return taken
 
-    def release(self, name: str) -> tuple[tuple[Item, Claim], ...]:
+    def release(self, name: str, reason: str = "") -> tuple[tuple[Item, Claim], ...]:
         """End the claim of an item, or all those of a session, and give back what they held for others to take.
 
         Only a person may, or a maintainer: an agent gives back what it holds itself when it finishes or
-        hands over. What is answered is as it was held. Raises Conflict if nothing is held.
+        hands over. reason: why, in words that the entry keeps. What is answered is as it was held. Raises Conflict if nothing is held.
         """
         with recording(self._context, RELEASED, name) as change:
             if acting(change) not in ENTITLED:
@@ -207,6 +215,7 @@ class Claims:
             if not claims:
                 raise Conflict(f"nobody holds {name}", hint="Nothing is to be done.")
             change.add_facts(**_released(claims))
+            change.add_texts(reason=reason)
             return tuple((give_back(change, change.get(Item, one.item)), one) for one in claims)
 
     def freed(self) -> tuple[Release, ...]:

@@ -20,6 +20,7 @@ from counterpoint.core.model.answers import (
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind, Transition
+from counterpoint.core.model.lifecycles import tables_of_work
 from counterpoint.core.model.rows import N
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import (
@@ -384,6 +385,17 @@ class Overview:
                 Record, order="number desc", limit=limit, kind=kind, **about, **equal
             )
 
+    def used_words(self) -> dict[str, list[str]]:
+        """Return what lists can be narrowed to: every label and assignee there is, every status there is or can be."""
+        with self._context.reading() as view:
+            statuses = {*view.counts(Item, "status"), *_statuses()}
+            found = {
+                "status": statuses,
+                "label": view.counts(Label, "name"),
+                "assignee": view.counts(Item, "assignee"),
+            }
+        return {name: sorted(filter(None, words)) for name, words in found.items()}
+
     def alike(self, kind: RecordKind, text: str, *, limit: int) -> list[Record]:
         """Return which of the latest records of a kind share words with a text, those with most of them first.
 
@@ -432,6 +444,11 @@ class Overview:
     ) -> list[Found]:
         """Return what has any of the words or means nearly the same, best first; InvalidInput without a word."""
         return find_rows(self._context, query, kinds=kinds, item=item, limit=limit, offset=offset)
+
+
+def _statuses() -> Iterator[str]:
+    for table in tables_of_work():
+        yield from table.categories
 
 
 def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:

@@ -35,6 +35,7 @@ from counterpoint.core.rules.evidence import (
     evidence_text,
     measured,
     remarks_on,
+    says_tests_pass,
     snapshot_of,
     without,
 )
@@ -236,9 +237,8 @@ def _verb(outcome: Outcomes) -> str:
 
 def _unproved(change: Change, item: Item, report: Report) -> list[str]:
     """Return a remark if the words speak of passing tests and no receipt shows them."""
-    words = " ".join((report.summary, *report.achievements)).lower()
     # Only remarked upon: the words may be true, but nothing here shows it.
-    claims = "tests pass" in words or "all tests" in words or "tests are green" in words
+    claims = any(map(says_tests_pass, (report.summary, *report.achievements)))
     if not claims or change.writing.exists(Receipt, item=item.id, exit_code=0):
         return []
     return ["the summary says that tests pass, but no receipt shows it"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -100,6 +101,41 @@ def evidence_text(found: Measured) -> str:
         **({"marks": found.marks} if found.marks else {}),
     }
     return canonical.dump_any(value)
+
+
+_WHAT = r"(?:tests?|testsuite|suite|specs?|checks?|ci|pytest|jest|vitest|tox|lint(?:er|ing)?|build)"
+_WELL = r"(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful(?:ly)?)?|ok)"
+_CLAIMS = re.compile(
+    rf"\b{_WHAT}\b[^.!?;\n]{{0,60}}?\b{_WELL}\b"
+    rf"|\b{_WELL}\b[^.!?;\n]{{0,40}}?\b{_WHAT}\b"
+    r"|\ball tests\b|\b\d+ passed\b|\bpasses? all\b"
+    r"|\b(?:no|0|zero) (?:test )?(?:failures?|failed)\b"
+    r"|\btests?\b[^.!?;\n]{0,40}?\b(?:bestehen|bestanden|grün|laufen durch)\b"
+    r"|\btests?\b[^.!?;\n]{0,40}?\b(?:passent|réussis|réussissent|au vert)\b"
+    r"|\b(?:pruebas|tests)\b[^.!?;\n]{0,40}?\b(?:pasan|pasaron|en verde)\b"
+    r"|\btestes\b[^.!?;\n]{0,40}?\bpassa(?:m|ram)\b"
+    r"|测试[^。\n]{0,12}通过|通过[^。\n]{0,12}测试|テスト[^。\n]{0,12}(?:通過|通っ|成功|合格)",
+    re.IGNORECASE,
+)
+"""How people and agents say that what they wrote was tried, in the languages in which most of them write."""
+_DENIES = re.compile(
+    r"\b(?:not|never|no longer|cannot|can't|don't|doesn't|didn't|won't|fails?|failed|failing|until|once|should|must|will"
+    r"|nicht|noch|ne|n.ont|no pasan|não)\b|没|未|ない",
+    re.IGNORECASE,
+)
+
+
+def says_tests_pass(text: str) -> bool:
+    """Return whether a text says somewhere that tests or checks pass; not where it denies that or asks for it."""
+    return any(not _DENIES.search(_clause(text, found)) for found in _CLAIMS.finditer(text))
+
+
+def _clause(text: str, found: re.Match[str]) -> str:
+    """Return what was found with the words before it, from the beginning of its clause."""
+    before = re.split(r"[.!?;\n。,]", text[: found.start()])[-1]
+    said = found[0]
+    # "0 failed" denies nothing, whatever it sounds like.
+    return "" if re.fullmatch(r"(?:no|0|zero) .*", said, re.IGNORECASE) else before + said
 
 
 def remarks_on(

@@ -73,6 +73,15 @@ class AwaitedWork:
         parts = view.select(Contribution, item=items, principal=tuple(known), how="worked")
         return {one.item for one in parts}
 
+    def approvals(self) -> list[Item]:
+        """Return what may not begin until somebody approves it, and is not closed; the oldest first."""
+        with self._context.reading() as view:
+            gates = view.select(
+                Gate, holds="start", kind="review", status="closed", limit=_LOOKED_AT
+            )
+            ids = tuple({gate.item for gate in gates})
+            return view.select(Item, id=ids, category="open", order="number") if ids else []
+
     def list(self) -> list[Awaiting]:
         """Return what waits: first what was sent back, then what is to be handed in, then what is to be judged."""
         with self._context.reading() as view:

@@ -143,6 +143,12 @@ def _commands(draft: Draft) -> Iterator[tuple[str, ...]]:
         yield from _commands(child)
 
 
+def draft_of_tree(tree: dict[str, Any]) -> Draft:
+    """Return the draft of a tree as agents give it; InvalidInput with all that is wrong."""
+    node: Node = check(TREE, {"tree": tree}).values["tree"]
+    return node.parse()
+
+
 def _draft(
     call: Call,
     markdown: str,
@@ -163,8 +169,7 @@ def _draft(
     if variables is not None and not template:
         raise InvalidInput("`variables` belong to a `template`", hint="Leave them out.")
     if tree is not None:
-        node: Node = check(TREE, {"tree": tree}).values["tree"]
-        return node.parse()
+        return draft_of_tree(tree)
     if template:
         return call.core.plans.from_template(template, variables or {})
     return call.core.plans.read(markdown)

@@ -1,0 +1,77 @@
+"""What people ask lists for: an unknown value is refused with those there are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, get_args
+
+from counterpoint.cli.work.names import item_id
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model import catalogue
+from counterpoint.core.model.filters import ItemFilter
+from counterpoint.core.model.journal import Record, RecordKind
+from counterpoint.core.model.work import Item, Kind
+from counterpoint.core.rules.wording import few
+from counterpoint.dialects.nouns import NOUNS
+from counterpoint.kernel.errors import InvalidInput, NotFound
+
+NO_WORK: Final = (
+    "There is no work yet: `counterpoint plan FILE` makes some, `counterpoint add TITLE` one item."
+)
+"""What a list says that nobody has narrowed and that is empty."""
+_SHOWN: Final = 20
+
+
+def named_filter(core: Core, name: str, option: str) -> str:
+    """Return the id of the item that a list is narrowed to, empty for none; InvalidInput for no such item."""
+    if not name:
+        return ""
+    try:
+        return item_id(core, name)
+    except NotFound:
+        roots = [one.id for one in core.items.list(ItemFilter(parent=""), 0, _SHOWN)]
+        raise unknown(option, name, roots, "ids such as") from None
+
+
+def tree_top(core: Core, name: str) -> str:
+    """Return the top of a tree by the name of anything in it; InvalidInput, with the trees there are."""
+    if not name:
+        return ""
+    try:
+        return core.items.get(item_id(core, name)).root
+    except NotFound:
+        raise unknown("--root", name, [one.id for one in core.overview.state().roots]) from None
+
+
+def refuse_unknown(core: Core, *, status: str = "", label: str = "", assignee: str = "") -> None:
+    """Raise InvalidInput for a value that no item has or can have, with those there are.
+
+    Asked where a list is empty: then a value that was mistyped would look like work that there is not.
+    """
+    asked = {"status": status, "label": label, "assignee": assignee}
+    if not any(asked.values()):
+        return
+    used = core.overview.used_words()
+    for name, value in asked.items():
+        if value and value not in used[name]:
+            raise unknown(f"--{name}", value, used[name])
+
+
+def unknown(option: str, value: str, known: Collection[str], what: str = "values") -> InvalidInput:
+    """Return the refusal of a value that there is not."""
+    shown = few(sorted(known), _SHOWN)
+    hint = f"There are the {what}: {shown}." if known else "Nothing here has one yet: leave it out."
+    return InvalidInput(
+        f"there is no {value!r} for {option}", hint=hint, known=sorted(known)[:_SHOWN]
+    )
+
+
+def searched_kinds() -> list[str]:
+    """Return the kinds of what a search can find."""
+    found: set[str] = {*get_args(Kind), *get_args(RecordKind)}
+    found |= {
+        noun.__name__.lower()
+        for noun in (*catalogue.NOUNS, *NOUNS)
+        if noun.searched is not None and noun not in {Item, Record}
+    }
+    return sorted(found)

@@ -1,0 +1,126 @@
+"""What sessions leave for each other, read and written by people."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, get_args
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
+from counterpoint.cli.present import present, stands
+from counterpoint.cli.work.items import told
+from counterpoint.cli.work.seat import once, repeatable, seated
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.answers import HandedOver
+from counterpoint.core.model.filters import Action, Handover
+from counterpoint.core.model.sessions import Handoff
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+
+_READ: Final = "read"
+Step = Literal["read", "pause", "end", "resume", "continue"]
+
+
+@click.command(
+    "handoff",
+    epilog=examples(
+        "counterpoint handoff",
+        "counterpoint handoff end --summary 'Half done' --next 'Parse leap years'",
+        "counterpoint handoff continue ses_01h4…",
+    ),
+)
+@click.argument("step", type=click.Choice(get_args(Step)), default=_READ, required=False)
+@click.argument("session", default="", required=False)
+@click.option("--summary", "-m", default="", metavar="TEXT", help="How it stands; `-` reads it.")
+@click.option("--next", "next_steps", multiple=True, metavar="TEXT", help="What to do; repeatable.")
+@click.option("--blocker", "blockers", multiple=True, metavar="TEXT", help="What is in the way.")
+@click.option(
+    "--context", "more", default="", metavar="TEXT", help="What else to know; `-` reads it."
+)
+@repeatable
+@with_context
+def handoff_command(
+    context: CommandContext,
+    *,
+    step: Step,
+    session: str,
+    summary: str,
+    next_steps: tuple[str, ...],
+    blockers: tuple[str, ...],
+    more: str,
+    key: str,
+) -> None:
+    """Read what a session left, or leave word for the next one.
+
+    read (or nothing) shows the last handoff, of SESSION or of anybody. pause keeps what you hold, end gives it
+    back, resume goes on with your own, continue takes up what another session left, with all that it holds.
+    """
+    if step == "read":
+        _print_last(context, session)
+        return
+    if (step == "continue") is not bool(session):
+        raise click.UsageError(
+            "`continue` takes the SESSION to take up; the others are about yours."
+        )
+    core = seated(context.core)
+    asked = Handover(
+        action=step,
+        summary=told(summary),
+        next_steps=next_steps,
+        blockers=blockers,
+        context=told(more),
+        session=session,
+    )
+    _print_done(
+        context, core, step, once(core, key, {"handoff": repr(asked)}, lambda: _do(core, asked))
+    )
+
+
+def _do(core: Core, asked: Handover) -> Json:
+    done: HandedOver = core.sessions.hand_over(asked)
+    return {
+        "session": present(done.session),
+        "claims": [claim.item for claim in done.claims],
+        "handoff": present(done.handoff) if done.handoff else None,
+    }
+
+
+def _print_done(context: CommandContext, core: Core, step: Action, answer: Any) -> None:
+    claims: list[str] = answer["claims"]
+    words = {
+        "pause": "paused; you keep",
+        "end": "ended; given back",
+        "resume": "goes on; you hold",
+        "continue": "continued; you hold now",
+    }
+    held = ", ".join(claims) or "nothing"
+    context.out.result(
+        answer,
+        f"Your session is {words[step]}: {held}.",
+        *(stands(core.items.get(one)) for one in claims),
+    )
+
+
+def _print_last(context: CommandContext, session: str) -> None:
+    found = context.core.overview.last_handoff(session)
+    if session and found is None:
+        raise InvalidInput(
+            f"{session} has left no handoff", hint="`counterpoint handoff` shows the last of all."
+        )
+    lines = [] if found is None else _lines(found)
+    context.out.result(
+        {"handoff": present(found) if found else None},
+        *(lines or ["No session has left a handoff yet."]),
+    )
+
+
+def _lines(left: Handoff) -> list[str]:
+    about = f" about {left.item}" if left.item else ""
+    parts = (("Next", left.next_steps), ("In the way", left.blockers))
+    return [
+        f"{left.id}  {left.agent}{about}, {left.created_at} ({left.action}, {left.session})",
+        *([left.summary] if left.summary else []),
+        *(f"  {name}: {line}" for name, lines in parts for line in lines),
+        *([left.context] if left.context else []),
+    ]

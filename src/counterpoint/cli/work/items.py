@@ -1,0 +1,188 @@
+"""Single items: made, and changed."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, Final, get_args
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
+from counterpoint.cli.present import present_briefly, stands
+from counterpoint.cli.trust import given
+from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.seat import once, repeatable
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.work import DEFAULT_PRIORITY, PRIORITIES, Kind
+from counterpoint.dialects.lacking import said_of_lacking
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+
+_PRIORITY: Final = click.IntRange(PRIORITIES[0], PRIORITIES[-1])
+
+
+@click.command(
+    "add",
+    epilog=examples(
+        "counterpoint add 'Fix the login'",
+        "counterpoint add 'Write the docs' --parent 3 --after 7 --label docs",
+        "counterpoint add 'Parse dates' --parent 3 --area src/dates --verify 'pytest tests/dates'",
+    ),
+)
+@click.argument("title")
+@click.option("--kind", type=click.Choice(get_args(Kind)), default="task", show_default=True)
+@click.option("--parent", default="", metavar="ID", type=ITEM, help="Put it below this item.")
+@click.option("--description", "-d", default="", metavar="TEXT", help="What it is; `-` reads it.")
+@click.option("--after", multiple=True, metavar="ID", type=ITEM, help="It waits for this one.")
+@click.option("--label", "labels", multiple=True, metavar="WORD", help="Repeatable, as most.")
+@click.option("--area", "areas", multiple=True, metavar="PATH", help="What it will touch.")
+@click.option("--accept", multiple=True, metavar="TEXT", help="What must be true at its end.")
+@click.option("--verify", multiple=True, metavar="COMMAND", help="A command that must pass.")
+@click.option("--priority", type=_PRIORITY, default=DEFAULT_PRIORITY, help="0 is most urgent.")
+@click.option("--assignee", default="", metavar="NAME", help="Who is to do it.")
+@click.option("--profile", default="", metavar="NAME", help="The role that is to do it.")
+@click.option("--approval", is_flag=True, help="It begins only once somebody approves it.")
+@click.option("--review", is_flag=True, help="It ends only once somebody else approves it.")
+@click.option("--artifact", is_flag=True, help="It ends only with an artifact handed in.")
+@repeatable
+@with_context
+def add_command(
+    context: CommandContext,
+    *,
+    title: str,
+    kind: Kind,
+    parent: str,
+    description: str,
+    after: tuple[str, ...],
+    verify: tuple[str, ...],
+    labels: tuple[str, ...],
+    key: str,
+    **more: Any,
+) -> None:
+    """Add one item."""
+    core = context.core
+    draft = Draft(
+        kind=kind,
+        title=title,
+        body=told(description),
+        needs=tuple(item_id(core, name) for name in after) if after or kind != "phase" else None,
+        checks=commands(verify),
+        labels=labels,
+        acceptance=more.pop("accept"),
+        **more,
+    )
+    above = item_id(core, parent) if parent else ""
+
+    def make() -> Json:
+        made = core.plans.create(draft, above)
+        return {"item": present_briefly(made.root), "ready": bool(made.ready)}
+
+    request: dict[str, Json] = {"add": title, "below": above, "all": repr(draft)}
+    answer: Any = once(core, key, request, make)
+    item = core.items.get(answer["item"]["id"])
+    way = (
+        "it can be started now" if answer["ready"] else "`counterpoint show` says what it waits for"
+    )
+    context.out.result(answer, f"{stands(item)} ({way})")
+    warn(context, draft.checks)
+
+
+@click.command(
+    "edit",
+    epilog=examples(
+        "counterpoint edit 4 --title 'A better title' --priority 1",
+        "counterpoint edit 4 --add-label urgent --after 3 --not-after 2",
+        "counterpoint edit 4 --status skipped --reason 'no longer needed'",
+    ),
+)
+@click.argument("name", metavar="ID", type=ITEM)
+@click.option("--title", metavar="TEXT")
+@click.option("--description", "-d", metavar="TEXT", help="The whole text; `-` reads it.")
+@click.option("--status", metavar="STATE", help="The state to move it to.")
+@click.option("--priority", type=_PRIORITY, help="0 is most urgent.")
+@click.option("--assignee", metavar="NAME", help="Who is to do it; '' for nobody.")
+@click.option("--profile", metavar="NAME", help="The role that is to do it; '' for any.")
+@click.option("--parent", metavar="ID", type=ITEM, help="Put it below this item; '' for the top.")
+@click.option("--position", type=click.IntRange(min=0), help="Its place among its siblings.")
+@click.option("--add-label", "add_labels", multiple=True, metavar="WORD", help="Repeatable.")
+@click.option("--remove-label", "remove_labels", multiple=True, metavar="WORD", help="Repeatable.")
+@click.option(
+    "--after", "add_needs", multiple=True, metavar="ID", type=ITEM, help="It waits for it."
+)
+@click.option(
+    "--not-after", "remove_needs", multiple=True, metavar="ID", type=ITEM, help="No more."
+)
+@click.option("--area", "areas", multiple=True, metavar="PATH", help="All that it touches.")
+@click.option("--accept", "acceptance", multiple=True, metavar="TEXT", help="All sentences.")
+@click.option("--verify", "checks", multiple=True, metavar="COMMAND", help="All commands.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@click.option(
+    "--expect-version", "expected_version", type=int, metavar="N", help="Refuse any other."
+)
+@repeatable
+@with_context
+def edit_command(context: CommandContext, *, name: str, key: str, **given_: Any) -> None:
+    """Change an item: title, text, state, labels, order, checks.
+
+    All of it or nothing. --area, --accept and --verify say the whole list anew; to take a check or a
+    sentence away once work has begun takes a person, or a maintainer, who did not work on it.
+    """
+    core = context.core
+    item = item_id(core, name)
+    edit = _edit(core, given_)
+    if edit == Edit(reason=edit.reason, expected_version=edit.expected_version):
+        raise InvalidInput(
+            "there is nothing to change", hint="Name what is to change: `counterpoint edit --help`."
+        )
+
+    def change() -> Json:
+        return {"item": present_briefly(core.items.edit(item, edit))}
+
+    answer = once(core, key, {"edit": item, "all": repr(edit)}, change)
+    context.out.result(answer, stands(core.items.get(item)))
+    warn(context, edit.checks or ())
+
+
+def _edit(core: Core, asked: dict[str, Any]) -> Edit:
+    """Return what somebody asked to change; what he did not name stays."""
+    found = dict(asked)
+    if found["description"] is not None:
+        found["description"] = told(found["description"])
+    found["body"] = found.pop("description")
+    if found["parent"]:
+        found["parent"] = item_id(core, found["parent"])
+    for needs in ("add_needs", "remove_needs"):
+        found[needs] = tuple(item_id(core, one) for one in found[needs])
+    for whole in ("areas", "acceptance", "checks"):
+        found[whole] = found[whole] or None
+    if found["checks"]:
+        found["checks"] = commands(found["checks"])
+    return Edit(**found)
+
+
+def told(text: str) -> str:
+    """Return a text as it was given, or the input for `-`."""
+    return given.typed() if text == "-" else text
+
+
+def commands(typed: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return commands as argument lists, read as a shell reads them; InvalidInput for an open quotation."""
+    found: list[tuple[str, ...]] = []
+    for line in typed:
+        try:
+            found.append(tuple(shlex.split(line)))
+        except ValueError as fault:
+            raise InvalidInput(
+                f"the command {line!r} cannot be read: {fault}", hint="Close its quotation marks."
+            ) from fault
+    return tuple(found)
+
+
+def warn(context: CommandContext, checks: tuple[tuple[str, ...], ...]) -> None:
+    """Say which of some checks may not be run here, and what lets them be."""
+    lacks = said_of_lacking(context.core.gates.lacking(list(checks))) if checks else ""
+    if lacks:
+        context.out.aside(lacks, style="yellow")

@@ -1,0 +1,92 @@
+"""Trees of work as text: one line for each item, its mark before it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from counterpoint.cli.present import counted
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.filters import ItemFilter
+from counterpoint.core.model.work import DEFAULT_PRIORITY, Item
+from counterpoint.core.rules.drafting import Planned
+
+_AT_ONCE: Final = 500
+"""Items that are read together."""
+
+
+def tick(is_met: bool, text: str) -> str:
+    """Return a text behind a box that is ticked or not."""
+    return f"[{'x' if is_met else ' '}] {text}"
+
+
+def tree_below(core: Core, item: Item) -> list[tuple[int, Item]]:
+    """Return all below an item in the order of the tree, each with how many levels below it stands.
+
+    They are read level by level, so that a large tree takes few looks.
+    """
+    children: dict[str, list[Item]] = defaultdict(list)
+    level = [item.id]
+    while level:
+        found = [
+            one
+            for start in range(0, len(level), _AT_ONCE)
+            for one in _level(core, level[start : start + _AT_ONCE])
+        ]
+        for one in found:
+            children[one.parent].append(one)
+        level = [one.id for one in found]
+    below: list[tuple[int, Item]] = []
+    left = [(1, one) for one in _in_places(children[item.id])]
+    while left:
+        depth, one = left.pop()
+        below.append((depth, one))
+        left += [(depth + 1, child) for child in _in_places(children[one.id])]
+    return below
+
+
+def _in_places(items: list[Item]) -> list[Item]:
+    """Return siblings, the last of them first."""
+    return sorted(items, key=lambda one: (one.position, one.number), reverse=True)
+
+
+def _level(core: Core, parents: Sequence[str]) -> Iterator[Item]:
+    after = 0
+    while True:
+        page = core.items.list(ItemFilter(parent=tuple(parents)), after, _AT_ONCE)
+        yield from page
+        if len(page) < _AT_ONCE:
+            return
+        after = page[-1].number
+
+
+def lines_of_plan(plan: Sequence[Planned], ready: Sequence[int]) -> Iterator[tuple[str, bool]]:
+    """Return a plan as lines in the order of its tree, each with whether it could be started now."""
+    below: list[list[int]] = [[] for _ in plan]
+    for place, part in enumerate(plan):
+        if part.parent is not None:
+            below[part.parent].append(place)
+    starts, left = frozenset(ready), [(0, 0)] if plan else []
+    while left:
+        place, depth = left.pop()
+        yield f"{'  ' * depth}{_line(plan, place, place in starts)}", place in starts
+        left += [(child, depth + 1) for child in reversed(below[place])]
+
+
+def _line(plan: Sequence[Planned], place: int, is_ready: bool) -> str:
+    part = plan[place]
+    draft = part.draft
+    waits = [plan[need].draft.title for need in part.needs] + list(part.outside)
+    asks = [
+        *(["ready"] if is_ready else []),
+        *([f"after {', '.join(waits)}"] if waits else []),
+        *([f"priority {draft.priority}"] if draft.priority != DEFAULT_PRIORITY else []),
+        *(["approval"] if draft.approval else []),
+        *(["review"] if draft.review else []),
+        *(["artifact"] if draft.artifact else []),
+        *([counted(len(draft.checks), "check")] if draft.checks else []),
+    ]
+    told = f"  ({'; '.join(asks)})" if asks else ""
+    sort = "" if draft.kind == "task" else f"{draft.kind}: "
+    return f"{tick(draft.done, f'{sort}{draft.title}')}{told}"

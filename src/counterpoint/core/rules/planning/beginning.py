@@ -1,0 +1,33 @@
+"""What of a plan that is not made yet could be started at once.
+
+It answers of a draft what `rules/readiness.py` answers of items: nothing before it is open, of itself or of what holds it, no
+gate holds its start, and nothing open is below it. What lies outside of the plan counts as open unless it is said to be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from counterpoint.core.model.work import WORKABLE
+from counterpoint.core.rules.drafting import Planned
+
+
+def startable(plan: Sequence[Planned], done: Collection[str] = ()) -> tuple[int, ...]:
+    """Return the places of a plan that could be started once it is made; done: the items outside that are done."""
+    held: list[bool] = []
+    open_below = [False] * len(plan)
+    for part in plan:
+        above = part.parent is not None and held[part.parent]
+        waits = any(not plan[need].draft.done for need in part.needs)
+        waits = waits or any(item not in done for item in part.outside)
+        held.append(above or waits or part.draft.approval)
+        if part.parent is not None and not part.draft.done:
+            open_below[part.parent] = True
+    return tuple(
+        place
+        for place, part in enumerate(plan)
+        if part.draft.kind in WORKABLE
+        and not part.draft.done
+        and not held[place]
+        and not open_below[place]
+    )

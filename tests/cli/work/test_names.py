@@ -1,0 +1,54 @@
+"""Items are named as people name them, and shells complete them."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["harbour-6", "HARBOUR-006", "6", "#6", "Paint", "paint THE"])
+def test_an_item_has_many_names(call, ledger, name):
+    """Its id in any form, its number, how its title begins."""
+    said = call("edit", name, "--add-label", "x", "--json")
+    assert (said.code, said.json["item"]["id"]) == (0, "harbour-6"), said.err
+
+
+def test_a_beginning_that_several_titles_have_names_them(call, ledger):
+    """Nobody guesses; the one whose whole title it is goes before."""
+    call("add", "Paint the mast")
+    said = call("edit", "paint", "--add-label", "x")
+    assert said.code == 2
+    assert "harbour-6 (Paint the hull)" in said.err
+    assert "harbour-8 (Paint the mast)" in said.err
+    call("add", "Paint")
+    assert call("edit", "paint", "--add-label", "x").out == "harbour-9 is open: Paint\n"
+
+
+@pytest.mark.parametrize("name", ["99", "#99", "nothing", "", "harbour-99"])
+def test_a_name_that_nothing_has_is_not_found(call, ledger, name):
+    """Exit code 1, with how to look."""
+    said = call("edit", name, "--add-label", "x")
+    assert (said.code, "counterpoint find" in said.err) == (1, True)
+
+
+def test_a_shell_is_offered_ids_with_their_titles(call, ledger, monkeypatch, capsys):
+    """Those that are not closed first; without a ledger nothing, and nothing is said."""
+    monkeypatch.setenv("_COUNTERPOINT_COMPLETE", "zsh_complete")
+    monkeypatch.setenv("COMP_WORDS", "counterpoint start harbour-")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    with pytest.raises(SystemExit):
+        call()
+    offered = capsys.readouterr().out.split("\n")
+    assert offered[:3] == ["plain", "harbour-1", "Harbour"]
+    assert "harbour-7" in offered
+    monkeypatch.chdir(ledger.parent)
+    with pytest.raises(SystemExit):
+        call()
+    said = capsys.readouterr()
+    assert (said.out.strip(), said.err) == ("", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_completes_in_a_shell_is_printed(call, place, shell):
+    """It asks this program, under its name; no shell is started for it."""
+    said = call("completion", shell)
+    assert (said.code, f"_COUNTERPOINT_COMPLETE={shell}_complete" in said.out) == (0, True)
