@@ -57,7 +57,10 @@ _OLD: Final = 200
     help="Read an event of this client from standard input, and answer as it wants it.",
 )
 def prime_command(surface: str | None, client: str | None) -> None:
-    """Print what an agent should know when its session begins: what it holds, what was handed over, what is ready."""
+    """Tell an agent what it holds and what is ready.
+
+    And what was handed over: what it should know when its session begins.
+    """
     app = open_here(surface=surface)
     try:
         if client is None:

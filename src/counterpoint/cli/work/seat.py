@@ -1,4 +1,4 @@
-"""As whom a person works: the session of a terminal, and calls that may be repeated."""
+"""As whom a person works: the session of a terminal, and calls done once."""
 
 from __future__ import annotations
 
