@@ -71,6 +71,20 @@ def test_nobody_else_changes_the_spec_of_a_run(
     assert tool == "verification" or not reply.is_error, reply.text
 
 
+def test_whoever_reads_the_id_of_a_run_is_not_at_it(party: Party) -> None:
+    """It stands in every list: once somebody is at the run it is his, until he is gone."""
+    session = party.start()
+    asked = {"action": "add", "spec_id": SPEC, "parent": "phase-1", "session_id": session}
+    party.fay.does("task", **asked, title="Before anybody is at it")
+    step(party.gus, session)
+    refused = party.fay.is_refused("task", **asked, title="x")
+    assert refused["data"]["error_code"] == LOCKED
+    assert "gus is at run" in refused["error"]
+    party.gus.does("task", **asked, title="y")
+    party.workshop.clock.pass_by(minutes=31)
+    party.fay.does("task", **asked, title="z")
+
+
 def test_reading_and_the_journal_stay_open(party: Party) -> None:
     """So do other specs, other dialects, and people."""
     party.start()

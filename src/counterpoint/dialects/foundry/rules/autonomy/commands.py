@@ -188,6 +188,20 @@ def refuse_locked(
         )
 
 
+def refuse_stranger(run: RunRef, holder: str) -> None:
+    """Raise Conflict for a call that names a run which somebody else is at. holder: who; empty for nobody else.
+
+    Everybody can read the id of a run: to name it proves nothing.
+    """
+    if holder and run.status == "running" and run.is_locking:
+        raise Conflict(
+            f"{holder} is at run {run.session} of {run.spec}",
+            hint="Leave the spec to whoever is at its run, or pause that first.",
+            session_id=run.session,
+            error_code="AUTONOMY_WRITE_LOCK_ACTIVE",
+        )
+
+
 def refuse_auto_mode(spec_id: str) -> None:
     """Raise InvalidInput if a run is configured without its spec."""
     if not spec_id:

@@ -12,8 +12,10 @@ from typing import Literal
 
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.handover import close, live_claims
 from counterpoint.core.operations.sessions import reason_for, refuse_live, taken_up
+from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.trust.succession import OWN
 
@@ -41,6 +43,21 @@ def take_up(change: Change, session: str) -> Session:
     if reason is None:
         refuse_live(change, found)
     return taken_up(change, found, reason)
+
+
+def is_own(view: Reading, session: str, caller: Caller) -> bool:
+    """Whether the session of a run is a caller's, or nobody's yet; what he may have of somebody who is gone is not."""
+    found = view.find(Session, session)
+    is_taken = found is not None and found.status == "active"
+    return found is None or not is_taken or may_write(found, caller.actor, caller.capability)
+
+
+def other_at(change: Change, session: str) -> str:
+    """Return who is at the session of a run that is not the caller's, and that he may not have either; empty for nobody."""
+    found = change.get(Session, session)
+    if is_own(change.writing, session, change.context.caller):
+        return ""
+    return found.agent if reason_for(change, found) is None else ""
 
 
 def hand_over(change: Change, session: str) -> None:

@@ -13,9 +13,10 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
-from counterpoint.dialects.foundry.rules.autonomy.commands import refuse_locked
+from counterpoint.dialects.foundry.rules.autonomy.commands import refuse_locked, refuse_stranger
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
 from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.rows import ref_of, spec_of
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -29,7 +30,10 @@ class Locking:
 
     @contextmanager
     def held(self, spec: str, session: str) -> Generator[None]:
-        """Refuse what this call writes during the block while a run of a spec goes on that is not the one named; Conflict."""
+        """Refuse what this call writes during the block while a run of a spec goes on that is not the one named; Conflict.
+
+        One that is named has to be the caller's, or one that he could go on with: whoever is at a run is at its spec.
+        """
 
         def ask(view: Reading) -> None:
             row = _running(view, spec)
@@ -38,12 +42,24 @@ class Locking:
 
         with self._context.reading() as view:
             ask(view)
+            row = _running(view, spec) if session else None
+            is_own = row is None or holding.is_own(view, row.session, self._context.caller)
+        if not is_own:
+            self._refuse_stranger(spec)
         before = self._context.conditions
         self._context.conditions = (*before, ask)
         try:
             yield
         finally:
             self._context.conditions = before
+
+    def _refuse_stranger(self, spec: str) -> None:
+        # It writes nothing: who may have the session of somebody who is gone is asked in a transaction.
+        with recording(self._context, "run.looked") as change:
+            row = _running(change.writing, spec)
+            if row is not None:
+                said = ref_of(row, spec_of(change.writing, row))
+                refuse_stranger(said, holding.other_at(change, row.session))
 
     @contextmanager
     def bypassed(
