@@ -444,6 +444,16 @@ def test_a_task_with_states_of_another_dialect_is_brought_on_there(
     assert "brought on there" in refused["data"]["remediation"]
 
 
+def test_tasks_that_cannot_be_made_are_no_plan_of_lines(workshop: Workshop) -> None:
+    """The core reads plans in markdown; a call of foundry has neither lines nor a plan."""
+    world = World(workshop)
+    task = {"title": "Dig", "description": "Dig it", "acceptance_criteria": ["x" * 1001]}
+    given = {"action": "phase-add-bulk", "spec_id": SPEC, "phase": {"title": "P"}}
+    refused = world.ben.is_refused("authoring", **given, tasks=[task])
+    assert refused["error"].startswith("the nodes cannot be made: 'Dig'")
+    assert "line" not in refused["data"]["remediation"]
+
+
 def test_a_node_that_is_called_as_an_item_is_means_itself(workshop: Workshop) -> None:
     """A document that came in may have any ids; what has none of foundry's is called by its own."""
     named, bare = _task("odd-2026-01-02-001", "demo-1"), Draft(kind="task", title="Bare")

@@ -25,6 +25,11 @@ ABOUT: Final = "about"
 """The fact with the node that a refusal is about, as commands of people take it."""
 WAIVABLE: Final = "waivable"
 """The fact with the closed gates of that node: the hint names it where there is one, and nothing else does."""
+_PHRASES: Final = {
+    "the plan cannot be made: ": "the nodes cannot be made: ",
+    "Mend the lines named in the message": "Correct what the message names",
+}
+"""How the core says what has another word here."""
 _OF_NODES: Final = frozenset({"conflict", "gate", "forbidden"})
 """Kinds of refusals that turn on how work stands, or on who may do what with it."""
 
@@ -90,7 +95,7 @@ def _retold(
 
 def _rewording(view: Reading, known: Nodes | None, prefix: str, items: Iterable[Item]) -> Rewording:
     names = {item.id: _called(view, item, known) for item in items}
-    return Rewording(prefix=prefix, names=names, states=state_words())
+    return Rewording(prefix=prefix, names=names, states=state_words(), phrases=_PHRASES)
 
 
 def _prefix(view: Reading) -> str:
