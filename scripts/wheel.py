@@ -1,4 +1,6 @@
-"""Puts what the surfaces list into the wheel, where the relay looks for it first.
+"""Puts what the surfaces list, and the man pages of the commands, into the wheel.
+
+The relay looks there for the lists first; `man` finds the pages below the environment.
 
 It is the hook of the build, and the program that the hook starts.
 """
@@ -32,8 +34,10 @@ class Listings(BuildHookInterface[Any]):
             text=True,
             check=True,
         )
-        for path in sorted(Path(self._made.name).iterdir()):
+        for path in sorted(Path(self._made.name).glob("*.json")):
             build_data["force_include"][str(path)] = f"counterpoint/listings/{path.name}"
+        for path in sorted(Path(self._made.name).glob("*.1")):
+            build_data["shared_data"][str(path)] = f"share/man/man1/{path.name}"
         if ran.stdout:
             self.app.display_warning(
                 f"This wheel has no lists of tools, for here is {ran.stdout.strip()}; "
@@ -61,6 +65,11 @@ def write(folder: Path) -> None:
     for name in names():
         listing = listing_of(name) | {"packages": protocol_packages()}
         (folder / f"{name}.json").write_bytes(orjson.dumps(listing))
+    # Beside this file, which is no package.
+    sys.path.insert(0, str(Path(__file__).parent))
+    import manual
+
+    manual.write(folder)
 
 
 if __name__ == "__main__":

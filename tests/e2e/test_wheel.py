@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from counterpoint.cli.grouping import walk
+from counterpoint.cli.main import cli
 from counterpoint.cli.server.listings import listing_of
 from counterpoint.dialects.registry import names
 
@@ -55,6 +57,15 @@ def test_a_wheel_brings_what_each_surface_lists(wheel: Path) -> None:
     assert all(listing.pop("packages") for listing in lists.values())
     assert lists == {name: json.loads(json.dumps(listing_of(name))) for name in names()}
     assert not (ROOT / "src/counterpoint/listings").exists()
+
+
+def test_a_wheel_brings_a_man_page_for_each_command(wheel: Path) -> None:
+    """They are installed where `man` looks below an environment."""
+    with zipfile.ZipFile(wheel) as files:
+        found = {Path(name).name for name in files.namelist() if "/data/share/man/man1/" in name}
+    assert found == {"counterpoint.1"} | {
+        f"counterpoint-{words.replace(' ', '-')}.1" for words, _ in walk(cli)
+    }
 
 
 def test_an_editable_wheel_brings_none(tmp_path: Path) -> None:

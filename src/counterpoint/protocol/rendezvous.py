@@ -127,7 +127,7 @@ class Rendezvous:
         if not _taken(descriptor):
             raise StoreBusy(
                 f"another server has {self.database}",
-                hint="End it with `counterpoint down`, or use that one.",
+                hint="Use that one, have `counterpoint up --replace` take its place, or end it with `counterpoint down`.",
             )
 
     @staticmethod
