@@ -83,21 +83,32 @@ def test_a_prompt_that_cannot_be_given_is_refused(call: Callable[..., Any], tmp_
         assert (said.code, why in said.err) == (2, True), said.err
 
 
+def made(app: App, **attributes: str) -> None:
+    """Make a spec with one node."""
+    names = (("node", f"{SPEC}/verify-1-1"),)
+    node = Draft(kind="task", title="Try it", aliases=names, attributes=attributes)
+    phase = Draft(kind="phase", title="Build", children=(node,))
+    named = (("spec", SPEC),)
+    root = Draft(kind="spec", title="Pier", lifecycle="declared", aliases=named, children=(phase,))
+    app.person().plans.create(root)
+
+
 def test_a_spec_whose_commands_nobody_lets_be_run_is_not_begun(
     call: Callable[..., Any], app: App
 ) -> None:
     """No agent gets past such a verification: a person hears what to type before any is started."""
-    verify = Draft(
-        kind="task",
-        title="Try it",
-        aliases=(("node", f"{SPEC}/verify-1-1"),),
-        attributes={"type": "verify", "verification_type": "run-tests", "command": "make all"},
-    )
-    phase = Draft(kind="phase", title="Build", children=(verify,))
-    named = (("spec", SPEC),)
-    root = Draft(kind="spec", title="Pier", lifecycle="declared", aliases=named, children=(phase,))
-    app.person().plans.create(root)
+    made(app, type="verify", verification_type="run-tests", command="make all")
     said = call("supervise", SPEC, "--", "no-such-agent")
     assert (said.code, "counterpoint trust --allow 'make all'" in said.err) == (3, True), said.err
     watching = app.person().use(Watching)
     assert watching.list(SPEC, None, 1) == []
+
+
+def test_a_run_is_not_begun_for_an_agent_that_is_not_there(
+    call: Callable[..., Any], app: App
+) -> None:
+    """Or it would have to be ended by somebody."""
+    made(app)
+    said = call("supervise", SPEC, "--", "no-such-agent", "{prompt}")
+    assert (said.code, "`no-such-agent`" in said.err) == (3, True), said.err
+    assert app.person().use(Watching).list(SPEC, None, 1) == []

@@ -96,6 +96,11 @@ class AgentProgram:
     seconds: int
     clock: Clock = field(repr=False)
 
+    def check(self) -> None:
+        """Pass if its program is there, as far as that can be known before a run is begun; ProgramMissing, InvalidInput."""
+        if not _PLACEHOLDER.search(self.words[0]):
+            commands.find_program(self.words[0], self.folder, self.environ)
+
     def run(
         self,
         values: Mapping[str, str],

@@ -97,6 +97,7 @@ def supervise_command(
             seconds=minutes * 60,
             clock=app.clock,
         )
+        program.check()
         environ, clock = led_environ(os.environ, app, spec), app.clock
     finally:
         app.close()

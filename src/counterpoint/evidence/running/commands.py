@@ -80,7 +80,7 @@ def run(
 ) -> Execution:
     """Run a command to its end; ProgramMissing, PathOutside, InvalidInput, Unavailable."""
     folder = _check(root, command)
-    program = _program(command.argv[0], folder, environ)
+    program = find_program(command.argv[0], folder, environ)
     order = {
         "argv": command.argv,
         "program": str(program),
@@ -164,7 +164,7 @@ def _is_unicode(word: str) -> bool:
     return True
 
 
-def _program(name: str, folder: Path, environ: Mapping[str, str]) -> Path:
+def find_program(name: str, folder: Path, environ: Mapping[str, str]) -> Path:
     """Return the file that a name stands for, as the system would look for it; ProgramMissing."""
     if "/" in name:
         # A path is meant from the folder that the command runs in.
