@@ -196,7 +196,7 @@ class Reference:
         """Take the spec as it is; before: the spec as it was."""
         names = {name for names in self.plan.values() for name in names} | set(self.plan)
         gone = {name for names in before.values() for name in names} - names
-        self.completed = max(0, self.completed - len(gone & self.done))
+        self.completed = max(0, self.completed - len(gone & self.own()))
         self.errors = 0
         self.cycles = {phase: count for phase, count in self.cycles.items() if phase in names}
         for phase, gate in self.gates.items():
@@ -204,6 +204,10 @@ class Reference:
                 self.gates[phase] = "none"
         self.known = repr(self.shape())
         self.state, self.reason, self.silent = "running", "", 0
+
+    def own(self) -> set[str]:
+        """Answer the tasks that were completed in this run."""
+        return self.done
 
     def tell(self, pct: int) -> None:
         """Hear the use of the context."""

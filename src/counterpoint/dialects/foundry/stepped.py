@@ -42,7 +42,7 @@ def stepped(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
         _signal(call, arguments, refusal)
         raise
     if (data.get("status"), data.get("pause_reason")) == ("paused", "user"):
-        call.core.use(Stepping).obey(str(data["spec_id"]))
+        call.core.use(Stepping).obey(str(data["spec_id"]), str(data["session_id"]))
     return _with_proof(call, answer, data)
 
 

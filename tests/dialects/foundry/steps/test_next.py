@@ -127,6 +127,25 @@ def test_a_file_stops_a_run_before_its_next_step(run: Stepper, workshop: Worksho
     assert run.reports()["next_step"]["task_id"] == "verify-1-1"
 
 
+def test_a_pause_that_is_told_again_takes_no_later_request_away(
+    run: Stepper, workshop: Workshop
+) -> None:
+    """The run goes on when somebody asks it to stop once more, and the answer of before is repeated."""
+    run.does()
+    first = run.result()
+    run.manages("pause")
+    run.reports()
+    run.manages("resume")
+    file = workshop.root / f"specs/.autonomy/signals/{SPEC}.stop"
+    file.parent.mkdir(parents=True)
+    file.write_text("stop")
+    pause = run.result()
+    assert run.does(last_step_result=first)["pause_reason"] == "user"
+    assert file.exists()
+    assert run.does(last_step_result=pause)["pause_reason"] == "user"
+    assert not file.exists()
+
+
 def test_a_run_that_somebody_paused_takes_the_report_of_its_step(run: Stepper) -> None:
     """What was done is done; then it stands still."""
     run.does()

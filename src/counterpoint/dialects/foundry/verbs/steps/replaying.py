@@ -61,7 +61,7 @@ class Replaying:
             with recording(self._context, "run.looked") as change:
                 scene = scene_of(change.writing, run_named(change.writing, wanted))
             row, out = scene.row, scene.outstanding
-            if out is None and (scene.last is None or row.status in LIVE):
+            if out is None and row.status in LIVE:
                 raise NotFound(
                     f"no step of run {row.session} is out",
                     hint="Ask for the next one.",

@@ -113,9 +113,15 @@ class Stepping:
                 raise
             return again
 
-    def obey(self, spec: str) -> None:
-        """Take a request to stop away that was obeyed, once that has landed."""
-        self._context.ports.get(AutonomyFiles).clear_stop(spec)
+    def obey(self, spec: str, session: str) -> None:
+        """Take a request to stop away that was obeyed, once that has landed.
+
+        One that came since is left, as when the answer that tells of the pause is told again to a run that goes on.
+        """
+        with self._context.reading() as view:
+            row = view.find(SpecSession, session)
+        if row is not None and (row.status, row.pause_reason) == ("paused", "user"):
+            self._context.ports.get(AutonomyFiles).clear_stop(spec)
 
     def _judged(
         self, wanted: RunOf, result: StepResult | None, key: bytes
