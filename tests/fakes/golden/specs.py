@@ -20,10 +20,6 @@ SAID: Final = {
     "metadata": {},
 }
 """What the journal of a spec says that is taken in."""
-LOOKS: Final = {
-    "phase.looked", "phase.named", "run.looked", "spec.looked", "spec.named", "spec.rewritten", "task.looked",
-}  # fmt: skip
-"""Actions of which there is no entry: they look into a transaction and write nothing, or get another name before it ends."""
 
 
 def specs(stage: Stage) -> None:
