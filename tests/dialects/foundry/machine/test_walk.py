@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,26 +20,18 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Item
-from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
 from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.reviewers import Reviewers
 from counterpoint.dialects.foundry.rules.autonomy.answers import refusal_in, step_of
 from counterpoint.dialects.foundry.rules.autonomy.gating import GateStep
 from counterpoint.dialects.foundry.rules.autonomy.limits import read_terms
 from counterpoint.dialects.foundry.rules.autonomy.results import read_result
-from counterpoint.dialects.foundry.rules.autonomy.reviewer import PhaseWork, Review
-from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.gates.reviewing import Reviewing
 from counterpoint.dialects.foundry.verbs.sessions.commanding import Commanding
 from counterpoint.dialects.foundry.verbs.sessions.rebasing import Rebasing
 from counterpoint.dialects.foundry.verbs.sessions.rows import counters_in
 from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
-from counterpoint.dialects.foundry.verbs.sessions.views import Ending, Resumption, RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import Ending, Resumption
 from counterpoint.dialects.foundry.verbs.steps.living import Sign
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
 from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
@@ -50,9 +41,8 @@ from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 from fakes.long_forms import IS_LONG
-from fakes.run_reference import PLAN, is_verify
 from fakes.spec_reference import CLOSING, GRACE, REFUSED, SpecReference
-from fakes.studio import Studio
+from fakes.spec_world import SPEC, World
 
 pytestmark = [
     pytest.mark.faults,
@@ -60,9 +50,6 @@ pytestmark = [
     pytest.mark.timeout(1800 if IS_LONG else 60),
 ]
 
-SPEC: Final = "walk-2026-01-02-001"
-OTHER: Final = "other-2026-01-02-001"
-COMMAND: Final = "check"
 TERMS: Final[dict[str, Json]] = {
     "max_tasks_per_session": 6,
     "max_consecutive_errors": 2,
@@ -82,118 +69,6 @@ LIES: Final = (
     ),
     *("no task", "no receipt", "a forged receipt", "another attempt", "not waived", "nothing"),
 )
-
-
-def draft(spec: str) -> Draft:
-    """Return the spec that the reference begins with."""
-
-    def leaf(name: str) -> Draft:
-        command = {"command": COMMAND} if name == "verify-1-1" else {}
-        kept = {"type": "verify", "verification_type": "manual", **command}
-        more: dict[str, Any] = {"attributes": kept} if is_verify(name) else {}
-        return Draft(kind="task", title=name, name=name, aliases=_alias(spec, name), **more)
-
-    phases = tuple(
-        Draft(
-            kind="phase",
-            title=phase,
-            name=phase,
-            aliases=_alias(spec, phase),
-            children=tuple(map(leaf, names)),
-        )
-        for phase, names in PLAN.items()
-    )
-    about: dict[str, Any] = {"aliases": (("spec", spec),), "children": phases}
-    return Draft(kind="spec", title="Walk", lifecycle="declared", **about)
-
-
-def _alias(spec: str, name: str) -> tuple[tuple[str, str], ...]:
-    return (("node", f"{spec}/{name}"),)
-
-
-@dataclass
-class Signals:
-    """Stands for the files by which somebody asks a run to stop."""
-
-    is_asked: bool = False
-
-    def is_stop_asked(self, spec: str) -> bool:
-        """Tell whether somebody does."""
-        return self.is_asked and spec == SPEC
-
-    def clear_stop(self, spec: str) -> None:
-        """Take it away."""
-        self.is_asked = self.is_asked and spec != SPEC
-
-    def sidecar(self) -> None:
-        """Answer that there is none."""
-
-
-@dataclass
-class Judge:
-    """A reviewer that says what it is told to."""
-
-    verdict: Any = "pass"
-    name: str = "judge"
-
-    def review(self, work: PhaseWork) -> Review:
-        """Say it."""
-        del work
-        return Review(verdict=self.verdict, findings=())
-
-
-@dataclass
-class World:
-    """A store with the spec, and who is around it: fay works in its runs, jo sees to them, gus runs another spec."""
-
-    database: Path
-    signals: Signals = field(default_factory=Signals)
-    judge: Judge = field(default_factory=Judge)
-    session: str = ""
-
-    def __post_init__(self) -> None:
-        """Make it, and let gus have a step out."""
-        extras = {
-            AutonomyFiles: self.signals,
-            Reviewers: Reviewers(phases=self.judge),
-            EvidenceKeys: EvidenceKeys(),
-        }
-        self.studio = Studio(self.database, extras=lambda: extras)
-        self.fay, self.jo, self.gus = (self.studio.core(name) for name in ("fay", "jo", "gus"))
-        for spec in (SPEC, OTHER):
-            self.studio.core("ada").plans.create(draft(spec))
-        other = self.gus.use(Starting).start(OTHER, read_terms({})).run.session
-        told = self.gus.use(Stepping).next(RunOf(session=other), None).data
-        self.foreign = self.gus.use(Replaying).proof(str(step_of(told)["step_id"]))
-
-    @property
-    def run(self) -> RunOf:
-        """The run that goes on."""
-        return RunOf(session=self.session)
-
-    def size(self) -> int:
-        """Answer how many entries the ledger has."""
-        with self.studio.view() as view:
-            return view.head().size
-
-    def row(self) -> SpecSession:
-        """Answer the row of the run."""
-        with self.studio.view() as view:
-            found = view.find(SpecSession, self.session)
-            assert found is not None
-            return found
-
-    def item(self, name: str) -> Item:
-        """Answer the item of a node."""
-        found = self.fay.items.find(f"{SPEC}/{name}")
-        assert found is not None
-        return found
-
-    def is_held(self, name: str) -> bool:
-        """Tell whether somebody holds a task."""
-        with self.studio.view() as view:
-            claim = view.find(Claim, self.item(name).id)
-        return claim is not None and claim.is_live(self.studio.clock.now())
 
 
 def said(data: Json) -> str:
@@ -455,7 +330,7 @@ class Walk(RuleBasedStateMachine):
     @rule(pct=st.sampled_from([5, 20, 20, 25, 30, 30, 55, 80]))
     def send_a_sign_of_life(self, pct: int) -> None:
         """With the use of the context; not to a run that is over."""
-        beat = lambda: self.world.fay.use(Replaying).heartbeat(self.world.run, Sign(pct=pct))  # noqa: E731 -- one call
+        beat = lambda: self.world.fay.use(Replaying).heartbeat(self.world.run, Sign(pct=pct))  # noqa: E731 -- one call of many
         is_live = self.reference.state in {"running", "paused"}
         assert self.refused(beat) == ("" if is_live else REFUSED)
         if is_live:
@@ -481,7 +356,7 @@ class Walk(RuleBasedStateMachine):
             code = "" if is_same else "SPEC_REBASE_REQUIRED"
         attempt = self.awaited()
         if attempt:
-            bare = lambda: world.jo.use(Commanding).resume(world.run, Resumption())  # noqa: E731 -- one call
+            bare = lambda: world.jo.use(Commanding).resume(world.run, Resumption())  # noqa: E731 -- one call of many
             assert self.refused(bare) == "MANUAL_GATE_ACK_REQUIRED"
         how = Resumption(force=is_forced, is_acknowledged=bool(attempt), attempt=attempt, pct=pct)
         assert self.refused(lambda: world.jo.use(Commanding).resume(world.run, how)) == code
@@ -507,7 +382,7 @@ class Walk(RuleBasedStateMachine):
     def rebase(self) -> None:
         """The spec is taken as it is."""
         code, reference = self.reference.code("rebase"), self.reference
-        rebase = lambda: self.world.jo.use(Rebasing).rebase(self.world.run, force=True)  # noqa: E731 -- one call
+        rebase = lambda: self.world.jo.use(Rebasing).rebase(self.world.run, force=True)  # noqa: E731 -- one call of many
         assert self.refused(rebase) == code
         if not code:
             reference.rebase(self.known_plan)
@@ -612,11 +487,12 @@ class Walk(RuleBasedStateMachine):
 SETTINGS: Final = settings(
     max_examples=200 if IS_LONG else 8,
     stateful_step_count=50,
+    derandomize=not IS_LONG,
     deadline=None,
     suppress_health_check=(HealthCheck.too_slow, HealthCheck.filter_too_much),
     phases=(Phase.explicit, Phase.generate),
 )
-"""Ten thousand steps in the long form, four hundred without it."""
+"""Ten thousand steps in the long form, each time others; four hundred without it, always the same."""
 
 
 def test_runs_in_a_store_do_what_the_reference_does() -> None:
