@@ -104,6 +104,11 @@ class SpecReference(Reference):
         self.done.discard(name)
         self.gates[phase] = "none"
 
+    def has_more(self) -> bool:
+        """Tell whether there is work again in a phase that waits for a person: nobody approves what is not done."""
+        waiting = {phase for phase, gate in self.gates.items() if gate == "seen"}
+        return any(set(self.plan[phase]) - self.done for phase in waiting)
+
     def open(self) -> list[tuple[str, str]]:
         """Answer the tasks that are not done and not out, each with its phase."""
         return [

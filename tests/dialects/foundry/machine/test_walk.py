@@ -38,7 +38,7 @@ from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
 from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
 from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
 from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import CounterpointError
 from fakes.long_forms import IS_LONG
 from fakes.spec_reference import CLOSING, GRACE, REFUSED, SpecReference
@@ -358,6 +358,7 @@ class Walk(RuleBasedStateMachine):
         if attempt:
             bare = lambda: world.jo.use(Commanding).resume(world.run, Resumption())  # noqa: E731 -- one call of many
             assert self.refused(bare) == "MANUAL_GATE_ACK_REQUIRED"
+            code = "CONFLICT" if reference.has_more() else code
         how = Resumption(force=is_forced, is_acknowledged=bool(attempt), attempt=attempt, pct=pct)
         assert self.refused(lambda: world.jo.use(Commanding).resume(world.run, how)) == code
         if not code:
@@ -371,12 +372,7 @@ class Walk(RuleBasedStateMachine):
         """Answer the attempt at a gate that waits for a person, if the run is paused for that."""
         if self.reference.reason != "gate_review_required":
             return ""
-        return str(self.step_told().get("gate_attempt_id") or "")
-
-    def step_told(self) -> dict[str, Json]:
-        """Answer what is told of the run, by replaying it."""
-        found: Any = self.replayed()
-        return found
+        return str(object_of(self.replayed()).get("gate_attempt_id") or "")
 
     @rule()
     def rebase(self) -> None:
