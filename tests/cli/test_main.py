@@ -63,10 +63,11 @@ def test_saying_the_version_loads_nothing_slow(start):
 
 @pytest.mark.e2e
 def test_looking_at_the_state_loads_nothing_of_the_protocol(ledger):
-    """What checks the arguments of tools takes longer to load than the answer."""
+    """What checks arguments of tools, draws or searches takes longer to load than the answer."""
     script = (
         "import sys; from counterpoint.cli.main import run; run(['status']);"
-        "print(sorted({'mcp', 'pydantic', 'anyio'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'mcp', 'pydantic', 'anyio', 'rich', 'numpy', 'yaml'}"
+        " & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert done.stdout

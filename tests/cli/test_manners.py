@@ -21,12 +21,8 @@ from fakes.terminal import Terminal
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 WIDTH = 80
 NEVER_FOR_HELP = {
-    "counterpoint.app",
-    "counterpoint.core",
-    "rich",
-    "apsw",
-    "cryptography",
-    "pydantic",
+    *("counterpoint.app", "counterpoint.core", "rich", "apsw", "cryptography", "pydantic"),
+    *("orjson", "json", "logging"),
 }
 EVERY = dict(walk(cli))
 VERBS = [name for group in ("Plan", "Look", "Work", "Review") for name in GROUPS[group]]

@@ -22,7 +22,7 @@ from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import agree, ahead_in_words, in_words
 from counterpoint.cli.server.starting import Started, start_server
 from counterpoint.cli.trust.caller import ADVICE, said
-from counterpoint.cli.trust.enrolling import recoveries
+from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.witnessed import said_of
 from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.dialects.lacking import said_of_lacking

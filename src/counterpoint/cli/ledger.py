@@ -17,9 +17,9 @@ from counterpoint.cli.grouping import Group
 from counterpoint.cli.output import Output, output_for, taken
 from counterpoint.cli.present import agree, counted
 from counterpoint.cli.trust import given
-from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
+from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.trailers import trailer_command
 from counterpoint.cli.trust.witnessed import present_witness, print_witnesses

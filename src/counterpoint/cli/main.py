@@ -24,7 +24,7 @@ import click
 
 from counterpoint import __version__
 from counterpoint.cli.grouping import Commands
-from counterpoint.cli.output import output_for, taken
+from counterpoint.cli.output import output_for, taken, visible
 from counterpoint.cli.phrases import PHRASES
 from counterpoint.kernel.errors import (
     CounterpointError,
@@ -33,7 +33,6 @@ from counterpoint.kernel.errors import (
     Unavailable,
     Unexpected,
 )
-from counterpoint.kernel.visible import visible
 
 EXIT_CODES: Final[Mapping[Kind, int]] = {
     "not_found": 1,

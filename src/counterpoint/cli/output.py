@@ -18,13 +18,15 @@ import unicodedata
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Unavailable
-from counterpoint.kernel.visible import escaped, visible
+
+if TYPE_CHECKING:
+    # The help of all commands prints no answer, and waits for nothing that reads or writes JSON.
+    from counterpoint.kernel.canonical import Json
 
 STYLES: Final[Mapping[str, str]] = {
     "active": "cyan",
@@ -55,6 +57,13 @@ _COLOURS: Final = re.compile("(\x1b\\[[0-9;]*m)")
 _GAP = "  "
 _CELL: Final = 12
 """How many columns of a terminal a cell may ask for before its table is one no more."""
+
+
+def visible(text: str) -> str:
+    """Return a text as it is shown: what would steer a terminal, or hide in it, is written out."""
+    from counterpoint.kernel.visible import visible as shown
+
+    return shown(text)
 
 
 def one_line(text: str, limit: int = 100) -> str:
@@ -152,6 +161,8 @@ class Output:
         """Say a JSON document."""
         import orjson
 
+        from counterpoint.kernel.visible import escaped
+
         with taken():
             print(escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()))
 
@@ -188,6 +199,8 @@ class Output:
     def answer_line(self, value: Json) -> None:
         """Say one JSON value of a stream, on one line, at once."""
         import orjson
+
+        from counterpoint.kernel.visible import escaped
 
         with taken():
             print(escaped(orjson.dumps(value).decode()), flush=True)

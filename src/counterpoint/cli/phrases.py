@@ -9,6 +9,11 @@ from counterpoint.kernel.acts import Act, Phrases
 PHRASES: Final[Phrases] = {
     Act.LOOK_UP: "check the id with `counterpoint find` or `counterpoint list`",
     Act.READ_AGAIN: "read it again with `counterpoint show ID`",
+    Act.START: "take it up with `counterpoint start ID`",
+    Act.PROVE_CLAIM: "take it up with `counterpoint start ID`",
+    Act.CONTINUE: "run it again: your next command begins another session",
+    Act.TAKE_OVER: "take over what a session left with `counterpoint handoff continue SESSION`",
+    Act.RECORD: "write it down with `counterpoint note TEXT`",
     Act.LIST_BELOW: "`counterpoint list --parent ID` shows what is below",
     Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
     Act.VERIFY: "have an agent run its checks, or waive them with `counterpoint waive ID GATE`",

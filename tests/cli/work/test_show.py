@@ -159,3 +159,22 @@ def test_what_would_steer_or_hide_reaches_no_terminal(call, ledger, agent):
 def test_an_id_of_nothing_is_a_no(call, ledger, id_):
     """Exit code 1 for every sort of id."""
     assert call("show", id_).code == 1
+
+
+def test_all_that_is_below_an_item_is_shown(call, agent):
+    """In its order, however much and deep it is; of what was written the latest, or all with --all and in JSON."""
+    inner = "".join(f"  - [ ] inner {number}\n" for number in range(30))
+    tasks = "".join(f"- [ ] t{number}\n" for number in range(130))
+    root = agent.plans.create(agent.plans.read(f"# P\n- [ ] outer\n{inner}{tasks}")).root.id
+    below = call("show", root, "--json").json["below"]
+    assert [one["title"] for one in below[:3]] == ["outer", "inner 0", "inner 1"]
+    assert len(below) == 161
+    assert [below[30]["depth"], below[31]["depth"]] == [2, 1]
+    assert call("show", root).out.count("[ ] ") == 161
+    for number in range(25):
+        agent.journal.append(Note(kind="comment", body=f"note {number}", item=root))
+    said = call("show", root).out
+    assert said.count("comment: note") == 20
+    assert f"counterpoint show {root} --all" in said
+    assert call("show", root, "--all").out.count("comment: note") == 25
+    assert len(call("show", root, "--json").json["records"]) == 25

@@ -6,7 +6,7 @@ import click
 
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.trust import signing
-from counterpoint.core.coordinator import Core
+from counterpoint.cli.trust.recovered import recovered, state_of
 from counterpoint.core.model.identity import Key, KeyStorage
 from counterpoint.evidence.trust import personal
 from counterpoint.evidence.trust.personal import HeldKey
@@ -67,17 +67,6 @@ def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey |
     out.aside("Revoke what is lost: `counterpoint key revoke ID --reason TEXT`.")
 
 
-def recovered(key: Key) -> str:
-    """Return what is said for ever of a key that an epoch let in; empty for any other."""
-    return f"recovered in epoch {key.recovered_in}, unconfirmed" if key.recovered_in else ""
-
-
-def recoveries(core: Core) -> list[str]:
-    """Return what is said of each key that an epoch let in."""
-    keys = (key for key in core.people.list() if key.recovered_in)
-    return [f"the key {key.id} of {key.owner}, {state_of(key)}: {recovered(key)}" for key in keys]
-
-
 def enrol(
     context: CommandContext, public_key: str, owner: str, storage: KeyStorage, own: HeldKey | None
 ) -> bool:
@@ -102,11 +91,6 @@ def enrol(
     key = signing.signed(context, proposed, signer).people.enrol(public_key, proposed)
     context.out.result(shown(key), f"{key.id} of {key.owner} signs from now on.")
     return True
-
-
-def state_of(key: Key) -> str:
-    """Return whether a key is live or revoked, in a word."""
-    return "live" if key.is_in_force else "revoked"
 
 
 def shown(key: Key) -> dict[str, Json]:

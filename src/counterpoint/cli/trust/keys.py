@@ -14,10 +14,9 @@ from counterpoint.cli.trust.enrolling import (
     add_made,
     enrol,
     recover_key,
-    recovered,
     shown,
-    state_of,
 )
+from counterpoint.cli.trust.recovered import recovered, state_of
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.identity import Key
 from counterpoint.evidence.trust import personal, ssh

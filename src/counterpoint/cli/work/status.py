@@ -22,7 +22,7 @@ from counterpoint.cli.present import (
     span,
 )
 from counterpoint.cli.trust.caller import said, shown
-from counterpoint.cli.trust.enrolling import recoveries
+from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.work.asking import NO_WORK
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Awaiting, State

@@ -1,0 +1,51 @@
+"""From the start of a person's command to its end, beside bare Python started in the same round.
+
+What only prints help loads no command; `status` opens a ledger with a plan in it.
+"""
+
+from __future__ import annotations
+
+import compileall
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+from _measure import alternate, asked, folder, median, publish, row
+
+import counterpoint
+
+_PLAN = "# Plan\n" + "".join(f"- [ ] Task {number}\n" for number in range(50))
+_BUDGETS = {"--help": 6.0, "status": 8.0}
+
+
+def main() -> None:
+    """Measure, print, write."""
+    wanted = asked(__doc__ or "", rounds=15)
+    compileall.compile_dir(str(Path(counterpoint.__file__).parent), quiet=1)
+    with folder() as place:
+        run = partial(subprocess.run, cwd=place, check=True, capture_output=True)
+        ours = (sys.executable, "-m", "counterpoint")
+        run(["git", "init", "-q"])
+        run([*ours, "init", "--yes", "--client", "claude"], env={**os.environ, "HOME": str(place)})
+        run([*ours, "plan", "-"], input=_PLAN.encode())
+        found = alternate(
+            {
+                "python": partial(run, [sys.executable, "-c", "pass"]),
+                **{name: partial(run, [*ours, name]) for name in _BUDGETS},
+            },
+            wanted.rounds,
+            warmup=1,
+        )
+    bare = median(found["python"])
+    rows = [row("bare Python", found["python"])]
+    rows += [
+        row(name, found[name], floor=bare, beside="bare Python", most=most)
+        for name, most in _BUDGETS.items()
+    ]
+    publish("command_line", rows)
+
+
+if __name__ == "__main__":
+    main()
