@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick tamper faults conformance clients check lint types imports format lock pages outside bench \
+.PHONY: help install demo test quick tamper faults conformance clients release-check check lint types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -46,6 +46,9 @@ conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm
 clients: $(STAMP) ## Claude Code and Codex against a scripted model; npm fetches 0.8 GB
 	@.ci/programs clients
 	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/clients $(ARGS)
+
+release-check: $(STAMP) ## What would be released: version, changelog, two builds alike, contents, a start from the wheel
+	@$(BIN)/python scripts/release.py $(VERSION)
 
 check: lint types imports test ## What .ci/run runs first
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -66,6 +67,22 @@ def test_a_wheel_brings_a_man_page_for_each_command(wheel: Path) -> None:
     assert found == {"counterpoint.1"} | {
         f"counterpoint-{words.replace(' ', '-')}.1" for words, _ in walk(cli)
     }
+
+
+def test_a_wheel_that_lacks_or_tells_too_much_is_not_released(wheel: Path, tmp_path: Path) -> None:
+    """What `make release-check` looks for in it: whole as it is built, refused with the name of what is wrong."""
+    release = runpy.run_path(str(ROOT / "scripts" / "release.py"))
+    assert release["check_contents"](wheel).endswith(" files")
+    for change, told in (("py.typed", "py.typed"), ("leaky.py", "leaky.py")):
+        changed = tmp_path / f"{change}.whl"
+        with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(changed, "w") as after:
+            for name in before.namelist():
+                if not name.endswith(change):
+                    after.writestr(name, before.read(name))
+            if change == "leaky.py":
+                after.writestr("counterpoint/leaky.py", "PLACE = '/home/ann/project/x'")
+        with pytest.raises(release["Unfit"], match=told):
+            release["check_contents"](changed)
 
 
 def test_an_editable_wheel_brings_none(tmp_path: Path) -> None:
