@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from counterpoint import __version__
 
@@ -44,9 +45,11 @@ class Unfit(Exception):
     """What was found cannot be released."""
 
 
-def run(*words: str, **more: object) -> str:
+def run(*words: str, **more: Any) -> str:
     """Return what a command prints; Unfit with its last words if it fails."""
-    ran = subprocess.run(words, capture_output=True, text=True, check=False, **more)  # type: ignore[call-overload] # passed on as they are
+    ran = subprocess.run(  # noqa: S603 every command of this file is written in it
+        words, capture_output=True, text=True, check=False, **more
+    )
     if ran.returncode:
         raise Unfit(f"{' '.join(words[:4])} … ended with {ran.returncode}: {ran.stderr[-2_000:]}")
     return str(ran.stdout)
@@ -126,7 +129,7 @@ def check_start(wheel: Path, folder: Path) -> str:
     path = f"{made / 'bin'}:{Path(shutil.which('git') or '/usr/bin/git').parent}:/usr/bin:/bin"
     environ = {**kept, "HOME": str(home), "PATH": path, "COUNTERPOINT_IDLE_MINUTES": "0"}
 
-    def use(*words: str, **more: object) -> str:
+    def use(*words: str, **more: Any) -> str:
         return run(*words, cwd=tree, env=environ, **more)
 
     use("git", "init", "-q")
