@@ -76,6 +76,10 @@ pages: $(STAMP) ## Write the pages of docs/ that the product tells itself: lifec
 	@$(BIN)/python scripts/pages.py
 	@$(BIN)/python scripts/plugin.py
 
+.PHONY: importers
+importers: $(STAMP) ## Projects made by the tools that `counterpoint import` reads, and counts compared; npm fetches 1.5 GB
+	@$(BIN)/python scripts/importers.py $(FOLDER)
+
 outside: $(STAMP) ## What callers see here and at BASE=revision: any difference that was not meant fails
 	@$(BIN)/python scripts/outside compare $(BASE) $(ARGS)
 

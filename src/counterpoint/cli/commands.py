@@ -38,7 +38,10 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "add": Command("work.items", "Add one item"),
         "edit": Command("work.items", "Change an item: title, text, state, labels, order, checks"),
         "note": Command("work.journal", "Write down a decision, finding, blocker or comment"),
-        "import": Command("importing.foundry", "Take in work from other programs"),
+        "import": Command("importing.command", "Take in work from other programs"),
+        "export": Command(
+            "importing.exporting", "Write work down for other programs, or to take in again"
+        ),
     },
     "Look": {
         "status": Command("work.status", "Show how the project stands, and what waits for you"),

@@ -12,7 +12,6 @@ import click
 
 from counterpoint.cli.checks.mirrored import core_for_files
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
 from counterpoint.cli.output import Output
 from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
@@ -47,12 +46,7 @@ class _Outcome:
     fault: CounterpointError | None = None
 
 
-@click.group("import", cls=Group)
-def import_command() -> None:
-    """Take in work from other programs."""
-
-
-@import_command.command("foundry")
+@click.command("foundry")
 @click.argument("path", required=False, metavar="[PATH|SPEC]")
 @click.option("--dry-run", is_flag=True, help="Only say what would come in, and what is wrong.")
 @click.option(

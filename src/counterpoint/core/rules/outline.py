@@ -86,6 +86,7 @@ _ELSEWHERE: Mapping[str, str] = {
 """What other plans call the attributes, without hyphens."""
 _FAULTS_TOLD = 100
 _REMARKS_TOLD = 20
+_GIVEN_UP = frozenset({"cancelled", "failed"})
 TEXT_LIMIT = 5_000_000
 """How many characters a document may have."""
 
@@ -413,7 +414,9 @@ def _dump(draft: Draft, level: int, lines: list[str]) -> None:
     name = f" {{#{draft.name}}}" if draft.name else ""
     if draft.kind == "task" and level > 1:
         depth = "  " * max(0, level - 2)
-        lines.append(f"{depth}- [{'x' if draft.done else ' '}] {title}{name}")
+        # What was given up is no task of a plan that is made from this.
+        mark = "x" if draft.done else "-" if draft.status in _GIVEN_UP else " "
+        lines.append(f"{depth}- [{mark}] {title}{name}")
         indent = depth + "  "
     else:
         closing = " #" if _CLOSING.search(title) and not name else ""

@@ -1,4 +1,4 @@
-"""The parts of a Markdown plan while they are read, and which headings are phases.
+"""The parts of a Markdown plan while they are read, and which are phases.
 
 A heading is a phase if a task is below it, or if it asks for something: an attribute, a `{#name}`. Any other one is a title
 within the description of what it stands in, with its text: a section of notes must not hold what comes after it. Where a plan

@@ -1,0 +1,213 @@
+"""The commands that take in work of other programs, one for each program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
+from counterpoint.cli.importing.foundry import foundry_command
+from counterpoint.cli.output import Output
+from counterpoint.cli.present import counted
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.foreign import Arrival, Difference, ForeignWork, Source
+from counterpoint.core.operations.foreign.importing import ForeignImports
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+
+_SHOWN: Final = 50
+"""Differences, remarks and ids of each sort that a person is shown."""
+_NAME: Final = 40
+
+
+class Reader(NamedTuple):
+    """A module of `readers`, what it reads in a few words, and more of it."""
+
+    module: str
+    source: str
+    more: str
+
+
+READERS: Final[Mapping[str, Reader]] = {
+    "beads": Reader(
+        "beads",
+        "issues of beads",
+        "SOURCE is what `bd export` wrote, beads' SQLite file, or a folder with `.beads`.",
+    ),
+    "task-master": Reader(
+        "taskmaster",
+        "tasks of task-master, tag by tag",
+        "SOURCE is its tasks.json, or the folder of the project.",
+    ),
+    "backlog": Reader(
+        "backlog",
+        "tasks of Backlog.md",
+        "SOURCE is the folder of the project, or its folder `backlog`.",
+    ),
+    "vibe-kanban": Reader(
+        "vibekanban", "tasks of vibe-kanban", "SOURCE is its db.sqlite, or the folder that has it."
+    ),
+    "github": Reader(
+        "github",
+        "issues of GitHub",
+        "SOURCE is what `gh issue list --state all --limit 10000 --json"
+        " number,title,body,state,stateReason,labels,assignees,author,milestone,comments,createdAt,closedAt,url`"
+        " wrote; with the fields parent, subIssues and blockedBy too, where your gh has them.",
+    ),
+    "spec-kit": Reader(
+        "speckit",
+        "features of spec-kit",
+        "SOURCE is the folder of the project, or that of one feature.",
+    ),
+    "openspec": Reader(
+        "openspec",
+        "changes of OpenSpec",
+        "SOURCE is the folder of the project, or that of one change.",
+    ),
+    "linear": Reader(
+        "linear", "issues of Linear", "SOURCE is the CSV file that its settings export."
+    ),
+    "markdown": Reader(
+        "checklists",
+        "a check-list in Markdown",
+        "SOURCE is the file. What is ticked comes in as done.",
+    ),
+    "counterpoint": Reader(
+        "own", "work of another ledger", "SOURCE is what `counterpoint export --format json` wrote."
+    ),
+}
+"""What can be imported, by the name of the command."""
+
+
+@click.group("import", cls=Group)
+def import_command() -> None:
+    """Take in work from other programs.
+
+    Each import can be repeated: what is new or changed there comes in, what was changed here stays as it is and is told.
+    """
+
+
+def _command(name: str, reader: Reader) -> click.Command:
+    @click.command(
+        name,
+        short_help=f"Take in {reader.source}.",
+        help=f"Take in {reader.source}.\n\n{reader.more}",
+    )
+    @click.argument("source", type=click.Path(path_type=Path))
+    @click.option(
+        "--dry-run", is_flag=True, help="Only say what would come in, and what is in the way."
+    )
+    @click.option(
+        "--as", "named", metavar="NAME", default="", help="Call this source so: for a second one."
+    )
+    @with_context
+    def command(context: CommandContext, *, source: Path, dry_run: bool, named: str) -> int:
+        return _import(context, name, reader, source, named, dry_run=dry_run)
+
+    return command
+
+
+def _import(
+    context: CommandContext, tool: str, reader: Reader, path: Path, named: str, *, dry_run: bool
+) -> int:
+    if named and ("/" in named or len(named) > _NAME):
+        raise InvalidInput(
+            f"the name of a source has at most {_NAME} characters, and no `/`",
+            hint="Choose another.",
+        )
+    read: Callable[[Path], list[ForeignWork]] = import_module(
+        f"counterpoint.cli.importing.readers.{reader.module}"
+    ).read
+    works = read(path)
+    if not works:
+        raise InvalidInput(
+            f"there is no work in {str(path)!r}", hint="Name another file or folder."
+        )
+    found: list[tuple[ForeignWork, Arrival]] = []
+    with context.out.counting("Items and records") as count:
+        for work in works:
+            name = f"{named}-{work.key}" if named and len(works) > 1 else named
+            source = Source(place=_place(context, path), name=name)
+            found.append((work, _one(context.core, work, source, count, dry_run=dry_run)))
+    context.out.result(
+        {"tool": tool, "dry_run": dry_run, "sources": [_present(*one) for one in found]}
+    )
+    if not context.out.json:
+        for work, arrival in found:
+            _tell(context.out, work, arrival, dry_run=dry_run)
+    return 0
+
+
+def _one(
+    core: Core, work: ForeignWork, source: Source, count: Callable[[int], None], *, dry_run: bool
+) -> Arrival:
+    verbs = core.use(ForeignImports)
+    return verbs.look(work, source) if dry_run else verbs.bring(work, source, count)
+
+
+def _place(context: CommandContext, path: Path) -> str:
+    """Return where a source lies: as it is called from the root of the project, where it is below that."""
+    whole, root = path.resolve(), context.app.tree.resolve()
+    return str(whole.relative_to(root)) if whole.is_relative_to(root) else str(whole)
+
+
+def _tell(out: Output, work: ForeignWork, one: Arrival, *, dry_run: bool) -> None:
+    would = "would " if dry_run else ""
+    same = one.items - one.created - len({x.id for x in one.changed})
+    out.line(
+        f"{one.root or 'new':10}  {work.title}: {counted(one.items, 'item')}; {would}create {one.created:,},"
+        f" {would}change {len(one.changed):,}, {same:,} as before; {counted(one.records, 'record')}"
+        if dry_run
+        else f"{one.root:10}  {work.title}: {counted(one.items, 'item')}; {one.created:,} created,"
+        f" {len(one.changed):,} changed, {same:,} as before; {counted(one.records, 'record')} written"
+    )
+    _tell_some(out, "changed", [f"{x.item}  {x.id}: {', '.join(x.fields)}" for x in one.changed])
+    _tell_some(out, "left as it is here", [_left(x) for x in one.kept], style="yellow")
+    _tell_some(out, "no more there, kept here", list(one.gone))
+    _tell_some(out, "never ready", list(one.deadlocks), style="yellow")
+    _tell_some(out, "not carried, or put right", list(one.remarks))
+
+
+def _left(one: Difference) -> str:
+    fields = f" ({', '.join(one.fields)})" if one.fields else ""
+    return f"{one.item}  {one.id}{fields}: {one.why}"
+
+
+def _tell_some(out: Output, what: str, lines: list[str], style: str = "") -> None:
+    if not lines:
+        return
+    out.line(f"  {what}:", style=style)
+    for line in lines[:_SHOWN]:
+        out.line(f"    {line}")
+    if len(lines) > _SHOWN:
+        out.line(f"    and {len(lines) - _SHOWN:,} more: `--json` has all")
+
+
+def _present(work: ForeignWork, one: Arrival) -> Json:
+    return {
+        "source": work.key,
+        "title": work.title,
+        "root": one.root or None,
+        "items": one.items,
+        "created": one.created,
+        "records": one.records,
+        "changed": [_difference(x) for x in one.changed],
+        "kept": [_difference(x) for x in one.kept],
+        "gone": list(one.gone),
+        "deadlocks": list(one.deadlocks),
+        "remarks": list(one.remarks),
+    }
+
+
+def _difference(one: Difference) -> Json:
+    return {"id": one.id, "item": one.item, "fields": list(one.fields), "why": one.why}
+
+
+for _name, _reader in READERS.items():
+    import_command.add_command(_command(_name, _reader))
+import_command.add_command(foundry_command)

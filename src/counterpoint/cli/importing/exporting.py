@@ -1,0 +1,189 @@
+"""The command that writes work for other programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+import orjson
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.importing.readers import own
+from counterpoint.cli.importing.readers.beads import ENDS
+from counterpoint.cli.output import taken
+from counterpoint.cli.present import counted
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork
+from counterpoint.core.model.lifecycles import CLOSED, category_of
+from counterpoint.core.operations.foreign.exporting import ForeignExports
+from counterpoint.core.rules import outline
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, Unavailable
+
+_TYPES: Final = frozenset({"bug", "feature", "epic", "chore"})
+_BEADS: Final[Mapping[str, str]] = {
+    "open": "open",
+    "active": "in_progress",
+    "review": "in_progress",
+}
+
+
+@click.command("export")
+@click.argument("item", required=False, default="", metavar="[ID]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "json", "beads", "github"]),
+    default="markdown",
+    show_default=True,
+    help="What it is written as.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write it here, not to the terminal.",
+)
+@with_context
+def export_command(context: CommandContext, *, item: str, form: str, output: Path | None) -> None:
+    """Write work down for other programs, or to take in again.
+
+    All work is written, or what is below the item ID. Markdown, JSON and beads' JSON Lines come in again by `counterpoint import`;
+    for GitHub each line is what `gh api repos/OWNER/REPO/issues --input -` takes.
+    """
+    work = context.core.use(ForeignExports).work(item)
+    text = WRITERS[form](work)
+    if output is None:
+        with taken():
+            sys.stdout.write(text)
+        return
+    _write(output, text)
+    told = f"{counted(len(work.items), 'item')} of {work.title} written to {output}"
+    context.out.result({"format": form, "items": len(work.items), "file": str(output)}, told)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file, and nothing over another; Conflict, Unavailable."""
+    try:
+        found = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        raise Conflict(
+            f"there is a file {str(path)!r} already", hint="Name another, or take it away."
+        ) from None
+    except OSError as fault:
+        raise Unavailable(
+            f"{str(path)!r} cannot be written: {fault.strerror}", hint="Name another file."
+        ) from fault
+    with os.fdopen(found, "w", encoding="utf-8") as opened:
+        opened.write(text)
+
+
+def _markdown(work: ForeignWork) -> str:
+    below: dict[str, list[ForeignItem]] = {}
+    for item in work.items:
+        below.setdefault(item.parent, []).append(item)
+    known = {item.id for item in work.items}
+
+    def drafted(item: ForeignItem) -> Draft:
+        needs = tuple(need for need in item.needs if need in known)
+        category = category_of(item.state)
+        return Draft(
+            kind="phase" if item.is_phase else "task",
+            title=item.title,
+            name=item.id,
+            body=item.body,
+            # A phase without a word comes after the one before it.
+            needs=needs if needs or item.is_phase else None,
+            areas=item.areas,
+            acceptance=item.acceptance,
+            labels=item.labels,
+            priority=item.priority,
+            done=category == "done",
+            status="cancelled" if category == "dropped" else "",
+            children=tuple(map(drafted, below.get(item.id, ()))),
+        )
+
+    return outline.dump(
+        Draft(
+            kind="plan",
+            title=" ".join(work.title.split()) or work.key,
+            body=work.body,
+            children=tuple(map(drafted, below.get("", ()))),
+        )
+    )
+
+
+def _json(work: ForeignWork) -> str:
+    return orjson.dumps(
+        own.written(work), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    ).decode()
+
+
+def _lines(lines: Iterator[Json]) -> str:
+    return b"".join(orjson.dumps(one, option=orjson.OPT_APPEND_NEWLINE) for one in lines).decode()
+
+
+def _beads(work: ForeignWork) -> str:
+    return _lines(_bead(item) for item in work.items)
+
+
+def _bead(item: ForeignItem) -> Json:
+    is_closed = category_of(item.state) in CLOSED
+    edges = [(need, "blocks") for need in item.needs]
+    edges += [(item.parent, "parent-child")] if item.parent else []
+    kinds = [label for label in item.labels if label in _TYPES]
+    kind = "epic" if item.is_phase else kinds[0] if kinds else "task"
+    created = item.facts.get("created", "")
+    found: dict[str, Json] = {
+        "id": item.id,
+        "title": item.title,
+        "description": item.body,
+        "acceptance_criteria": "\n".join(f"- {one}" for one in item.acceptance),
+        "status": "closed" if is_closed else _BEADS.get(item.state, "deferred"),
+        "priority": item.priority,
+        "issue_type": kind,
+        "assignee": item.assignee,
+        "created_at": created,
+        "updated_at": item.facts.get("closed", created),
+        "closed_at": item.facts.get("closed", created) if is_closed else "",
+        "close_reason": item.state if is_closed and item.state in ENDS else "",
+        "labels": [label for label in item.labels if label != kind],
+        "dependencies": [
+            {"issue_id": item.id, "depends_on_id": other, "type": sort, "created_at": created}
+            for other, sort in edges
+        ],
+        "comments": [
+            {"issue_id": item.id, "author": note.author, "text": note.text, "created_at": note.at}
+            for note in item.notes
+        ],
+    }
+    return {name: value for name, value in found.items() if value not in ("", [])}
+
+
+def _github(work: ForeignWork) -> str:
+    titles = {item.id: item.title for item in work.items}
+    return _lines(
+        _issue(item, titles) for item in work.items if category_of(item.state) not in CLOSED
+    )
+
+
+def _issue(item: ForeignItem, titles: Mapping[str, str]) -> Json:
+    told = [f"Part of {item.parent} {titles[item.parent]}"] if item.parent in titles else []
+    told += [f"After {need} {titles[need]}" for need in item.needs if need in titles]
+    told += [f"- [ ] {sentence}" for sentence in item.acceptance]
+    text = "\n\n".join(filter(None, (item.body, "\n".join(told), f"Exported from {item.id}.")))
+    found: dict[str, Json] = {"title": item.title, "body": text, "labels": list(item.labels)}
+    return {**found, "assignees": [item.assignee]} if item.assignee else found
+
+
+WRITERS: Final[Mapping[str, Callable[[ForeignWork], str]]] = {
+    "markdown": _markdown,
+    "json": _json,
+    "beads": _beads,
+    "github": _github,
+}
+"""What writes each format."""

@@ -1,0 +1,1 @@
+"""Readers of the files of other programs, each giving the same shape."""

@@ -1,0 +1,180 @@
+"""Reads beads: the JSON Lines that `bd export` writes, and its SQLite file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from counterpoint.cli.importing.files import (
+    FILE_LIMIT,
+    facts_of,
+    lines_of,
+    objects_in,
+    read_text,
+    sections,
+    sentences,
+    text_in,
+    words_in,
+)
+from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import NotFound
+from counterpoint.storage.foreign.tables import ForeignTables, Value
+
+TOOL: Final = "beads"
+_STATES: Final[Mapping[str, str]] = {
+    "open": "open",
+    "blocked": "open",
+    "in_progress": "active",
+    "hooked": "active",
+    "deferred": "backlog",
+    "pinned": "backlog",
+    "closed": "done",
+    "tombstone": "",
+}
+_WAITS: Final = frozenset({"blocks", "conditional-blocks", "waits-for", ""})
+ENDS: Final = frozenset({"cancelled", "failed", "skipped", "partial"})
+"""Ends that beads has no status for: there they are reasons of a closed issue."""
+_FILES: Final = ("issues.jsonl", "beads.jsonl", "beads.db")
+_COLUMNS: Final = (
+    "id", "title", "description", "design", "acceptance_criteria", "notes", "status", "priority",
+    "issue_type", "assignee", "estimated_minutes", "created_at", "created_by", "closed_at", "close_reason",
+    "external_ref", "due_at",
+)  # fmt: skip
+
+
+def read(path: Path) -> list[ForeignWork]:
+    """Return the issues of a file of beads, or of a `.beads` folder; MalformedDocument, NotFound."""
+    file = _file(path)
+    rows = _database(file) if file.suffix in {".db", ".sqlite", ".sqlite3"} else _lines(file)
+    remarks: list[str] = []
+    items = tuple(_item(where, row, remarks) for where, row in rows if _is_kept(row))
+    title = file.parent.parent.name if file.parent.name == ".beads" else file.stem
+    work = ForeignWork(
+        tool=TOOL, key=TOOL, title=f"{title} (beads)", items=items, remarks=tuple(remarks)
+    )
+    return [work]
+
+
+def _file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    for folder in (path, path / ".beads"):
+        for name in _FILES:
+            if (folder / name).is_file() and not (folder / name).is_symlink():
+                return folder / name
+    raise NotFound(
+        f"there is no {' and no '.join(_FILES)} in {str(path)!r}",
+        hint="Write one with `bd export -o issues.jsonl`, and name it.",
+    )
+
+
+def _lines(file: Path) -> Iterator[tuple[str, dict[str, Json]]]:
+    return lines_of(read_text(file, limit=FILE_LIMIT), file.name)
+
+
+def _database(file: Path) -> Iterator[tuple[str, dict[str, Json]]]:
+    tables = ForeignTables(file)
+    try:
+        if not tables.has("issues"):
+            raise NotFound(f"{file.name} has no table of issues", hint="Name beads' own database.")
+        edges = _by_issue(
+            tables.rows("dependencies", ("issue_id", "depends_on_id", "type"), "issue_id")
+        )
+        labels = _by_issue(tables.rows("labels", ("issue_id", "label"), "label"))
+        comments = _by_issue(
+            tables.rows("comments", ("issue_id", "author", "text", "created_at"), "id")
+        )
+        for row in tables.rows("issues", _COLUMNS, "created_at"):
+            plain = _plain(row)
+            name = str(plain.get("id"))
+            plain["dependencies"] = [_plain(one) for one in edges[name]]
+            plain["labels"] = [_plain(one)["label"] for one in labels[name]]
+            plain["comments"] = [_plain(one) for one in comments[name]]
+            yield f"{file.name}, issue {name}", plain
+    finally:
+        tables.close()
+
+
+def _by_issue(rows: Iterable[dict[str, Value]]) -> defaultdict[str, list[dict[str, Value]]]:
+    found: defaultdict[str, list[dict[str, Value]]] = defaultdict(list)
+    for row in rows:
+        found[str(row["issue_id"])].append(row)
+    return found
+
+
+def _plain(row: dict[str, Value]) -> dict[str, Json]:
+    return {k: v.decode("utf-8", "replace") if isinstance(v, bytes) else v for k, v in row.items()}
+
+
+def _is_kept(row: Mapping[str, Json]) -> bool:
+    """Return whether a row is an issue that was not deleted there."""
+    kind = row.get("_type", "issue")
+    return kind == "issue" and text_in(row, "status") != "tombstone" and not row.get("deleted_at")
+
+
+def _item(where: str, row: Mapping[str, Json], remarks: list[str]) -> ForeignItem:
+    name, said = text_in(row, "id"), text_in(row, "status") or "open"
+    if said not in _STATES:
+        remarks.append(f"{name}: the status {said!r} means open here")
+    parent, needs = "", list[str]()
+    for edge in objects_in(row, "dependencies"):
+        other, kind = text_in(edge, "depends_on_id", "id"), text_in(edge, "type", "dependency_type")
+        if kind == "parent-child":
+            parent = other
+        elif kind in _WAITS:
+            needs.append(other)
+        else:
+            remarks.append(f"{name}: {kind} {other} has no place here")
+    kind = text_in(row, "issue_type")
+    priority = row.get("priority")
+    return ForeignItem(
+        id=name,
+        title=text_in(row, "title"),
+        body=sections(
+            ("", text_in(row, "description")),
+            ("Design", text_in(row, "design")),
+            ("Notes", text_in(row, "notes")),
+        ),
+        parent=parent or _parent_in(name),
+        state=_ended(row) or _STATES.get(said) or "open",
+        said=said,
+        priority=priority if isinstance(priority, int) else 2,
+        assignee=text_in(row, "assignee"),
+        labels=(*words_in(row, "labels"), *([kind] if kind not in {"", "task"} else [])),
+        needs=tuple(needs),
+        acceptance=sentences(text_in(row, "acceptance_criteria")),
+        notes=tuple(
+            ForeignNote(
+                text=text_in(one, "text"),
+                author=text_in(one, "author"),
+                at=text_in(one, "created_at"),
+            )
+            for one in objects_in(row, "comments")
+        ),
+        facts=facts_of(
+            row,
+            created="created_at",
+            creator="created_by",
+            closed="closed_at",
+            because="close_reason",
+            estimate="estimated_minutes",
+            reference="external_ref",
+            due="due_at",
+        ),
+        where=where,
+    )
+
+
+def _ended(row: Mapping[str, Json]) -> str:
+    """Return the state that the reason of an end names, as an export of ours writes it; empty if it names none."""
+    reason = text_in(row, "close_reason")
+    return reason if text_in(row, "status") == "closed" and reason in ENDS else ""
+
+
+def _parent_in(name: str) -> str:
+    """Return the parent that an id of a child names: `bd-12.1` is below `bd-12`."""
+    above, _, last = name.rpartition(".")
+    return above if above and last.isdecimal() else ""

@@ -1,0 +1,113 @@
+"""Reads issues of GitHub, as `gh issue list --json …` writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, cast
+
+from counterpoint.cli.importing.files import (
+    FILE_LIMIT,
+    facts_of,
+    json_of,
+    list_in,
+    objects_in,
+    read_text,
+    refused,
+    text_in,
+)
+from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
+from counterpoint.kernel.canonical import Json, object_of
+
+TOOL: Final = "github"
+_URL: Final = re.compile(r"https?://[^/\s]+/([^/\s]+/[^/\s]+)/(?:issues|pull)/([0-9]+)")
+
+
+def read(path: Path) -> list[ForeignWork]:
+    """Return the issues of a file of JSON; MalformedDocument, NotFound."""
+    document = json_of(read_text(path, limit=FILE_LIMIT), path.name)
+    if not isinstance(document, list):
+        raise refused(path.name, "it is no list of issues, as `gh issue list --json` writes it")
+    issues = [object_of(one) for one in cast("list[Json]", document)]
+    repository = next((found for one in issues if (found := _repository(one))), "")
+    parents = {name: _name(one) for one in issues for name in _named(one, "subIssues")}
+    items = tuple(
+        _item(one, parents, f"{path.name}, [{place}]") for place, one in enumerate(issues)
+    )
+    return [
+        ForeignWork(
+            tool=TOOL,
+            key=repository or TOOL,
+            title=f"{repository or 'Issues'} (GitHub)",
+            items=items,
+        )
+    ]
+
+
+def _item(issue: Mapping[str, Json], parents: Mapping[str, str], where: str) -> ForeignItem:
+    name, number = _name(issue), text_in(issue, "number")
+    is_closed = text_in(issue, "state").upper() == "CLOSED"
+    reason = text_in(issue, "stateReason", "state_reason").upper()
+    state = (
+        "open"
+        if not is_closed
+        else "cancelled"
+        if reason in {"NOT_PLANNED", "DUPLICATE"}
+        else "done"
+    )
+    milestone = text_in(object_of(issue.get("milestone")), "title")
+    assignees = [text_in(one, "login", "name") for one in objects_in(issue, "assignees")]
+    parent = _name(object_of(issue.get("parent"))) or parents.get(name, "")
+    return ForeignItem(
+        id=name,
+        short=f"#{number}",
+        title=text_in(issue, "title"),
+        body=text_in(issue, "body"),
+        parent=parent,
+        state=state,
+        said=f"closed as {reason.lower().replace('_', ' ')}"
+        if is_closed and reason
+        else "closed"
+        if is_closed
+        else "open",
+        assignee=next(filter(None, assignees), ""),
+        labels=(
+            *(found for one in objects_in(issue, "labels") if (found := text_in(one, "name"))),
+            *([f"milestone: {milestone}"] if milestone else []),
+        ),
+        needs=tuple(_named(issue, "blockedBy")),
+        notes=tuple(_comments(issue)),
+        facts={
+            **facts_of(issue, created="createdAt", closed="closedAt", address="url"),
+            **facts_of(object_of(issue.get("author")), creator="login"),
+            **({"assignees": ", ".join(assignees)} if len(assignees) > 1 else {}),
+        },
+        where=where,
+    )
+
+
+def _comments(issue: Mapping[str, Json]) -> Iterator[ForeignNote]:
+    for one in objects_in(issue, "comments"):
+        author = text_in(object_of(one.get("author")), "login")
+        yield ForeignNote(text=text_in(one, "body"), author=author, at=text_in(one, "createdAt"))
+
+
+def _named(issue: Mapping[str, Json], field: str) -> Iterator[str]:
+    """Return the issues that a field names: it is a list, or an object with one in `nodes`."""
+    value = issue.get(field)
+    some = list_in(issue, field) if isinstance(value, list) else list_in(object_of(value), "nodes")
+    for one in some:
+        if name := _name(object_of(one)):
+            yield name
+
+
+def _repository(issue: Mapping[str, Json]) -> str:
+    found = _URL.match(text_in(issue, "url"))
+    return found[1] if found else ""
+
+
+def _name(issue: Mapping[str, Json]) -> str:
+    found = _URL.match(text_in(issue, "url"))
+    number = text_in(issue, "number")
+    return f"{found[1]}#{found[2]}" if found else f"#{number}" if number else ""

@@ -1,0 +1,95 @@
+"""Reads what another ledger exported as JSON, and writes it.
+
+    {"format": "counterpoint", "version": 1, "title": …, "description": …, "items": [{"id": …, "title": …, …}]}
+
+The items are those of `ForeignItem` (core/model/foreign.py) under the names of its fields; what has its usual value is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, cast
+
+from counterpoint.cli.importing.files import (
+    FILE_LIMIT,
+    json_of,
+    objects_in,
+    read_text,
+    refused,
+    text_in,
+    words_in,
+)
+from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
+from counterpoint.kernel.canonical import Json, object_of
+
+TOOL: Final = "counterpoint"
+_VERSION: Final = 1
+_USUAL: Final = asdict(ForeignItem(id="", title=""))
+
+
+def read(path: Path) -> list[ForeignWork]:
+    """Return the work of an export; MalformedDocument, NotFound."""
+    document = object_of(json_of(read_text(path, limit=FILE_LIMIT), path.name))
+    if document.get("format") != TOOL or document.get("version") != _VERSION:
+        raise refused(path.name, "it is no export of Counterpoint of version 1")
+    items = [
+        _item(one, f"{path.name}, items[{place}]")
+        for place, one in enumerate(objects_in(document, "items"))
+    ]
+    return [
+        ForeignWork(
+            tool=TOOL,
+            key=text_in(document, "key") or TOOL,
+            title=text_in(document, "title"),
+            body=text_in(document, "description"),
+            items=tuple(items),
+        )
+    ]
+
+
+def written(work: ForeignWork) -> Json:
+    """Return work as the JSON that `read` takes."""
+    return {
+        "format": TOOL,
+        "version": _VERSION,
+        "key": work.key,
+        "title": work.title,
+        "description": work.body,
+        "items": [
+            {
+                name: value
+                for name, value in asdict(item).items()
+                if name in {"id", "title"} or (value != _USUAL[name] and name != "where")
+            }
+            for item in work.items
+        ],
+    }
+
+
+def _item(one: Mapping[str, Json], where: str) -> ForeignItem:
+    priority = one.get("priority", _USUAL["priority"])
+    texts = {name: _text(one, name) for name in ("title", "body", "parent", "said", "assignee")}
+    lists = {name: words_in(one, name) for name in ("labels", "needs", "acceptance", "areas")}
+    return ForeignItem(
+        id=text_in(one, "id"),
+        **cast("dict[str, Any]", texts),
+        **cast("dict[str, Any]", lists),
+        state=text_in(one, "state") or "open",
+        priority=priority if isinstance(priority, int) else 2,
+        is_phase=one.get("is_phase") is True,
+        notes=tuple(
+            ForeignNote(
+                text=_text(note, "text"), author=_text(note, "author"), at=_text(note, "at")
+            )
+            for note in objects_in(one, "notes")
+        ),
+        facts={name: str(value) for name, value in object_of(one.get("facts")).items()},
+        where=where,
+    )
+
+
+def _text(values: Mapping[str, Json], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""

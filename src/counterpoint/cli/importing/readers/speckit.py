@@ -1,0 +1,69 @@
+"""Reads spec-kit: each feature with the check-list of its tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from counterpoint.cli.importing.files import Folder, sections
+from counterpoint.cli.importing.readers.checklists import Naming, checklist, items_of
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork
+from counterpoint.kernel.errors import NotFound
+
+TOOL: Final = "spec-kit"
+_NUMBER: Final = re.compile(r"(T[0-9]{3,6}[a-z]?)\s+(\S.*)")
+_MARK: Final = re.compile(r"\[([A-Za-z0-9]{1,10})\]\s*")
+_NEEDS: Final = re.compile(r"\(depends on ([^)]{1,500})\)", re.IGNORECASE)
+_TASK: Final = re.compile(r"T[0-9]{3,6}[a-z]?")
+
+
+def read(path: Path) -> list[ForeignWork]:
+    """Return every feature of a project, or the one whose folder is named; MalformedDocument, NotFound."""
+    if (path / "tasks.md").is_file():
+        return [_feature(Folder(path.absolute().parent), "", path.absolute().name)]
+    place = next((one for one in (path / "specs", path) if one.is_dir()), None)
+    folder = Folder(place) if place is not None and not place.is_symlink() else None
+    names = [one for one in folder.folders("") if folder.has(one, "tasks.md")] if folder else []
+    if folder is None or not names:
+        raise NotFound(
+            f"there is no `specs/NAME/tasks.md` in {str(path)!r}",
+            hint="Name the project's folder, once its tasks are written.",
+        )
+    return [_feature(folder, "", name) for name in names]
+
+
+def _feature(folder: Folder, below: str, name: str) -> ForeignWork:
+    here = f"{below}/{name}" if below else name
+    found = checklist(folder.text(here, "tasks.md"), f"{here}/tasks.md", name)
+    spec = folder.text(here, "spec.md") if folder.has(here, "spec.md") else ""
+    items = items_of(found, Naming(name, _own), f"{here}/tasks.md", is_ordered=True)
+    return ForeignWork(
+        tool=TOOL,
+        key=name,
+        title=f"{found.draft.title.removeprefix('Tasks:').strip()} (spec-kit)",
+        body=sections(("", spec), ("Tasks", found.draft.body)),
+        items=tuple(_marked(name, items)),
+        remarks=found.remarks,
+    )
+
+
+def _own(title: str) -> tuple[str, str]:
+    found = _NUMBER.fullmatch(title)
+    return (found[1], found[2]) if found else ("", title)
+
+
+def _marked(key: str, items: Iterator[ForeignItem]) -> Iterator[ForeignItem]:
+    """Return items with the marks before their titles as labels, and what they say to depend on."""
+    for item in items:
+        title, labels = item.title, list(item.labels)
+        while not item.is_phase and (mark := _MARK.match(title)):
+            labels.append("parallel" if mark[1] == "P" else mark[1])
+            title = title[mark.end() :]
+        named = _NEEDS.search(title)
+        needs = [f"{key}/{one}" for one in _TASK.findall(named[1])] if named else []
+        yield replace(
+            item, title=title or item.title, labels=tuple(labels), needs=(*item.needs, *needs)
+        )

@@ -1,0 +1,106 @@
+"""Work of other programs, as any reader of their files gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from counterpoint.core.model.work import DEFAULT_PRIORITY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignNote:
+    """Something that was written there about an item. at: when, in the words of the source."""
+
+    text: str
+    author: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignItem:
+    """One piece of work there.
+
+    id: what it is called there, unlike all others of its tool. short: a shorter name, where it is free.
+    parent, needs: such ids; no parent: the root. state: in our words. said: in theirs.
+    is_phase: whether it only holds others. facts: what has no place here, and is kept beside it: dates, addresses.
+    where: its place in the source, for what is said of it.
+    """
+
+    id: str
+    title: str
+    body: str = ""
+    parent: str = ""
+    state: str = "open"
+    said: str = ""
+    priority: int = DEFAULT_PRIORITY
+    assignee: str = ""
+    labels: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    areas: tuple[str, ...] = ()
+    is_phase: bool = False
+    notes: tuple[ForeignNote, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])
+    short: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignWork:
+    """All that one source has.
+
+    tool: the name of the importer, which is the scope of the aliases. key: what the source is called among those of the tool.
+    remarks: what the reader could not carry.
+    """
+
+    tool: str
+    key: str
+    title: str
+    body: str = ""
+    items: tuple[ForeignItem, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where foreign work came from.
+
+    place: the file or folder, as it is told. name: how the source is to be called, if somebody said; items are known below it then.
+    """
+
+    place: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What differs of one item.
+
+    id: what it is called there. item: its id here, empty where it would be made. fields: their names. why: in words, if it was left as it is.
+    """
+
+    id: str
+    item: str
+    fields: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What an import did, or would do.
+
+    root: the item that holds all; empty if it would be made. created: how many items. records: how many were written down.
+    changed: what the source changed and is so here now. kept: what both changed, or what a rule refused; it is as it was here.
+    gone: ids that the source has no more. deadlocks: what keeps a part from ever being taken up.
+    """
+
+    root: str
+    items: int
+    created: int = 0
+    records: int = 0
+    changed: tuple[Difference, ...] = ()
+    kept: tuple[Difference, ...] = ()
+    gone: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    deadlocks: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Work that comes from other programs, and goes to them."""

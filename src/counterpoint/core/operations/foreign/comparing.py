@@ -1,0 +1,107 @@
+"""Reads imported items, and compares them with what their source says."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from counterpoint.core.model.foreign import ForeignItem
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.work import Area, Attribute, Criterion, Dependency, Item, Label
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import value_of
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.planning.foreign import Settled
+from counterpoint.core.rules.planning.merging import ATTRIBUTE, Merged, merge
+from counterpoint.kernel.canonical import Json, object_of
+
+_CHUNK: Final = 500
+"""Items that are read together."""
+
+
+@dataclass(slots=True)
+class Here:
+    """What of a source is here. root: what holds it, or None. ids: the items by their ids there."""
+
+    root: Item | None
+    ids: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One item that is here. id: what it is called there. needs: the items that it waits for here."""
+
+    id: str
+    merged: Merged
+    needs: frozenset[str]
+
+
+def compared(
+    context: Context, settled: Settled, here: Here, without: Collection[str]
+) -> Iterator[Compared]:
+    """Return every item of a source that is here compared with it, the lowest first."""
+    names = [name for name in reversed(settled.items) if name in here.ids and name not in without]
+    back = {item: name for name, item in here.ids.items()}
+    if here.root is not None:
+        back[here.root.id] = ""
+    for start in range(0, len(names), _CHUNK):
+        some = names[start : start + _CHUNK]
+        with context.reading() as view:
+            around = Around(view, tuple(here.ids[name] for name in some))
+        for name in some:
+            yield around.compare(name, here.ids[name], settled.items[name], back)
+
+
+class Around:
+    """Some items with what an import compares of them, read in one statement each."""
+
+    def __init__(self, view: Reading, items: tuple[str, ...]) -> None:
+        self.items = {item.id: item for item in view.select(Item, id=items)}
+        self._last: dict[str, dict[str, Json]] = {
+            one.item: object_of(value_of(one))
+            for one in view.select(Attribute, item=items, name=ATTRIBUTE)
+        }
+        self.labels = _grouped((one.item, one.name) for one in view.select(Label, item=items))
+        self.needs = _grouped((one.item, one.needs) for one in view.select(Dependency, item=items))
+        self.areas = _grouped((one.item, one.pattern) for one in view.select(Area, item=items))
+        criteria = view.select(Criterion, item=items, order="item,position")
+        self.criteria = _grouped((one.item, one.text) for one in criteria)
+
+    def compare(self, name: str, item: str, theirs: ForeignItem, back: dict[str, str]) -> Compared:
+        """Return one item compared. back: the ids there by the items here."""
+        found, needs = self.items[item], self.needs[item]
+        values: dict[str, Any] = {
+            "title": found.title,
+            "body": found.body,
+            "state": found.status,
+            "priority": found.priority,
+            "assignee": found.assignee,
+            # Where it was put here has no name there.
+            "parent": back.get(found.parent, f"item:{found.parent}"),
+            "acceptance": tuple(self.criteria[item]),
+            "areas": tuple(self.areas[item]),
+            "labels": tuple(self.labels[item]),
+            "needs": tuple(back[one] for one in needs if one in back),
+        }
+        last = object_of(self._last.get(item, {}).get("last"))
+        return Compared(id=name, merged=merge(last, theirs, values), needs=frozenset(needs))
+
+
+def tags_of(context: Context, items: Iterable[str]) -> defaultdict[str, set[str]]:
+    """Return the tags of all records of some items, by item."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    names = tuple(items)
+    for start in range(0, len(names), _CHUNK):
+        with context.reading() as view:
+            for one in view.select(Record, item=names[start : start + _CHUNK]):
+                found[one.item].update(one.tags)
+    return found
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> defaultdict[str, list[str]]:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for item, value in pairs:
+        found[item].append(value)
+    return found

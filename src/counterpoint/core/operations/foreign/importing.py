@@ -1,0 +1,366 @@
+"""Brings foreign work in: what is new, what differs, what was said there.
+
+Rules (docs/decisions/0056): (1) nothing is written before all of a source was judged. (2) New items come by `Plans.create`, so a large source
+comes in slices that nobody sees before the last. (3) Everything after that is an edit of one item or some records, each a
+transaction of its own; what a rule refuses is told and left, and the rest goes on. (4) Whoever repeats an import that was cut off goes on
+where it ended, for each step first looks at what is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from counterpoint.core.model.answers import CreatedPlan
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Note
+from counterpoint.core.model.foreign import Arrival, Difference, ForeignItem, ForeignWork, Source
+from counterpoint.core.model.work import BODY_LIMIT, TITLE_LIMIT, Alias, Item
+from counterpoint.core.operations.foreign.comparing import Compared, Here, compared, tags_of
+from counterpoint.core.operations.items import Items
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import attributes_of
+from counterpoint.core.operations.recording.unit import joined
+from counterpoint.core.rules.planning.foreign import (
+    Settled,
+    cleaned,
+    draft_below,
+    drafts_of,
+    given_up,
+    settle,
+    words_of,
+)
+from counterpoint.core.rules.planning.merging import ATTRIBUTE, last_of, notes_of
+from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import Conflict, CounterpointError
+
+_CHUNK = 100
+"""Records that are written in one transaction."""
+
+Progress = Callable[[int], None]
+Aliases = Mapping[str, Sequence[tuple[str, str]]]
+
+
+class ForeignImports:
+    """Verbs for work of other programs."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def look(self, work: ForeignWork, source: Source) -> Arrival:
+        """Return what `bring` would do; the same refusals, nothing written."""
+        arriving = self._prepared(work, source, lambda _: None)
+        return arriving.told(arriving.looked())
+
+    def bring(
+        self, work: ForeignWork, source: Source, progress: Progress = lambda _: None
+    ) -> Arrival:
+        """Bring the work of a source in, or what is new and changed in it since it came last.
+
+        progress: is told how many items and records are settled. Raises MalformedDocument with every fault and its place,
+        Conflict for a source of the same name from elsewhere, and for ids that another source of the tool has.
+        """
+        arriving = self._prepared(work, source, progress)
+        arriving.make()
+        arriving.bring_up()
+        arriving.write_down()
+        return arriving.told(())
+
+    def _prepared(self, work: ForeignWork, source: Source, progress: Progress) -> _Arriving:
+        settled = settle(work)
+        here = self._here(settled, source)
+        return _Arriving(self._context, settled, source, here, progress)
+
+    def _here(self, settled: Settled, source: Source) -> Here:
+        tool, prefix = settled.work.tool, _prefix(settled.work, source)
+        key = source.name or settled.work.key
+        with self._context.reading() as view:
+            known = view.find(Alias, _scope_of_sources(tool), key)
+            root = view.find(Item, known.item) if known else None
+            names = dict(view.cells(Alias, ("name", "item"), scope=tool))
+            ids = {
+                name.removeprefix(prefix): item
+                for name, item in names.items()
+                if name.startswith(prefix)
+            }
+            if root is None:
+                taken = next((name for name in settled.items if name in ids), "")
+                if taken:
+                    raise Conflict(
+                        f"{taken} of another source of {tool} is {ids[taken]} already",
+                        hint="Give this source a name of its own with `--as NAME`.",
+                    )
+                return Here(None, {})
+            place = object_of(attributes_of(view, root.id).get(ATTRIBUTE)).get("place")
+            own = {item for (item,) in view.cells(Item, ("id",), root=root.root)}
+        if not source.name and place != source.place:
+            raise Conflict(
+                f"{root.id} came from {place}, and this is {source.place}",
+                hint=f"Repeat it with `--as NAME` if it is another source, with `--as {key}` if"
+                " that has moved here.",
+            )
+        # Other sources of the tool may have ids that begin alike.
+        return Here(root, {k: item for k, item in ids.items() if item in own or k in settled.items})
+
+
+@dataclass(slots=True)
+class _Arriving:
+    """One import under way."""
+
+    context: Context
+    settled: Settled
+    source: Source
+    here: Here
+    progress: Progress
+    new: list[str] = field(init=False)
+    records: int = 0
+    count: int = 0
+    changed: list[Difference] = field(default_factory=list[Difference])
+    kept: list[Difference] = field(default_factory=list[Difference])
+    stuck: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        """Know what is new before anything is made."""
+        self.new = [name for name in self.settled.items if name not in self.here.ids]
+
+    def told(self, looked: Sequence[str]) -> Arrival:
+        """Return what was done. looked: what a look has found in the way."""
+        root = self.here.root
+        return Arrival(
+            root=root.id if root else "",
+            items=len(self.settled.items),
+            created=len(self.new),
+            records=self.records,
+            changed=tuple(self.changed),
+            kept=tuple(self.kept),
+            gone=tuple(sorted(set(self.here.ids) - set(self.settled.items))),
+            remarks=tuple(self.settled.remarks),
+            deadlocks=tuple(dict.fromkeys((*looked, *self.stuck, *given_up(self.settled)))),
+        )
+
+    def looked(self) -> list[str]:
+        """Find out what would be done; answer of what would be in its way."""
+        verbs, stuck = Plans(self.context), list[str]()
+        for _, parent, draft in self._drafts():
+            stuck += verbs.look(draft, parent)[1]
+        new = set(self.new)
+        for one in compared(self.context, self.settled, self.here, new):
+            self._tell(one)
+        known = tags_of(self.context, self.here.ids.values())
+        for name, item in self.settled.items.items():
+            tags = known[self.here.ids.get(name, "")]
+            self.records += sum(note.tags[-1] not in tags for note in self._notes(name, item))
+        return stuck
+
+    def make(self) -> None:
+        """Make what is new."""
+        verbs = Plans(self.context)
+        root = self.here.root
+        if root is not None and self.new and root.is_closed:
+            Items(self.context).edit(root.id, Edit(status="active", reason=self._reason))
+        for name, parent, draft in self._drafts():
+            self._reopen(name)
+            made = self._made(verbs, draft, parent)
+            if made is None:
+                continue
+            self.stuck += made.deadlocks
+            if self.here.root is None:
+                self.here.root = made.root
+            self._learn(tuple(item.id for item in made.items))
+            self._count(len(made.items))
+
+    def _made(self, verbs: Plans, draft: Draft, parent: str) -> CreatedPlan | None:
+        """Make a tree; None if a rule refuses what is to go below something that is here, which is told."""
+        if self.here.root is None:
+            return verbs.create(draft, parent)
+        try:
+            return verbs.create(draft, parent)
+        except CounterpointError as fault:
+            self.kept.append(_left(draft.aliases[0][1], parent, fault))
+            return None
+
+    def _reopen(self, name: str) -> None:
+        """Open what new items go below, where it is open there again."""
+        if name not in self.here.ids or self.settled.items[name].is_phase:
+            return
+        item = Items(self.context).get(self.here.ids[name])
+        if item.is_closed and not self.settled.is_closed(name):
+            self._move(name, self.settled.items[name].state)
+
+    def _learn(self, made: tuple[str, ...]) -> None:
+        """Know which item each id there means now."""
+        prefix = _prefix(self.settled.work, self.source)
+        with self.context.reading() as view:
+            names = view.cells(Alias, ("name", "item"), scope=self.settled.work.tool, item=made)
+        self.here.ids.update((name.removeprefix(prefix), item) for name, item in names)
+
+    def _drafts(self) -> Iterator[tuple[str, str, Draft]]:
+        """Return what is to be made, each with what it goes below, by its id there and by its id here."""
+        aliases, kept = self._aliases(), {name: self._kept(name) for name in self.new}
+        if self.here.root is not None:
+            root = self.here.root.id
+            new = dict.fromkeys(self.new)
+            for parent, draft in drafts_of(self.settled, new, aliases, kept, self.here.ids):
+                yield parent, self.here.ids.get(parent, root), draft
+            return
+        work = self.settled.work
+        yield (
+            "",
+            "",
+            Draft(
+                kind="plan",
+                title=words_of(work.title)[:TITLE_LIMIT] or work.key,
+                body=cleaned(work.body)[:BODY_LIMIT],
+                aliases=((_scope_of_sources(work.tool), self.source.name or work.key),),
+                attributes={ATTRIBUTE: {"tool": work.tool, "place": self.source.place}},
+                children=draft_below(self.settled, aliases, kept),
+            ),
+        )
+
+    def _aliases(self) -> Aliases:
+        tool, prefix = self.settled.work.tool, _prefix(self.settled.work, self.source)
+        scope = f"{tool}-short"
+        with self.context.reading() as view:
+            taken = {name for (name,) in view.cells(Alias, ("name",), scope=scope)}
+        found: dict[str, list[tuple[str, str]]] = {}
+        for name in self.new:
+            found[name] = [(tool, f"{prefix}{name}")]
+            short = self.settled.items[name].short
+            if short and short not in taken:
+                taken.add(short)
+                found[name].append((scope, short))
+        return found
+
+    def _kept(self, name: str) -> dict[str, Json]:
+        item = self.settled.items[name]
+        said: dict[str, Json] = {"tool": self.settled.work.tool, "id": name, "last": last_of(item)}
+        if item.facts:
+            said["facts"] = dict(item.facts)
+        if item.said:
+            said["state"] = item.said
+        return {ATTRIBUTE: said}
+
+    def bring_up(self) -> None:
+        """Bring each item to what the source says: states and edges of new ones, and what changed of the others."""
+        new = set(self.new)
+        self._connect(new)
+        for name in self.settled.later(new):
+            self._move(name, self.settled.items[name].state)
+        for one in compared(self.context, self.settled, self.here, new):
+            self._apply(one)
+            self._count(1)
+
+    def _connect(self, new: Collection[str]) -> None:
+        """Let new items wait for what was made after them."""
+        ids = self.here.ids
+        missing = compared(
+            self.context, self.settled, self.here, set(self.settled.items) - set(new)
+        )
+        for one in missing:
+            wanted = {ids[need] for need in self.settled.items[one.id].needs if need in ids}
+            if lacking := tuple(sorted(wanted - one.needs)):
+                self._edit(one.id, Edit(add_needs=lacking))
+
+    def _apply(self, one: Compared) -> None:
+        self._tell(one)
+        found = one.merged
+        if not found.names:
+            if found.is_stale:
+                self._edit(one.id, Edit(attributes=self._told_last(one)))
+            return
+        if "state" in found.fields and not self._move(one.id, found.fields["state"]):
+            del self.changed[-1]
+            return
+        ids, root = self.here.ids, self.here.root
+        fields = {k: v for k, v in found.fields.items() if k not in {"state", "parent"}}
+        parent = found.fields.get("parent")
+        edit = Edit(
+            **fields,
+            parent=None if parent is None else ids.get(parent, root.id if root else ""),
+            add_labels=found.add.get("labels", ()),
+            remove_labels=found.remove.get("labels", ()),
+            add_needs=tuple(ids[n] for n in found.add.get("needs", ()) if n in ids),
+            remove_needs=tuple(ids[n] for n in found.remove.get("needs", ()) if n in ids),
+            attributes=self._told_last(one),
+        )
+        if not self._edit(one.id, edit):
+            del self.changed[-1]
+
+    def _told_last(self, one: Compared) -> dict[str, Json]:
+        """Return the attribute of an item with what came last now."""
+        return {ATTRIBUTE: {**object_of(self._kept(one.id)[ATTRIBUTE]), "last": one.merged.last}}
+
+    def _tell(self, one: Compared) -> None:
+        item = self.here.ids[one.id]
+        if one.merged.conflicts:
+            fields = tuple(one.merged.conflicts)
+            why = "changed there and here; it is as it was here"
+            self.kept.append(Difference(id=one.id, item=item, fields=fields, why=why))
+        if one.merged.names:
+            self.changed.append(Difference(id=one.id, item=item, fields=one.merged.names))
+
+    def _move(self, name: str, state: str) -> bool:
+        """Move an item to a state, by way of others if need be; answer whether it is there."""
+        verbs = Items(self.context)
+        item = verbs.get(self.here.ids[name])
+        try:
+            for step in item.states.way(item.status, state):
+                verbs.edit(item.id, Edit(status=step, reason=self._reason))
+        except CounterpointError as fault:
+            self.kept.append(replace(_left(name, item.id, fault), fields=("state",)))
+            return False
+        return True
+
+    def _edit(self, name: str, edit: Edit) -> bool:
+        item = self.here.ids[name]
+        try:
+            Items(self.context).edit(item, edit)
+        except CounterpointError as fault:
+            self.kept.append(_left(name, item, fault))
+            return False
+        return True
+
+    @property
+    def _reason(self) -> str:
+        return f"So it is in {self.settled.work.tool}."
+
+    def write_down(self) -> None:
+        """Keep what was said of items there, each once."""
+        known = tags_of(self.context, self.here.ids.values())
+        wanted = [
+            note
+            for name, item in self.settled.items.items()
+            if name in self.here.ids
+            for note in self._notes(name, item)
+            if note.tags[-1] not in known[note.item]
+        ]
+        verbs = Journal(self.context)
+        for start in range(0, len(wanted), _CHUNK):
+            some = wanted[start : start + _CHUNK]
+            with joined(self.context):
+                for note in some:
+                    verbs.append(note)
+            self.records += len(some)
+            self._count(len(some))
+
+    def _notes(self, name: str, item: ForeignItem) -> Iterator[Note]:
+        return notes_of(self.settled.work.tool, item, self.here.ids.get(name, ""))
+
+    def _count(self, more: int) -> None:
+        self.count += more
+        self.progress(self.count)
+
+
+def _left(name: str, item: str, fault: CounterpointError) -> Difference:
+    return Difference(id=name, item=item, why=fault.message)
+
+
+def _scope_of_sources(tool: str) -> str:
+    return f"{tool}-source"
+
+
+def _prefix(work: ForeignWork, source: Source) -> str:
+    """Return what the ids of a source have before them: nothing, unless somebody calls it otherwise than it calls itself."""
+    return f"{source.name}/" if source.name not in {"", work.key} else ""

@@ -1,0 +1,1 @@
+"""Databases that other programs wrote."""

@@ -1,0 +1,13 @@
+CREATE TABLE issues (id TEXT PRIMARY KEY, title TEXT NOT NULL, description TEXT NOT NULL DEFAULT '', design TEXT NOT NULL DEFAULT '', acceptance_criteria TEXT NOT NULL DEFAULT '', notes TEXT NOT NULL DEFAULT '', status TEXT NOT NULL DEFAULT 'open', priority INTEGER NOT NULL DEFAULT 2, issue_type TEXT NOT NULL DEFAULT 'task', assignee TEXT, estimated_minutes INTEGER, created_at DATETIME NOT NULL, updated_at DATETIME NOT NULL, closed_at DATETIME, external_ref TEXT, close_reason TEXT DEFAULT '', deleted_at DATETIME);
+CREATE TABLE dependencies (issue_id TEXT NOT NULL, depends_on_id TEXT NOT NULL, type TEXT NOT NULL DEFAULT 'blocks', created_at DATETIME NOT NULL, created_by TEXT NOT NULL, PRIMARY KEY (issue_id, depends_on_id));
+CREATE TABLE labels (issue_id TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (issue_id, label));
+CREATE TABLE comments (id INTEGER PRIMARY KEY AUTOINCREMENT, issue_id TEXT NOT NULL, author TEXT NOT NULL, text TEXT NOT NULL, created_at DATETIME NOT NULL);
+INSERT INTO issues (id, title, description, design, acceptance_criteria, notes, status, priority, issue_type, assignee, estimated_minutes, created_at, updated_at) VALUES ('bd-a1b2', 'Build the hull', 'Oak, as of old.', 'Ribs first.', '- [ ] It floats
+- It is dry', 'Ask Bob.', 'open', 1, 'epic', 'ann', 600, '2025-11-01T10:00:00Z', '2025-11-03T10:00:00Z');
+INSERT INTO issues (id, title, description, status, priority, created_at, updated_at, closed_at, close_reason) VALUES ('bd-a1b2.1', 'Buy oak', 'Two tons', 'closed', 0, '2025-11-01T10:01:00Z', '2025-11-02T10:00:00Z', '2025-11-02T10:00:00Z', 'Delivered');
+INSERT INTO issues (id, title, status, assignee, created_at, updated_at) VALUES ('bd-a1b2.2', 'Bend planks', 'in_progress', 'bob', '2025-11-01T10:02:00Z', '2025-11-03T10:00:00Z');
+INSERT INTO issues (id, title, status, priority, issue_type, created_at, updated_at) VALUES ('bd-c3d4', 'Leak at the stern', 'blocked', 0, 'bug', '2025-11-04T10:00:00Z', '2025-11-04T10:00:00Z');
+INSERT INTO issues (id, title, status, created_at, updated_at, deleted_at) VALUES ('bd-dead', 'Deleted', 'tombstone', '2025-11-01T10:00:00Z', '2025-11-01T10:00:00Z', '2025-11-02T10:00:00Z');
+INSERT INTO dependencies VALUES ('bd-a1b2.1', 'bd-a1b2', 'parent-child', '2025-11-01T10:01:00Z', 'ann'), ('bd-a1b2.2', 'bd-a1b2', 'parent-child', '2025-11-01T10:02:00Z', 'ann'), ('bd-a1b2.2', 'bd-a1b2.1', 'blocks', '2025-11-01T10:02:00Z', 'ann'), ('bd-c3d4', 'bd-a1b2.2', 'blocks', '2025-11-04T10:00:00Z', 'bob'), ('bd-c3d4', 'bd-a1b2', 'discovered-from', '2025-11-04T10:00:00Z', 'bob');
+INSERT INTO labels VALUES ('bd-a1b2', 'hull');
+INSERT INTO comments (issue_id, author, text, created_at) VALUES ('bd-a1b2.1', 'bob', 'It is dry.', '2025-11-02T09:00:00Z');

@@ -1,0 +1,378 @@
+"""Foreign work: in once, brought up to date, and never over what was changed here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from counterpoint.core.model.filters import Edit, ReadyFilter
+from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Source
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.work import DRAFTED, Item
+from counterpoint.core.operations.foreign import importing
+from counterpoint.core.operations.foreign.exporting import ForeignExports
+from counterpoint.core.operations.foreign.importing import ForeignImports
+from counterpoint.core.rules.planning import foreign
+from counterpoint.kernel.errors import Conflict, MalformedDocument, NotFound, Unavailable
+
+SOURCE = Source(place="issues.jsonl")
+
+
+def work(*items, **more):
+    """Answer foreign work with these items."""
+    return ForeignWork(tool="beads", key="beads", title="Ship", items=items, **more)
+
+
+HULL = ForeignItem(id="b-1", title="Hull", labels=("big",), priority=1, assignee="ann", body="Oak.")
+OAK = ForeignItem(
+    id="b-2", title="Oak", parent="b-1", state="done", facts={"created": "2025-01-01"},
+    notes=(ForeignNote(text="Dry.", author="bob", at="2025-01-02"),),
+)  # fmt: skip
+PLANKS = ForeignItem(id="b-3", title="Planks", parent="b-1", needs=("b-2",), state="active")
+PAINT = ForeignItem(id="b-4", title="Paint", needs=("b-3",), state="cancelled")
+ALL = (HULL, OAK, PLANKS, PAINT)
+
+
+def states(ada):
+    """Answer the states of all that was imported, by id there."""
+    found = {name: ada.items.find(name, "beads") for name in ("b-1", "b-2", "b-3", "b-4", "b-5")}
+    return {name: item.status for name, item in found.items() if item is not None}
+
+
+def test_work_comes_in_with_all_that_belongs_to_it(studio, ada):
+    """Places, states, edges, words, old ids, and what was said there as records that tell when."""
+    verbs = ada.use(ForeignImports)
+    said = verbs.bring(work(*ALL), SOURCE)
+    assert (said.root, said.items, said.created, said.records) == ("demo-1", 4, 4, 5)
+    assert states(ada) == {"b-1": "open", "b-2": "done", "b-3": "active", "b-4": "cancelled"}
+    hull, planks = ada.items.find("b-1"), ada.items.find("b-3")
+    facets = ada.overview.facets(planks.id)
+    assert (hull.assignee, hull.priority, hull.body, planks.parent) == ("ann", 1, "Oak.", hull.id)
+    assert [one.id for one in facets.needs] == [ada.items.find("b-2").id]
+    assert [one.item.id for one in ada.ready.offers(ReadyFilter(), 9)] == [planks.id]
+    oak = ada.items.find("b-2")
+    bodies = [one.body for one in ada.overview.rows(Record, item=oak.id, limit=9)]
+    assert bodies == [
+        "Imported from beads: b-2 (created 2025-01-01)",
+        "Written in beads by bob on 2025-01-02:\n\nDry.",
+    ]
+    assert said.deadlocks == ()
+    assert ada.items.get(said.root).title == "Ship"
+
+
+def test_the_whole_has_a_title_and_a_description_that_fit(studio, ada):
+    """However long those of the source are."""
+    odd = replace(work(HULL), title="a\nb" + "c" * 600, body="\x00" + "x" * 200_000)
+    root = ada.items.get(ada.use(ForeignImports).bring(odd, SOURCE).root)
+    assert (root.title[:4], len(root.title), len(root.body)) == ("a bc", 500, 100_000)
+
+
+def test_the_same_again_writes_nothing(studio, ada):
+    """However often."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(work(*ALL), SOURCE)
+    before = studio.image()
+    again = verbs.bring(work(*ALL), SOURCE)
+    assert (again.created, again.changed, again.kept, again.records) == (0, (), (), 0)
+    assert studio.image() == before
+
+
+def test_a_look_says_what_would_be_done_and_writes_nothing(studio, ada):
+    """At first and later, with what would never be ready."""
+    verbs = ada.use(ForeignImports)
+    before = studio.image()
+    waiting = ForeignItem(id="b-5", title="Dry", needs=("b-4",))
+    said = verbs.look(work(*ALL, waiting), SOURCE)
+    assert (said.root, said.created, said.records) == ("", 5, 6)
+    assert said.deadlocks[0].startswith("b-4 is cancelled and 1 wait for it")
+    assert studio.image() == before
+    verbs.bring(work(*ALL), SOURCE)
+    said = verbs.look(work(replace(HULL, title="The hull"), *ALL[1:]), SOURCE)
+    assert [(one.id, one.fields) for one in said.changed] == [("b-1", ("title",))]
+
+
+def test_what_changed_there_changes_here(studio, ada):
+    """Words, states in both directions, labels, edges and places; what is new comes below what is here."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(work(*ALL), SOURCE)
+    new = ForeignItem(id="b-5", title="Nails", parent="b-1", needs=("b-4",))
+    said = verbs.bring(
+        work(
+            replace(HULL, title="The hull", labels=("large",), assignee=""),
+            replace(OAK, state="open"),
+            replace(PLANKS, state="done", needs=(), parent=""),
+            replace(PAINT, state="open", needs=("b-2",)),
+            new,
+        ),
+        SOURCE,
+    )
+    assert (said.created, said.kept) == (1, ())
+    assert {one.id: set(one.fields) for one in said.changed} == {
+        "b-1": {"title", "labels", "assignee"},
+        "b-2": {"state"},
+        "b-3": {"state", "needs", "parent"},
+        "b-4": {"state", "needs"},
+    }
+    assert states(ada) == {
+        "b-1": "open",
+        "b-2": "open",
+        "b-3": "done",
+        "b-4": "open",
+        "b-5": "open",
+    }
+    hull = ada.overview.facets(ada.items.find("b-1").id)
+    assert (hull.item.title, hull.labels, hull.item.assignee) == ("The hull", ("large",), "")
+    assert ada.items.find("b-3").parent == said.root
+    assert ada.items.find("b-5").parent == hull.item.id
+
+
+def test_what_was_changed_here_is_never_overwritten(studio, ada):
+    """It stays, and is told each time until both sides say the same."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(work(*ALL), SOURCE)
+    hull = ada.items.find("b-1").id
+    ada.items.edit(hull, Edit(title="My hull", add_labels=("mine",)))
+    again = verbs.bring(work(*ALL), SOURCE)
+    assert (again.changed, again.kept) == ((), ())
+    changed = work(replace(HULL, title="The hull", priority=0), *ALL[1:])
+    for _ in range(2):
+        said = verbs.bring(changed, SOURCE)
+        assert [(one.id, one.fields) for one in said.kept] == [("b-1", ("title",))]
+    facets = ada.overview.facets(hull)
+    assert (facets.item.title, facets.item.priority) == ("My hull", 0)
+    assert facets.labels == ("big", "mine")
+    ada.items.edit(hull, Edit(title="The hull"))
+    assert verbs.bring(changed, SOURCE).kept == ()
+
+
+def test_what_is_gone_there_stays_and_is_told(studio, ada):
+    """An item may have been worked on here."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(work(*ALL), SOURCE)
+    assert verbs.bring(work(*ALL[:3]), SOURCE).gone == ("b-4",)
+    assert states(ada)["b-4"] == "cancelled"
+
+
+def test_a_source_from_elsewhere_needs_a_name(studio, ada):
+    """Else two of one tool would be one; by its own name one that has moved is the same."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(work(*ALL), SOURCE)
+    moved = Source(place="elsewhere.jsonl")
+    studio.refuses(Conflict, lambda: verbs.bring(work(*ALL), moved))
+    assert verbs.bring(work(*ALL), replace(moved, name="beads")).created == 0
+    other = verbs.bring(work(*ALL), replace(moved, name="other"))
+    assert (other.created, ada.items.find("other/b-1").root) == (4, other.root)
+    stranger = ForeignWork(tool="beads", key="third", title="T", items=(HULL,))
+    studio.refuses(Conflict, lambda: verbs.bring(stranger, SOURCE))
+
+
+def test_a_large_source_comes_in_slices(studio, ada):
+    """So that others write in between, and no entry is large."""
+    items = tuple(
+        ForeignItem(id=f"b-{n}", title=f"T{n}", needs=(f"b-{n - 1}",) if n else ())
+        for n in range(250)
+    )
+    counts = []
+    said = ada.use(ForeignImports).bring(work(*items), SOURCE, counts.append)
+    assert (said.created, said.records) == (250, 250)
+    with studio.view() as view:
+        assert len(view.sequences(action=DRAFTED, limit=9)) == 3
+    assert counts[-1] == 500 + 1
+    assert len(ada.ready.offers(ReadyFilter(), 9)) == 1
+
+
+def test_an_import_that_was_cut_off_goes_on(studio, ada, monkeypatch):
+    """What is missing comes with the next; nothing comes twice."""
+    verbs = ada.use(ForeignImports)
+
+    def cut(*_: object) -> None:
+        raise Unavailable("the machine went away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(importing.Journal, "append", cut)
+        with pytest.raises(Unavailable):
+            verbs.bring(work(*ALL), SOURCE)
+    said = verbs.bring(work(*ALL), SOURCE)
+    assert (said.created, said.records) == (0, 5)
+    assert states(ada)["b-4"] == "cancelled"
+
+
+def test_what_a_rule_refuses_is_told_and_the_rest_goes_on(studio, ada, bob):
+    """Somebody holds an item here: its state stays."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(work(*ALL), SOURCE)
+    planks = ada.items.find("b-3").id
+    bob.claims.start(planks)
+    said = verbs.bring(
+        work(replace(HULL, body="Elm."), OAK, replace(PLANKS, state="done"), PAINT), SOURCE
+    )
+    assert [(one.id, one.fields) for one in said.kept] == [("b-3", ("state",))]
+    assert [one.id for one in said.changed] == ["b-1"]
+    assert ada.items.get(planks).status == "active"
+
+
+def test_new_items_may_wait_for_each_other(studio, ada):
+    """Whichever is made first, and below whatever is opened again for them."""
+    verbs = ada.use(ForeignImports)
+    done = replace(HULL, state="done")
+    verbs.bring(work(done), SOURCE)
+    ada.items.edit(ada.items.find("b-1").root, Edit(status="active"))
+    first = ForeignItem(id="b-2", title="First", needs=("b-3",))
+    second = ForeignItem(id="b-3", title="Second", parent="b-1")
+    third = ForeignItem(id="b-4", title="Third", parent="b-3")
+    said = verbs.bring(work(replace(done, state="open"), first, second, third), SOURCE)
+    assert (said.created, said.kept) == (3, ())
+    facets = ada.overview.facets(ada.items.find("b-2").id)
+    assert [need.id for need in facets.needs] == [ada.items.find("b-3").id]
+    assert states(ada)["b-1"] == "open"
+
+
+def test_what_both_sides_changed_alike_counts_as_what_came_last(studio, ada):
+    """So that what is changed here afterwards stays."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(work(HULL), SOURCE)
+    hull = ada.items.find("b-1").id
+    ada.items.edit(hull, Edit(title="The hull"))
+    changed = work(replace(HULL, title="The hull"))
+    assert verbs.bring(changed, SOURCE).changed == ()
+    ada.items.edit(hull, Edit(title="Hull"))
+    said = verbs.bring(changed, SOURCE)
+    assert (said.changed, said.kept, ada.items.get(hull).title) == ((), (), "Hull")
+
+
+def test_what_cannot_be_made_or_changed_is_told(studio, ada):
+    """A part of what has ended; an edge that would make a circle with one of ours."""
+    verbs = ada.use(ForeignImports)
+    other = ForeignItem(id="b-3", title="Other")
+    verbs.bring(
+        work(replace(HULL, state="done"), OAK, other, replace(PAINT, state="open", needs=())),
+        SOURCE,
+    )
+    ada.items.edit(ada.items.find("b-4").id, Edit(add_needs=(ada.items.find("b-3").id,)))
+    late = replace(OAK, id="b-5", notes=())
+    said = verbs.bring(
+        work(
+            replace(HULL, state="done"), OAK, late, replace(other, needs=("b-4",)),
+            replace(PAINT, state="open", needs=()),
+        ),
+        SOURCE,
+    )  # fmt: skip
+    assert [(one.id, bool(one.why)) for one in said.kept] == [("b-5", True), ("b-3", True)]
+    assert said.changed == ()
+    assert ada.items.find("b-5") is None
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ((), "there is no work in it"),
+        ((replace(HULL, id=""),), "it has no id"),
+        ((HULL, HULL), "was given"),
+        ((replace(HULL, parent="b-2"), OAK), "is held by itself"),
+        (
+            (replace(OAK, needs=("b-3",), parent=""), replace(PLANKS, parent="")),
+            "wait for each other",
+        ),
+        ((replace(HULL, id="x" * 500),), "longer than 160"),
+        ((replace(HULL, id="a\x00"),), "in its id"),
+        (
+            tuple(
+                ForeignItem(id=f"b{n}", title="t", parent=f"b{n - 1}" if n else "")
+                for n in range(60)
+            ),
+            "deeper than 50 levels",
+        ),
+    ],
+)
+def test_what_is_at_fault_is_refused_with_its_place(studio, ada, items, problem):
+    """Before anything is written."""
+    items = tuple(replace(item, where=f"line {place}") for place, item in enumerate(items, 1))
+    verbs = ada.use(ForeignImports)
+    studio.refuses(MalformedDocument, lambda: verbs.bring(work(*items), SOURCE))
+    with pytest.raises(MalformedDocument, match=problem):
+        verbs.look(work(*items), SOURCE)
+
+
+def test_what_has_no_place_here_is_put_right_and_told(studio, ada):
+    """Texts that are too long or unfit, things that are not there, a whole that ended before its parts."""
+    odd = ForeignItem(
+        id="b-1", title="a\n" + "b" * 600, body="\x00x", parent="gone", needs=("gone", "b-1"), priority=9,
+        labels=("l", "l", ""), areas=("../etc", "src"), state="done", said="closed",
+    )  # fmt: skip
+    said = ada.use(ForeignImports).bring(
+        work(odd, ForeignItem(id="b-2", title="", parent="b-1", needs=("b-1",))), SOURCE
+    )
+    found = ada.overview.facets(ada.items.find("b-1").id)
+    assert (len(found.item.title), found.item.status, found.labels, found.areas) == (
+        500,
+        "open",
+        ("l",),
+        ("src",),
+    )
+    assert found.item.body.endswith("\ufffdx")
+    assert ada.items.find("b-2").title == "b-2"
+    told = "\n".join(said.remarks)
+    for words in (
+        "at the top",
+        "602 characters",
+        "is 9",
+        "leads out",
+        "is not there",
+        "holds it",
+        "is closed there",
+    ):
+        assert words in told, words
+
+
+def test_what_is_too_much_is_cut_and_told(studio, ada, monkeypatch):
+    """Words, texts, and what is told of them; too many items are refused."""
+    odd = ForeignItem(
+        id="b-1", title="t", body="x" * 100_001, labels=tuple(map(str, range(60))), acceptance=("y" * 1001,), state="review",
+    )  # fmt: skip
+    lost = tuple(ForeignItem(id=f"c-{n}", title="t", parent="gone") for n in range(60))
+    settled = foreign.settle(work(odd, *lost))
+    found = settled.items["b-1"]
+    assert (len(found.body), len(found.labels), len(found.acceptance[0]), found.state) == (
+        100_000,
+        50,
+        1000,
+        "active",
+    )
+    assert (len(settled.remarks), settled.remarks[-1]) == (51, "and 13 more remarks of the kind")
+    monkeypatch.setattr(foreign, "ITEM_LIMIT", 60)
+    with pytest.raises(MalformedDocument, match="61 items; 60 is the most"):
+        foreign.settle(work(odd, *lost))
+
+
+def test_short_names_are_given_where_they_are_free(studio, ada):
+    """The first has it."""
+    items = (replace(HULL, short="#1"), replace(PAINT, short="#1", needs=()))
+    ada.use(ForeignImports).bring(work(*items), SOURCE)
+    assert ada.items.find("#1").title == "Hull"
+
+
+def test_a_root_that_was_finished_is_opened_for_what_is_new(studio, ada):
+    """As the source has more to do."""
+    verbs = ada.use(ForeignImports)
+    done = replace(HULL, state="done")
+    root = verbs.bring(work(done), SOURCE).root
+    assert ada.items.get(root).status == "done"
+    said = verbs.bring(work(done, replace(PAINT, state="open", needs=())), SOURCE)
+    assert (said.created, ada.items.get(root).status) == (1, "active")
+    assert ada.overview.find(Item, root).version > 1
+
+
+def test_one_task_goes_out_by_itself(studio, ada):
+    """By any of its names; what only says where it came from stays here."""
+    ada.use(ForeignImports).bring(work(*ALL), SOURCE)
+    found = ada.use(ForeignExports).work("b-2")
+    (oak,) = found.items
+    assert (found.title, oak.title, oak.parent, oak.state) == ("Oak", "Oak", "", "done")
+    assert [note.text for note in oak.notes] == ["Written in beads by bob on 2025-01-02:\n\nDry."]
+    whole = ada.use(ForeignExports).work()
+    assert [item.title for item in whole.items] == ["Ship", "Hull", "Paint", "Oak", "Planks"]
+    assert whole.items[0].is_phase
+    below = ada.use(ForeignExports).work(whole.items[0].id)
+    assert [item.parent for item in below.items[:2]] == ["", ""]
+    studio.refuses(NotFound, lambda: ada.use(ForeignExports).work("nowhere"))
