@@ -85,6 +85,17 @@ def test_whoever_reads_the_id_of_a_run_is_not_at_it(party: Party) -> None:
     party.fay.does("task", **asked, title="z")
 
 
+def test_a_spec_is_not_archived_under_its_run(party: Party) -> None:
+    """Also by the run itself: its steps would be refused, and it would go on for ever."""
+    session = party.start()
+    about = {"spec_id": SPEC, "session_id": session}
+    refused = party.fay.is_refused("lifecycle", action="archive", **about)
+    assert refused["data"]["error_code"] == "CONFLICT"
+    assert 'command="end"' in refused["data"]["remediation"]
+    party.does("end", reason_code="testing")
+    party.fay.does("lifecycle", action="archive", **about)
+
+
 def test_reading_and_the_journal_stay_open(party: Party) -> None:
     """So do other specs, other dialects, and people."""
     party.start()

@@ -3,7 +3,7 @@
 Rules: (1) which folder a spec is in follows from its root, so that it moves with the first task that is started in it.
 (2) What leaves the folder `active` is given back first: nobody is at work in a spec that waits, and what somebody else
 holds is not taken from him. (3) Whoever completes a spec by force skips what is open in it, and resolves what blocks that.
-(4) An archived spec is parked where it is not closed: no dialect offers anything of it.
+(4) An archived spec is parked where it is not closed: no dialect offers anything of it, so that no run may be at it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import labels_of, relabel
 from counterpoint.core.operations.recording.moves import follow, give_back, move, touched
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, Folder, Tally
 from counterpoint.dialects.foundry.nouns.specs import MovedSpec
 from counterpoint.dialects.foundry.rules.folders import (
@@ -32,6 +33,7 @@ from counterpoint.dialects.foundry.rules.folders import (
 )
 from counterpoint.dialects.foundry.rules.standing import folder_of
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.kernel.errors import Conflict
 
 
 class Lifecycle:
@@ -59,6 +61,7 @@ class Lifecycle:
             if before == to:
                 return MovedSpec(spec=known.spec, before=before, after=to)
             refuse_move(known.spec, before, to)
+            _refuse_run(change, known, to)
             change.add_facts(moved=[before, to])
             skipped = 0
             if to == "completed":
@@ -70,6 +73,18 @@ class Lifecycle:
                 _give_back_below(change, root)
             _bring(change, root.id, to)
             return MovedSpec(spec=known.spec, before=before, after=to, skipped=skipped)
+
+
+def _refuse_run(change: Change, known: Nodes, to: Folder) -> None:
+    """Raise Conflict where a run would go on with a spec of which nothing is offered any more."""
+    if to != "archived":
+        return
+    for row in change.writing.select(SpecSession, spec=known.root.id, status="running", limit=1):
+        raise Conflict(
+            f"run {row.session} is working on {known.spec}",
+            hint='End it first: `task action="session" command="end"`.',
+            session_id=row.session,
+        )
 
 
 def _bring(change: Change, name: str, to: Folder) -> None:
