@@ -40,7 +40,7 @@ def test_a_question_finds_passages_with_their_place(studio: Studio, ada: Core) -
     studio.tree.write("docs/guide.md", GUIDE)
     ada.documents.take("docs/guide.md")
     (best,) = ada.documents.find(ask("how to retry with exponential backoff"))
-    assert (best.passage.headings, best.passage.first_line, best.score) == (("Retry",), 1, 1.0)
+    assert (best.passage.headings, best.passage.first_line, best.fit.score) == (("Retry",), 1, 1.0)
     assert best.project == "demo"
     assert ada.documents.find(ask("nothing like that")) == []
     assert ada.documents.find(ask("retry jitter spread", least=0.4)) == []

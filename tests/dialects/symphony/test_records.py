@@ -113,6 +113,23 @@ def test_learnings_are_found_best_first(worker, workshop):
     assert {one["id"] for one in both["learnings"]} == {first, second}
 
 
+def test_a_learning_in_other_words_comes_behind_those_with_the_words(worker):
+    """It has none of them, so only its quality counts; what means something else is not found."""
+    meant = worker.does(
+        "add_learning", pattern="Passwords are always hashed with bcrypt before they are stored."
+    )["id"]
+    worded = worker.does(
+        "add_learning", pattern="Secret of the garden: walnut trees want much water in spring."
+    )["id"]
+    worker.does(
+        "add_learning", pattern="The menu has cake with apples on Sundays, and tea with it."
+    )
+    found = worker.does("search_learnings", query="keep credentials secret")["learnings"]
+    assert [one["id"] for one in found] == [worded, meant]
+    assert found[1]["parts"] == {"bm25": 0.0, "field": 0.0, "quality": 1.0}
+    assert (found[0]["parts"]["bm25"], found[1]["score"]) == (1.0, 0.2)
+
+
 @pytest.mark.parametrize("query", ['"', "a OR (", "NEAR(x y", "x* AND -y", "col:x"])
 def test_what_looks_like_syntax_is_only_words(worker, query):
     """No query is an error of the database."""

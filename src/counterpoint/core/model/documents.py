@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from counterpoint.core.model.rows import (
     Agent,
@@ -17,6 +17,20 @@ from counterpoint.core.model.rows import (
     Touched,
     Word,
 )
+
+
+class Fit(NamedTuple):
+    """How well something fits: in all, by its words, by its meaning; each from 0 to 1."""
+
+    score: float
+    words: float
+    meaning: float
+
+    @property
+    def best(self) -> float:
+        """The best of the three."""
+        return max(self)
+
 
 Shelf = Literal["project", "vault"]
 """`project`: only here. `vault`: found from every project of the database."""
@@ -70,7 +84,7 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageQuery:
-    """What is looked for; a score is from 0 to 1."""
+    """What is looked for; least: what the words, the meaning or both together must reach, from 0 to 1."""
 
     query: str
     limit: int = 5
@@ -82,5 +96,5 @@ class PassageFound:
     """A passage and how well it fits; `project` is where it is kept."""
 
     passage: Passage
-    score: float
+    fit: Fit
     project: str

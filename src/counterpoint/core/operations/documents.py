@@ -15,6 +15,7 @@ from typing import Final
 
 from counterpoint.core.model.documents import (
     Document,
+    Fit,
     Passage,
     PassageFound,
     PassageQuery,
@@ -23,12 +24,14 @@ from counterpoint.core.model.documents import (
 )
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.operations.finding.hits import meaning_of
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.documents import Chunk, cut, extract
+from counterpoint.core.rules.finding.hybrid import ranked
 from counterpoint.core.rules.fitting import (
     CANDIDATES,
     Excerpt,
@@ -50,25 +53,40 @@ PASSAGE_LIMIT: Final = 10_000
 _SCOPE: Final = "settings"
 _NAME: Final = "vault"
 
-Rank = Callable[[Reading, Shelf, Sequence[str]], list[tuple[Passage, float]]]
-"""Answers passages of a shelf that fit asked words, with scores from 0 to 1, in any order."""
+Rank = Callable[[Ports, Reading, Shelf, str], list[tuple[Passage, Fit]]]
+"""Answers passages of a shelf that fit a question, in any order; InvalidInput for one without a word."""
 
 
-def by_words(view: Reading, shelf: Shelf, asked: Sequence[str]) -> list[tuple[Passage, float]]:
-    """Return the passages that have the asked words."""
+def by_words_and_meaning(
+    ports: Ports, view: Reading, shelf: Shelf, query: str
+) -> list[tuple[Passage, Fit]]:
+    """Return the passages that have the asked words, or mean nearly the same."""
+    asked = telling(asked_words(query))
     hits = view.search(asked, kinds=(shelf,), begun=True, limit=CANDIDATES)
-    rows = [
-        (found, hit.score)
-        for hit in hits
+    meaning = meaning_of(ports, view, query)
+    near = meaning.nearest((shelf,)) if meaning else []
+    cosines = meaning.cosines(hits) if meaning else {}
+    rows = {
+        hit.number: (hit, found)
+        for hit in (*near, *hits)
         if hit.table == Passage.table
         and (found := view.find(Passage, *hit.key.split("/"))) is not None
-    ]
+    }
+    having = [rows[hit.number] for hit in hits if hit.number in rows]
     excerpts = [
-        Excerpt(text="\n".join((*found.headings, found.text)), relevance=score)
-        for found, score in rows
+        Excerpt(text="\n".join((*found.headings, found.text)), relevance=hit.score)
+        for hit, found in having
     ]
-    fits = scores(asked, excerpts, view.stems)
-    return [(found, fit) for (found, _), fit in zip(rows, fits, strict=True)]
+    words = dict(
+        zip((hit.number for hit, _ in having), scores(asked, excerpts, view.stems), strict=True)
+    )
+    order = ranked(
+        words,
+        {hit.number: hit.score for hit in near if hit.number in rows} | cosines,
+        weight=meaning.model.weight if meaning else 0.0,
+        least=meaning.model.least if meaning else 0.0,
+    )
+    return [(rows[number][1], fit) for number, fit in order if number in rows]
 
 
 def _put_passages(change: Change, document: Document, chunks: Sequence[Chunk]) -> None:
@@ -101,7 +119,7 @@ def _put_passages(change: Change, document: Document, chunks: Sequence[Chunk]) -
 class Documents:
     """Verbs for documents."""
 
-    def __init__(self, context: Context, rank: Rank = by_words) -> None:
+    def __init__(self, context: Context, rank: Rank = by_words_and_meaning) -> None:
         """Work at a context, with a way of ranking."""
         self._context = context
         self._rank = rank
@@ -206,7 +224,6 @@ class Documents:
     def find(self, ask: PassageQuery, shelf: Shelf = "vault") -> list[PassageFound]:
         """Return the passages that fit a question, best first; InvalidInput, Conflict as above."""
         self._refuse_without(shelf)
-        asked = telling(asked_words(ask.query))
         found: list[PassageFound] = []
         for project in self._projects(shelf):
             with ExitStack() as held:
@@ -215,11 +232,11 @@ class Documents:
                 else:
                     view = held.enter_context(self._context.ports.store.reading(project))
                 found += [
-                    PassageFound(passage=passage, score=score, project=project)
-                    for passage, score in self._rank(view, shelf, asked)
-                    if score >= ask.least
+                    PassageFound(passage=passage, fit=fit, project=project)
+                    for passage, fit in self._rank(self._context.ports, view, shelf, ask.query)
+                    if fit.best >= ask.least
                 ]
-        found.sort(key=lambda one: -one.score)
+        found.sort(key=lambda one: -one.fit.score)
         return found[: ask.limit]
 
     def _projects(self, shelf: Shelf) -> list[str]:

@@ -12,25 +12,14 @@ order given. The sum keeps what one part knows for certain; ranks alone, as in r
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
+
+from counterpoint.core.model.documents import Fit
 
 K = TypeVar("K", bound=Hashable)
 
 
 _POWER: Final = 1.5
-
-
-class Fit(NamedTuple):
-    """How well something fits: in all, by its words, by its meaning; each from 0 to 1."""
-
-    score: float
-    words: float
-    meaning: float
-
-    @property
-    def best(self) -> float:
-        """The best of the three."""
-        return max(self)
 
 
 def share(words: float, weight: float) -> float:

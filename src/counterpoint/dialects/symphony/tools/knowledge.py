@@ -27,7 +27,9 @@ def search_knowledge(
     call: Call,
     query: Query,
     top_k: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
-    min_score: Annotated[float, Field(ge=0, le=1, description="Least score")] = 0.3,
+    min_score: Annotated[
+        float, Field(ge=0, le=1, description="Least score, in all, by words or by meaning")
+    ] = 0.3,
     cursor: More = "",
 ) -> Json:
     """Search the documents of this project; needs its vault configuration."""
@@ -123,10 +125,12 @@ def _present(one: PassageFound) -> dict[str, Json]:
     return {
         "text": passage.text,
         "path": passage.path,
-        "score": one.score,
+        "score": one.fit.score,
         "metadata": {
             "project": one.project,
             "headings": list(passage.headings),
             "lines": [passage.first_line, passage.last_line],
+            "words": one.fit.words,
+            "similarity": one.fit.meaning,
         },
     }

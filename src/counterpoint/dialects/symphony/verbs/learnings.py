@@ -14,9 +14,10 @@ from typing import Any, Final
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import Prose, load_object
+from counterpoint.core.operations.finding.hits import meaning_of
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Hit, Reading
 from counterpoint.core.rules.fitting import asked_words
@@ -60,7 +61,10 @@ class Learnings:
         return SavedLearning(learning=learning_of(record), near=near)
 
     def find(self, asked: LearningQuery) -> list[LearningHit]:
-        """Return learnings that have a word of the query, best first; InvalidInput without a word."""
+        """Return learnings that have a word of the query or mean nearly the same, best first.
+
+        InvalidInput without a word.
+        """
         words = asked_words(asked.query)
         projects = [self._context.project]
         if asked.elsewhere:
@@ -68,7 +72,7 @@ class Learnings:
             projects = [one.project for one in known if one.project != self._context.project]
         found: dict[str, tuple[Learning, Hit]] = {}
         for project in projects:
-            for learning, hit in self._found(project, words, _candidates(asked)):
+            for learning, hit in self._found(project, asked.query, words, _candidates(asked)):
                 found[f"{project}/{learning.record.id}"] = learning, hit
         matches = [_match(key, learning, hit) for key, (learning, hit) in found.items()]
         with self._context.reading() as view:
@@ -77,12 +81,15 @@ class Learnings:
             )
         return [_present(found[one.key][0], one) for one in ranked]
 
-    def _found(self, project: str, words: Sequence[str], most: int) -> list[tuple[Learning, Hit]]:
+    def _found(
+        self, project: str, query: str, words: Sequence[str], most: int
+    ) -> list[tuple[Learning, Hit]]:
+        ports = self._context.ports
         if project == self._context.project:
             with self._context.reading() as view:
-                return _hits(view, words, most)
-        with self._context.ports.store.reading(project) as view:
-            return _hits(view, words, most)
+                return _hits(ports, view, query, words, most)
+        with ports.store.reading(project) as view:
+            return _hits(ports, view, query, words, most)
 
     def judge(
         self, record: str, *, verified: bool | None = None, score: int | None = None
@@ -172,9 +179,19 @@ def _candidates(asked: LearningQuery) -> int:
     return ranking.CANDIDATES if asked.min_quality else min(few, ranking.CANDIDATES)
 
 
-def _hits(view: Reading, words: Sequence[str], most: int) -> list[tuple[Learning, Hit]]:
-    """Return the most relevant learnings of a project, with their hits."""
+def _hits(
+    ports: Ports, view: Reading, query: str, words: Sequence[str], most: int
+) -> list[tuple[Learning, Hit]]:
+    """Return the most relevant learnings of a project, with their hits.
+
+    Behind those with a word of the query come those that mean nearly the same; as for what has no word of it, their score is 0.
+    """
     hits = view.search(words, kinds=(_KIND,), begun=True, limit=most)
+    meaning = meaning_of(ports, view, query)
+    if meaning is not None:
+        had = {hit.number for hit in hits}
+        near = (hit for hit in meaning.nearest((_KIND,)) if hit.score >= meaning.model.least)
+        hits += [replace(hit, score=0.0) for hit in near if hit.number not in had]
     keys = tuple(hit.key for hit in hits)
     rows = {row.id: row for row in view.select(Record, id=keys)} if keys else {}
     return [(learning_of(rows[hit.key]), hit) for hit in hits if hit.key in rows]
