@@ -1,13 +1,16 @@
 """Vectors as they are kept, and which of many are near one.
 
-A vector is kept as a signed byte for each dimension, the largest being 127. What is searched is one bit for each, its
-sign, which this process holds for all vectors of a project and model: of those that differ in the fewest bits the kept
-bytes are read and compared. The bits follow the table by the numbers of its changes, so that a search reads what is new.
+A vector is turned, so that each dimension says about as much as any other, and kept as a signed byte for each, the
+largest being 127. What is searched is one bit for each, its sign, which this process holds for all vectors of a project and
+model: of those that differ in the fewest bits the kept bytes are read and compared. The bits follow the table by the numbers of
+its changes, so that a search reads what is new.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from hashlib import sha256
 from itertools import islice
 from threading import Lock
 from typing import Final
@@ -22,25 +25,46 @@ _PAGE: Final = 5_000
 _GROWN: Final = 1.5
 
 
-def pack(vector: bytes) -> bytes:
-    """Return a vector of little-endian float32 as it is kept; an empty one stays empty."""
-    numbers = np.frombuffer(vector, "<f4")
-    if not numbers.size:
-        return b""
-    largest = float(np.abs(numbers).max()) or 1.0
-    return np.rint(numbers * (127 / largest)).astype(np.int8).tobytes()
+def pack(vectors: Sequence[bytes]) -> list[bytes]:
+    """Return vectors of little-endian float32 as they are kept; an empty one stays empty."""
+    full = [one for one in vectors if one]
+    if not full:
+        return [b""] * len(vectors)
+    rows = _turned(np.frombuffer(b"".join(full), "<f4").reshape(len(full), -1))
+    largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-9)
+    kept = iter(np.rint(rows * (127 / largest)).astype(np.int8))
+    return [next(kept).tobytes() if one else b"" for one in vectors]
 
 
 def cosines(vector: bytes, kept: Sequence[bytes]) -> list[float]:
     """Return how near a vector of float32 is to each of some kept ones of as many dimensions."""
     if not kept:
         return []
-    asked = np.frombuffer(vector, "<f4")
+    asked = _turned(np.frombuffer(vector, "<f4")[None])[0]
     rows = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), -1).astype(np.float32)
-    # Not by BLAS: its threads would turn beside those that answer calls.
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     found = np.einsum("ij,j->i", rows, asked) / np.maximum(lengths, 1e-9)
-    return [float(one) for one in found]
+    return found.tolist()
+
+
+def _turned(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return vectors turned; angles between them stay.
+
+    Not by BLAS, here and elsewhere: its threads would spin beside those that answer calls.
+    """
+    return np.einsum("ij,jk->ik", rows, _turn(rows.shape[1]))
+
+
+@cache
+def _turn(size: int) -> NDArray[np.float32]:
+    """Return a cosine transform with signs that are as good as drawn: orthogonal, and the same for ever."""
+    place = np.arange(size)
+    waves = np.cos(np.pi / size * np.outer(place + 0.5, place)) * np.sqrt(2 / size)
+    waves[:, 0] /= np.sqrt(2)
+    signs = np.frombuffer(
+        b"".join(sha256(bytes([n % 256, n // 256])).digest()[:1] for n in range(size)), np.uint8
+    )
+    return (waves * np.where(signs & 1, 1, -1)[:, None]).astype(np.float32)
 
 
 class Bits:
@@ -72,7 +96,7 @@ class Bits:
 
     def nearest(self, vector: bytes, *, kinds: Collection[str], item: str, many: int) -> list[int]:
         """Return the numbers of the documents whose signs differ least from those of a vector, in any order."""
-        asked = self._signs([pack(vector)])[0]
+        asked = self._signs(pack([vector]))[0]
         with self._guard:
             size = self._size
             differing = np.bitwise_count(self._bits[:size] ^ asked).sum(axis=1, dtype=np.int32)

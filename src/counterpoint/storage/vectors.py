@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # numpy is loaded when somebody searches.
     from counterpoint.storage.nearness import Bits
 
-_LOOKED_AT: Final = 16
+_LOOKED_AT: Final = 10
 """How many documents are compared for each that is asked for."""
 _LEAST_LOOKED_AT: Final = 256
 
@@ -125,13 +125,14 @@ class VectorWriting(VectorReading):
                 [one.hit.number for one, _ in vectors], Narrowed()
             )
         }
+        same = [
+            (one.hit.number, vector)
+            for one, vector in vectors
+            if one.hit.number in still and self._text(one.hit) == one.text
+        ]
+        kept = pack([vector for _, vector in same])
         self._link.vectors.put(
-            model,
-            [
-                (one.hit.number, pack(vector))
-                for one, vector in vectors
-                if one.hit.number in still and self._text(one.hit) == one.text
-            ],
+            model, [(number, codes) for (number, _), codes in zip(same, kept, strict=True)]
         )
 
     def retire(self, model: str, limit: int) -> int:

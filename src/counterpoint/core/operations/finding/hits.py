@@ -119,11 +119,13 @@ def find_hits(
         weight=weight,
         least=meaning.model.least if meaning else _ALONE,
     )
-    found = [replace(by_number[number], score=one.score) for number, one in order]
-    page = found[offset : offset + limit]
+    page = [
+        replace(by_number[number], score=one.score)
+        for number, one in order[offset : offset + limit]
+    ]
     if len(page) < limit and len(hits) == CANDIDATES:
         known = {hit.number for hit in near}
-        start = max(0, offset - len(found))
+        start = max(0, offset - len(order))
         many = start + limit - len(page) + len(known)
         more = view.search(
             words, kinds=kinds, item=item, begun=begun, limit=many, offset=CANDIDATES
