@@ -60,7 +60,7 @@ class Settings:
     server that is shared, those count that it was started with.
     global_memory: whether roles are given what they remembered as global in other projects of the database, `on` or
     `off`; of a server that is shared, as it was started.
-    embedding: the model that texts are found by, beside their words: `static`, which comes with the product, or `off`; of a
+    embedding: the model that texts are found by, beside their words: `static`, which comes with the product, `minilm` or `off`; of a
         server that is shared, as it was started.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.

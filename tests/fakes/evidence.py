@@ -142,6 +142,10 @@ class ScriptedTree:
             raise InvalidInput(f"{name} is too long")
         return content
 
+    def pages(self, content: bytes) -> list[str]:
+        """Answer what stands between form feeds."""
+        return content.decode().partition("\n")[2].split("\f")
+
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
         """Answer the files below a folder."""
         start = self.contain(root, folder) + "/"

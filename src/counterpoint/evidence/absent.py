@@ -58,6 +58,11 @@ class NoTrees:
         del root, path, limit
         raise _refusal("reads no file")
 
+    def pages(self, content: bytes) -> list[str]:
+        """Raise Unavailable."""
+        del content
+        raise _refusal("reads no file")
+
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
         """Return that there is no file."""
         del root, folder, limit

@@ -23,6 +23,7 @@ from counterpoint.core.model.evidence import (
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import paths
+from counterpoint.evidence.documents import pdf
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.mirrored import without_own
@@ -126,6 +127,10 @@ class LocalEvidence:
     def load(self, root: Path, path: str, limit: int) -> bytes:
         """Return a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         return paths.load(root, path, limit)
+
+    def pages(self, content: bytes) -> list[str]:
+        """Return the text of each page of a PDF; InvalidInput if it cannot be read, Unavailable without its library."""
+        return pdf.read(content)
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
         """Return the files below a folder by path; PathOutside, InvalidInput above the limit."""

@@ -47,6 +47,14 @@ def test_a_question_finds_passages_with_their_place(studio: Studio, ada: Core) -
     assert len(ada.documents.find(ask("small exponential", limit=1))) == 1
 
 
+def test_a_pdf_is_taken_in_page_by_page(studio: Studio, ada: Core) -> None:
+    """Each passage says on which page it stands."""
+    studio.tree.write("guide.pdf", "%PDF-1.4\nUse backoff.\fThe cache is small.")
+    assert ada.documents.take("guide.pdf").document.markup == "pages"
+    (found,) = ada.documents.find(ask("small cache"))
+    assert found.passage.headings == ("page 2",)
+
+
 @pytest.mark.parametrize("path", [".git/config", "part/.GIT/config", ".counterpoint/ledger.db"])
 def test_what_git_and_the_ledger_keep_is_no_document(studio: Studio, ada: Core, path: str) -> None:
     """Every project can read the vault: what names remotes or holds keys stays out of it."""

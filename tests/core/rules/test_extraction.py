@@ -24,8 +24,8 @@ back-off &lt;2 s.</p><ul><li>one</li><li>two</li></ul>
 @pytest.mark.parametrize(
     ("path", "markup"),
     [
-        ("a.md", "markdown"), ("docs/a.MARKDOWN", "markdown"), ("a.rst", "rst"), ("a.txt", "plain"),
-        ("a.py", "plain"), ("a.json", "plain"), ("README", "plain"), ("x.html/README", "plain"),
+        ("a.md", "markdown"), ("a.py", "code"), ("docs/a.MARKDOWN", "markdown"), ("a.rst", "rst"), ("a.txt", "plain"),
+     ("a.json", "plain"), ("README", "plain"), ("x.html/README", "plain"),
     ],
 )  # fmt: skip
 def test_plain_texts_stay_as_they_are(path, markup):

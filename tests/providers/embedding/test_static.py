@@ -76,7 +76,7 @@ def test_the_model_that_is_set_is_opened_once() -> None:
     assert open_embedder("off") is None
     with pytest.raises(InvalidInput, match="no embedding model 'large'") as refused:
         open_embedder("large")
-    assert "static or off" in refused.value.hint
+    assert "static, minilm or off" in refused.value.hint
 
 
 def test_the_model_is_small_and_says_where_it_is_from() -> None:

@@ -30,7 +30,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.documents import Chunk, cut, extract
+from counterpoint.core.rules.documents import Chunk, cut, extract, from_pages, is_pdf, suffix_of
 from counterpoint.core.rules.finding.hybrid import ranked
 from counterpoint.core.rules.fitting import (
     CANDIDATES,
@@ -140,7 +140,7 @@ class Documents:
     def take(self, path: str, shelf: Shelf = "vault") -> StoredDocument:
         """Take a file of the tree in, or in anew; Conflict for a project without documents.
 
-        Raises NotFound, PathOutside, InvalidInput for what is no text or too long.
+        Raises NotFound, PathOutside, InvalidInput for what is no text or too long, Unavailable for a PDF where nothing reads one.
         """
         self._refuse_without(shelf)
         evidence, root = self._context.ports.evidence, self._context.caller.root
@@ -157,8 +157,8 @@ class Documents:
             before = view.find(Document, shelf, name)
         if before is not None and before.sha256 == digest:
             return StoredDocument(document=before, is_same=True)
-        read = extract(name, content)
-        chunks = cut(read.text, markup=read.markup)
+        read = from_pages(evidence.pages(content)) if is_pdf(content) else extract(name, content)
+        chunks = cut(read.text, markup=read.markup, suffix=suffix_of(name))
         if len(chunks) > PASSAGE_LIMIT:
             raise InvalidInput(
                 f"{name} would be cut into more than {PASSAGE_LIMIT} passages",

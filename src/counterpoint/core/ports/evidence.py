@@ -39,6 +39,10 @@ class Evidence(Protocol):
         """Return a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         ...
 
+    def pages(self, content: bytes) -> list[str]:
+        """Return the text of each page of a PDF; InvalidInput if it cannot be read, Unavailable if none can be."""
+        ...
+
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
         """Return the files below a folder by path; PathOutside, InvalidInput above the limit."""
         ...

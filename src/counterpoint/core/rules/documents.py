@@ -5,10 +5,11 @@
     rst                            rst        nothing
     html, htm, xhtml               markdown   tags go; headings get `#`; scripts and styles go
     csv, tsv                       plain      a row becomes `name: value; …` with the first row's names
+    py, ts, go, rs and others      code       nothing (see finding/code.py)
     anything else that is text     plain      nothing
 
-A file is refused if and only if (1) it has a NUL byte or begins like a PDF, or (2) it is not UTF-8 (or
-UTF-16 with its mark). Lines keep their numbers: what goes leaves its line empty.
+A file is refused if and only if (1) it has a NUL byte, or (2) it is not UTF-8 (or UTF-16 with its mark). The text of a PDF
+is read by the evidence port, page by page; a line before each page says its number. Lines keep their numbers: what goes leaves its line empty.
 
 A document is cut at its headings; each section is filled into chunks of at most `size` characters, cut
 at the last empty line where that leaves at least half a chunk, otherwise at a line. A chunk after the
@@ -16,7 +17,8 @@ first of a section begins with the last whole lines of the one before, at most `
 A line too long for a chunk is cut at its blanks, or anywhere if it has none.
 
 Headings: in Markdown `# …` to `###### …` outside of fences, and lines above `===` or `---`; in
-reStructuredText lines above a row of one sign, as long as the title. A chunk carries the titles it
+reStructuredText lines above a row of one sign, as long as the title; in code the lines on which functions, classes and their
+like begin; in a PDF pages. A chunk carries the titles it
 stands under. Its id comes from the path and its own text, so that an edit elsewhere leaves it as it is;
 equal texts of one path are told apart by their order.
 """
@@ -28,14 +30,15 @@ import csv
 import html
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise, repeat
 from typing import Literal, NamedTuple
 
+from counterpoint.core.rules.finding.code import DEFINITIONS, definitions
 from counterpoint.kernel.errors import InvalidInput
 
-Markup = Literal["markdown", "rst", "plain"]
+Markup = Literal["markdown", "rst", "plain", "code", "pages"]
 SIZE = 1_200
 OVERLAP = 150
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
@@ -69,11 +72,21 @@ class _Section:
 
 
 def cut(
-    text: str, *, markup: Markup = "plain", size: int = SIZE, overlap: int = OVERLAP
+    text: str,
+    *,
+    markup: Markup = "plain",
+    suffix: str = "",
+    size: int = SIZE,
+    overlap: int = OVERLAP,
 ) -> list[Chunk]:
-    """Return the chunks of a document in order; an empty one has none."""
+    """Return the chunks of a document in order; an empty one has none. suffix: of the file, for code."""
     chunks: list[Chunk] = []
-    for section in _sections(text.split("\n"), markup):
+    lines = text.split("\n")
+    if markup == "code":
+        titles = definitions(lines, DEFINITIONS[suffix])
+    else:
+        titles = {} if markup == "plain" else _TITLES[markup](lines)
+    for section in _sections(lines, titles):
         # With room for what a chunk repeats of the one before it.
         lines = [part for line in section.lines for part in _parts(line, size - overlap - 1)]
         chunks += [_chunk(piece, section.headings) for piece in _pieces(lines, size, overlap)]
@@ -92,11 +105,13 @@ def _chunk(piece: Sequence[_Line], headings: tuple[str, ...]) -> Chunk:
     )
 
 
-def _sections(lines: Sequence[str], markup: Markup) -> Iterator[_Section]:
-    """Return the sections of a document; each begins with its heading."""
+def _sections(lines: Sequence[str], titles: Mapping[int, tuple[int, str]]) -> Iterator[_Section]:
+    """Return the sections of a document; each begins with its heading.
+
+    titles: level and words of each line that is a heading, by its place.
+    """
     section = _Section()
     trail: list[tuple[int, str]] = []
-    titles = {} if markup == "plain" else _TITLES[markup](lines)
     for place, line in enumerate(lines):
         if place in titles:
             yield section
@@ -141,7 +156,26 @@ def _rst_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
     return titles
 
 
-_TITLES = {"markdown": _markdown_titles, "rst": _rst_titles}
+def _page_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
+    """Return the lines on which pages begin: only that of the next one counts, whatever a page says itself."""
+    titles: dict[int, tuple[int, str]] = {}
+    for place, line in enumerate(lines):
+        if line == _page(len(titles) + 1):
+            titles[place] = (1, f"page {len(titles) + 1}")
+    return titles
+
+
+def from_pages(pages: Sequence[str]) -> Extracted:
+    """Return the text of a document of pages; a line before each says its number."""
+    text = "\n".join(f"{_page(number)}\n{page}" for number, page in enumerate(pages, 1))
+    return Extracted(text=text.replace("\r\n", "\n").replace("\r", "\n"), markup="pages")
+
+
+def _page(number: int) -> str:
+    return f"[page {number}]"
+
+
+_TITLES = {"markdown": _markdown_titles, "rst": _rst_titles, "pages": _page_titles}
 
 
 def _ruler(lines: Sequence[str], place: int) -> str:
@@ -226,6 +260,7 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
 _REST_OF_TAG = re.compile(r"""(?:[^"'>]|"[^"]*"|'[^']*')*+>""")
 _RAW = {name: re.compile(rf"</{name}[\s/>]", re.IGNORECASE) for name in ("script", "style")}
 _NUMBER = re.compile("&#[xX]?[0-9a-fA-F]{9,};?")
+_PDF = b"%PDF-"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -239,20 +274,31 @@ class Extracted:
 
 def extract(path: str, content: bytes) -> Extracted:
     """Return the text of a file; InvalidInput if it is not text."""
-    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
+    suffix = suffix_of(path)
     text = _decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
     if suffix in _PAGES:
         text = _Page(text).read()
     elif suffix in _TABLES:
         text = _plain_table(text, _TABLES[suffix])
-    return Extracted(text=text, markup=_MARKUPS.get(suffix, "plain"))
+    markup = "code" if suffix in DEFINITIONS else _MARKUPS.get(suffix, "plain")
+    return Extracted(text=text, markup=markup)
+
+
+def suffix_of(path: str) -> str:
+    """Return what stands behind the last point of a file's name, in small letters."""
+    return path.rpartition("/")[2].rpartition(".")[2].lower()
+
+
+def is_pdf(content: bytes) -> bool:
+    """Return whether a file begins as a PDF does."""
+    return content.startswith(_PDF)
 
 
 def _decoded(path: str, content: bytes) -> str:
     # UTF-16 is full of NUL bytes: it is asked for before these are taken for a binary file.
     encoding = "utf-16" if content.startswith(_UTF16) else "utf-8-sig"
     is_binary = b"\0" in content and encoding != "utf-16"
-    if not is_binary and not content.startswith(b"%PDF-"):
+    if not is_binary and not is_pdf(content):
         try:
             return content.decode(encoding)
         except UnicodeDecodeError:

@@ -9,6 +9,7 @@ from counterpoint.core.ports.embedding import Embedder
 from counterpoint.kernel.errors import InvalidInput
 
 STATIC: Final = "static"
+MINILM: Final = "minilm"
 OFF: Final = "off"
 _OPENING: Final = Lock()
 _OPENED: Final[dict[str, Embedder]] = {}
@@ -16,7 +17,10 @@ _OPENED: Final[dict[str, Embedder]] = {}
 
 
 def open_embedder(said: str) -> Embedder | None:
-    """Return the model that a setting names, the same for all who ask; None for `off`. InvalidInput."""
+    """Return the model that a setting names, the same for all who ask; None for `off`.
+
+    InvalidInput for an unknown name, Unavailable for a model whose weights are not installed.
+    """
     if said == OFF:
         return None
     with _OPENING:
@@ -31,7 +35,11 @@ def _opened(said: str) -> Embedder:
         from counterpoint.providers.embedding.static import StaticEmbedder
 
         return StaticEmbedder()
+    if said == MINILM:
+        from counterpoint.providers.embedding.minilm import MiniLMEmbedder, installed
+
+        return MiniLMEmbedder(installed())
     raise InvalidInput(
         f"there is no embedding model {said!r}",
-        hint=f"Set COUNTERPOINT_EMBEDDING to {STATIC} or {OFF}.",
+        hint=f"Set COUNTERPOINT_EMBEDDING to {STATIC}, {MINILM} or {OFF}.",
     )
