@@ -16,7 +16,7 @@ from counterpoint.kernel.places import short_name
 CHECKS = [
     *("python", "git", "disk", "ledger", "integrity", "log file", "key", "people", "account"),
     *("clock", "checkpoint", "leases", "checks", "witness"),
-    *("you", "clients", "running", "server", "tools"),
+    *("search", "you", "clients", "running", "server", "tools"),
 ]
 
 
@@ -37,6 +37,26 @@ def test_a_sound_installation_passes(call, ledger):
     assert {name for name, verdict in found.items() if verdict != "ok"} <= {
         *("checkpoint", "clients", "running", "server"),
     }
+
+
+def test_how_many_texts_are_found_by_their_meaning_is_told(call, ledger, monkeypatch):
+    """None before anybody has searched; an unknown model is named, and none at all."""
+
+    def said() -> str:
+        (found,) = (
+            one for one in call("doctor", "--json").json["checks"] if one["name"] == "search"
+        )
+        return found["found"]
+
+    call("note", "add", "learning", "passwords are hashed with bcrypt")
+    before = said()
+    assert before.startswith("by words; 0 of ")
+    call("find", "credentials")
+    assert said().startswith("by words; 0 of ") is False
+    monkeypatch.setenv("COUNTERPOINT_EMBEDDING", "off")
+    assert said() == "by words alone, as is set"
+    monkeypatch.setenv("COUNTERPOINT_EMBEDDING", "huge")
+    assert "no embedding model 'huge'" in said()
 
 
 @pytest.mark.e2e

@@ -95,10 +95,31 @@ def _examine(app: App) -> Iterator[Finding]:
     yield _disk(app)
     yield from _ledger(app)
     yield from _rescued(app)
+    yield from _search(app)
     yield _caller(app)
     yield from _configurations(app)
     yield from _running(app)
     yield from _server(app)
+
+
+def _search(app: App) -> Iterator[Finding]:
+    """Look whether texts are found by their meaning, and how many are by now."""
+    if not app.exists:
+        return
+    try:
+        covered = app.person().embedding.coverage()
+    except CounterpointError as fault:
+        yield Finding(name="search", verdict="warn", found=fault.message, advice=fault.hint)
+        return
+    if covered is None:
+        yield Finding(name="search", verdict="ok", found="by words alone, as is set")
+        return
+    ready, every = covered
+    yield Finding(
+        name="search",
+        verdict="ok",
+        found=f"by words; {ready:,} of {every:,} texts by their meaning too, the others once somebody searches",
+    )
 
 
 def _caller(app: App) -> Finding:
