@@ -1,4 +1,4 @@
-"""Where source code can be cut: the lines on which functions, classes and their like begin.
+"""Where source code can be cut: where functions and classes begin.
 
 A line begins one if and only if it has the form of a definition in one of the languages below, after at most `_WIDEST` blanks.
 What stands right above it at the same depth (decorators, attributes, comments) belongs to it. Its level is its depth in blanks, a tab
