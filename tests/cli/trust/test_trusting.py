@@ -14,8 +14,10 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit
 from counterpoint.core.model.journal import Receipt
+from counterpoint.core.model.models.asking import asked
 from counterpoint.dialects.envelope import PEOPLE
 from counterpoint.kernel.errors import CommandNotAllowed, NotTrusted
+from fakes.scripted_models import ModelServer
 from fakes.terminal import Open
 
 FREE = ("sh", "-c", "echo ran")
@@ -197,3 +199,36 @@ def test_a_credential_has_free_commands_run_with_the_scope_alone(
             with pytest.raises(CommandNotAllowed, match="scope `run`"):
                 runs(core, *FREE)
         bearer.close()
+
+
+def test_where_models_are_asked_is_shown_and_holds_once_a_person_trusted_it(
+    agent: Core, call: Callable[..., Any], ledger: Path
+) -> None:
+    """An address, a command, a price and limits; what an agent changes is shown as new, and nobody is asked until then."""
+    with ModelServer("fine") as models:
+        file = models.configure(ledger, "daily_usd = 25\ntotal_usd = 90")
+        for change in ("", '[models.prices."a-1"]\ninput = 1\noutput = 2.5\n'):
+            file.write_text(file.read_text() + change)
+            with pytest.raises(NotTrusted):
+                agent.models.ask(asked("?"))
+            shown = call("trust")
+            assert shown.code == 1
+            new = [line for line in shown.out.splitlines() if line.startswith("  New: ")]
+            if not change:
+                assert new == [
+                    f"  New: Asks local for models at {models.address}",
+                    "  New: Models may cost $25.0000 a day, and $90.0000 in all",
+                ]
+            else:
+                assert new == [
+                    "  New: A million tokens of a-1 cost $1.0000 ($1.0000 kept), of its answers $2.5000"
+                ]
+            assert call("trust", "--yes").code == 0
+            assert agent.models.ask(asked("?")).text == "fine"
+        file.write_text(file.read_text().replace("= 25", "= 26"))
+        with pytest.raises(NotTrusted):
+            agent.models.ask(asked("?"))
+        command = file.read_text() + "[models.providers.other]\ncommand = ['sh', '-c', 'true']\n"
+        file.write_text(command)
+        assert "Asks other for models by running: sh -c true" in call("trust").out
+        assert len(models.questions) == 2

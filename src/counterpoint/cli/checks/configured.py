@@ -15,8 +15,10 @@ from typing import Final
 
 from counterpoint.app import App
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.models.configured import DAY_LIMIT_MICROS, Modelling
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Project
+from counterpoint.core.rules.models.limits import dollars
 from counterpoint.core.rules.trust.commands import loosened
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.running.configuration import NAME, load_checking, read_text
@@ -48,7 +50,28 @@ def told(said: Checking) -> list[str]:
     """Return in words what a configuration says."""
     lines = [f"Runs: {shlex.join(words)}" for words in said.commands]
     lines += ["Runs whatever agents ask for."] if said.free else []
-    return [*lines, f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
+    held = [f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
+    return [*lines, *held, *told_of_models(said.models)]
+
+
+def told_of_models(said: Modelling) -> list[str]:
+    """Return in words what takes trust of what a configuration says of models."""
+    lines = [
+        f"Asks {one.name} for models at {one.address}" for one in said.providers if one.address
+    ]
+    lines += [
+        f"Asks {one.name} for models by running: {shlex.join(one.command)}"
+        for one in said.providers
+        if one.command
+    ]
+    lines += [
+        f"A million tokens of {one.model} cost {dollars(one.input)} ({dollars(one.cached)} kept), of its answers {dollars(one.output)}"
+        for one in said.prices
+    ]
+    if lines or said.day_limit > DAY_LIMIT_MICROS:
+        ever = f", and {dollars(said.limit)} in all" if said.limit else ""
+        lines.append(f"Models may cost {dollars(said.day_limit)} a day{ever}")
+    return lines
 
 
 def differences(app: App, said: Checking, project: Project) -> list[str]:
@@ -76,6 +99,9 @@ def _before(app: App, project: Project) -> Checking | None:
 def _changed(before: Checking, said: Checking) -> list[str]:
     lines = [f"New: {line}" for line in _without(said.commands, before.commands)]
     lines += [f"Gone: {line}" for line in _without(before.commands, said.commands)]
+    were, are = told_of_models(before.models), told_of_models(said.models)
+    lines += [f"New: {line}" for line in are if line not in were]
+    lines += [f"Gone: {line}" for line in were if line not in are]
     if said.free != before.free:
         words = "Runs whatever agents ask for."
         lines.append(f"New: {words}" if said.free else f"Gone: {words}")

@@ -17,6 +17,7 @@ from counterpoint.cli.checks.configured import (
     search_path,
     stands,
     told,
+    told_of_models,
     trust_text,
 )
 from counterpoint.cli.clients.toml import set_table
@@ -96,6 +97,7 @@ def _shown(said: Checking, project: Project, *, counts: bool) -> dict[str, Any]:
         "free": said.free,
         "sandbox": said.sandbox,
         "network": said.network,
+        "models": told_of_models(said.models),
         "trusted": project.trusted,
         "counts": counts,
     }

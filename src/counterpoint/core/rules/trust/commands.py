@@ -46,18 +46,15 @@ def loosened(said: Checking, search_path: str) -> str:
 
 
 def models_loosened(said: Modelling) -> dict[str, Json] | None:
-    """Return what a configuration of models loosens; None if that is nothing."""
-    told: dict[str, Json] = {
-        "providers": [
-            [one.name, one.kind or "", one.address, [*one.command]]
-            for one in said.providers
-            if one.address or one.command
-        ],
+    """Return what a configuration of models loosens, with the limits beside it; None if that is nothing."""
+    led = [one for one in said.providers if one.address or one.command]
+    if not (led or said.prices or said.day_limit > DAY_LIMIT_MICROS):
+        return None
+    return {
+        "providers": [[one.name, one.kind or "", one.address, [*one.command]] for one in led],
         "prices": [[one.model, one.input, one.cached, one.output] for one in said.prices],
-        "day": max(said.day_limit, DAY_LIMIT_MICROS),
+        "limits": [said.day_limit, said.limit],
     }
-    is_plain = told == {"providers": [], "prices": [], "day": DAY_LIMIT_MICROS}
-    return None if is_plain else told | {"limit": said.limit}
 
 
 def is_trusted(said: Checking, trusted: str, search_path: str) -> bool:
