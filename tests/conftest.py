@@ -22,6 +22,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 """Tests change where home is; what surfaces list is worked out once for all of them."""
 
+for _name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+    # Whoever runs the tests may have keys; no test is to find them.
+    os.environ.pop(_name, None)
+
 _STATE = tempfile.TemporaryDirectory(prefix="counterpoint-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
 """What the signer remembers while fixtures of many tests are made; each test has a copy of it."""

@@ -14,7 +14,6 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Attested, Confirmation, Identity, Peer
-from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.trust.heads import WitnessedHead
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
@@ -300,8 +299,7 @@ class App:
         """Who is asked for models; loaded when one is. Keys are those of the server, never of whoever calls."""
         from counterpoint.providers.opening import open_models
 
-        is_bare = self.is_open or self.evidence
-        said = Modelling if is_bare else partial(read_modelling, self.places.home)
+        said = partial(read_modelling, self.places.home)
         return open_models(said, self.serving or self.environ)
 
     @cached_property

@@ -17,6 +17,7 @@ from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.error_log import ErrorLog
 from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.reviewers import Reviewers
+from counterpoint.dialects.foundry.verbs.asking import Overrides
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.kernel.clock import Clock
@@ -45,6 +46,7 @@ def open_extras(
         EvidenceKeys: EvidenceKeys(),
         Reviewers: Reviewers(),
         ConfigFile: config,
+        Overrides: Overrides(environ=environ),
         ToolOrder: _tool_order(settings, tree),
     }
 

@@ -20,6 +20,7 @@ CounterpointError               code (from the class name), kind, hint, facts, r
                                              ├ CircuitOpen · SignerAway
                                              ├ NoProvider · ProviderAway · ProviderFailed
                                              ├ ProviderBusy · ProviderTimedOut · ProviderRefused
+                                             ├ QuestionTooLong
                                              └ SandboxMissing · LedgerMoved · Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move, in acts that each face
@@ -407,6 +408,12 @@ class ProviderRefused(ProviderFailed):
     default_hint = (
         "Read what it says; a person sees to its key with `counterpoint provider login NAME`."
     )
+
+
+class QuestionTooLong(ProviderRefused):
+    """The question is longer than the model takes."""
+
+    default_hint = "Ask for less at once, or ask a model that takes more."
 
 
 class ProgramMissing(Unavailable):

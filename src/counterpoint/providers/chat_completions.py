@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from counterpoint.core.model.models.asking import Question, Stop, Tokens
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import ProviderFailed
-from counterpoint.providers.format import Draft, count, rows, table, words
+from counterpoint.providers.format import Draft, count, fail, rows, table, words
 
 _STOPS: Final[Mapping[str, Stop]] = {"stop": "end", "length": "length", "content_filter": "refused"}
+_BUSY: Final = frozenset({429, 500, 502, 503, "server_error", "rate_limit_exceeded"})
 
 
 class ChatCompletions:
@@ -56,8 +56,8 @@ class ChatCompletions:
     def hear(self, draft: Draft, name: str, told: Mapping[str, Any]) -> str:
         """Take a chunk in."""
         del name
-        if error := told.get("error"):
-            raise ProviderFailed(f"the answer broke off: {str(error)[:200]}")
+        if error := table(told.get("error")):
+            fail(words(error.get("message")), is_busy=error.get("code") in _BUSY)
         draft.model = words(told.get("model")) or draft.model
         if usage := table(told.get("usage")):
             details = table(usage.get("prompt_tokens_details"))
@@ -71,6 +71,4 @@ class ChatCompletions:
             piece = words(table(choice.get("delta")).get("content"))
             if reason := words(choice.get("finish_reason")):
                 draft.stop = _STOPS.get(reason, "other")
-        if piece:
-            draft.parts.append(piece)
-        return piece
+        return draft.add(piece)

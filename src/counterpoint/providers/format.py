@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Final, NoReturn, Protocol, cast
 
 from counterpoint.core.model.models.asking import Question, Stop, Tokens
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import ProviderBusy, ProviderFailed
+
+_SAID: Final = 300
 
 
 @dataclass(slots=True, kw_only=True)
@@ -18,6 +21,19 @@ class Draft:
     model: str = ""
     stop: Stop | None = None
     tokens: Tokens = field(default_factory=Tokens)
+    is_refused: bool = False
+
+    def add(self, piece: str) -> str:
+        """Take a piece of the text in, and return it."""
+        if piece:
+            self.parts.append(piece)
+        return piece
+
+
+def fail(said: str, *, is_busy: bool) -> NoReturn:
+    """Raise what a fault in the middle of an answer means."""
+    kind = ProviderBusy if is_busy else ProviderFailed
+    raise kind(f"the answer broke off: {' '.join(said.split())[:_SAID] or 'no reason was given'}")
 
 
 def table(value: Any) -> dict[str, Any]:

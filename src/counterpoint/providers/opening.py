@@ -15,10 +15,18 @@ from counterpoint.core.rules.models.addresses import is_here
 from counterpoint.kernel.errors import ProviderAway, ProviderBusy, ProviderRefused
 from counterpoint.providers.chat_completions import ChatCompletions
 from counterpoint.providers.format import Draft, Format
+from counterpoint.providers.gemini import Gemini
 from counterpoint.providers.keys import Key, Keys
 from counterpoint.providers.known import KNOWN, Known
+from counterpoint.providers.messages import Messages
+from counterpoint.providers.responses import Responses
 
-FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {"chat": ChatCompletions}
+FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {
+    "chat": ChatCompletions,
+    "messages": Messages,
+    "responses": Responses,
+    "gemini": Gemini,
+}
 _NO_KEY: Final = "it has no key"
 _OFF: Final = "counterpoint.toml turns it off"
 _TICK: Final = 1.0

@@ -25,6 +25,7 @@ from counterpoint.kernel.errors import (
     ProviderFailed,
     ProviderRefused,
     ProviderTimedOut,
+    QuestionTooLong,
 )
 from counterpoint.providers.format import table, words
 
@@ -34,6 +35,8 @@ TICK: Final = 1.0
 _SAID: Final = 300
 _CONNECT: Final = 15.0
 _OK: Final = 200
+_TOO_LARGE: Final = 413
+_TOO_LONG: Final = frozenset({"context_length_exceeded"})
 _BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _LONGEST_WAIT: Final = 3_600.0
 
@@ -103,7 +106,8 @@ def _ask(
             if piece := hear(name, told):
                 put(piece)
     except CounterpointError as fault:
-        put(fault)
+        # What a provider says in the middle of an answer may have the key in it too.
+        put(type(fault)(sent.masked(fault.message), **fault.facts))
     except httpx2.TimeoutException:
         put(_late(sent))
     except httpx2.HTTPError as fault:
@@ -185,7 +189,18 @@ def _refuse(sent: Sent, answer: httpx2.Response) -> NoReturn:
         raise ProviderBusy(told, status=answer.status_code, retry_after=wait)
     if answer.is_redirect:
         told = f"{sent.provider} answered {answer.status_code}: it is elsewhere, and no key is sent after it"
+    if answer.status_code == _TOO_LARGE or _code(content) in _TOO_LONG:
+        raise QuestionTooLong(told, status=answer.status_code)
     raise ProviderRefused(told, status=answer.status_code)
+
+
+def _code(content: bytes) -> str:
+    """Return the code that an error has; empty without one."""
+    try:
+        error = table(table(json.loads(content)).get("error"))
+        return words(error.get("code"))
+    except (ValueError, TypeError):
+        return ""
 
 
 def _message(content: bytes) -> str:

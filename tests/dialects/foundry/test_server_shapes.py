@@ -10,6 +10,7 @@ import pytest
 
 from builders import Agent
 from counterpoint.dialects.registry import surface
+from fakes.scripted_models import ModelServer
 from fakes.shapes import LIMITS, STOPS, Row, misshapen, row
 
 WELL = "status: str, is_healthy: bool, timestamp: num, message: str"
@@ -128,6 +129,26 @@ ROWS = (
         f" enabled_now: {TURNED_ON}}}, {CONVENTIONS}}}, server_version: str, api_version: str}}}}",
     ),
     row("server llm-status", f"{{llm_status: {MODELS}}}"),
+    row(
+        "provider list",
+        "{providers: [{id: str, description: str, priority: int, tags: [str], available: bool,"
+        " reason?: str}], available_count: int, total_count: int}",
+        include_unavailable=True,
+    ),
+    row(
+        "provider status",
+        "{provider_id: str, available: bool, metadata: {name: str, version: null,"
+        " default_model: str|null, supported_models: [str], documentation_url: null, tags: [str]},"
+        " capabilities: [str], health: {status: str, available: bool, reason: str|null}}",
+        provider_id="local",
+    ),
+    row(
+        "provider execute",
+        "{provider_id: str, model: str, content: str, finish_reason: str,"
+        " token_usage: {prompt_tokens: int, completion_tokens: int, total_tokens: int}}",
+        provider_id="local",
+        prompt="what?",
+    ),
     row("error list", f"{{errors: [{KEPT}], count: int}}"),
     row("error get", f"{{error: {KEPT}}}", error_id="{error}"),
     row(
@@ -158,12 +179,14 @@ def rows() -> Iterator[Row]:
 
 
 @pytest.fixture
-def worked(foundry: Agent, repository: Path) -> str:
-    """Give a project with tests, in which two calls of one sort were refused; answer the id of one of the errors."""
+def worked(foundry: Agent, repository: Path) -> Iterator[str]:
+    """Give a project with tests and a model, in which two calls of one sort were refused; answer the id of one of the errors."""
     (repository / "pytest.ini").write_text("[pytest]\n")
     for spec in ("one", "two"):
         foundry.is_refused("task", action="next", spec_id=spec)
-    return foundry.does("error", action="list")["data"]["errors"][0]["id"]
+    with ModelServer("forty-two") as models:
+        models.configure(repository)
+        yield foundry.does("error", action="list")["data"]["errors"][0]["id"]
 
 
 @pytest.mark.parametrize("tool", dict.fromkeys(one.call.split()[0] for one in ROWS))

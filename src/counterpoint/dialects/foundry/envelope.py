@@ -8,7 +8,9 @@ faults of arguments: something required is missing          MISSING_REQUIRED
 a circle; a version that somebody else has changed          CIRCULAR_DEPENDENCY; VERSION_CONFLICT
 invalid otherwise                                           VALIDATION_ERROR
 not_found; conflict and gate; forbidden                     NOT_FOUND; CONFLICT; FORBIDDEN
-a limit of calls was reached; of calls in a month           RATE_LIMITED; RATE_LIMIT_EXCEEDED
+a limit of calls was reached; of a month, or of money       RATE_LIMITED; RATE_LIMIT_EXCEEDED
+no model can be asked; one that failed, or took too long    AI_NO_PROVIDER; AI_PROVIDER_ERROR, AI_PROVIDER_TIMEOUT
+a question is longer than its model takes                   AI_CONTEXT_TOO_LARGE
 unavailable; a busy store                                   UNAVAILABLE; RESOURCE_BUSY
 integrity, and what nobody foresaw                          INTERNAL_ERROR
 
@@ -38,8 +40,13 @@ from counterpoint.dialects.paging import sparse
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
+    BudgetSpent,
     CounterpointError,
     CyclicDependency,
+    NoProvider,
+    ProviderFailed,
+    ProviderTimedOut,
+    QuestionTooLong,
     QuotaExceeded,
     RateLimited,
     StaleVersion,
@@ -68,7 +75,12 @@ _EXCEPTIONS: Final[Exceptions] = (
     (StaleVersion, "VERSION_CONFLICT"),
     (QuotaExceeded, "RATE_LIMIT_EXCEEDED"),
     (RateLimited, "RATE_LIMITED"),
+    (BudgetSpent, "RATE_LIMIT_EXCEEDED"),
     (StoreBusy, "RESOURCE_BUSY"),
+    (NoProvider, "AI_NO_PROVIDER"),
+    (QuestionTooLong, "AI_CONTEXT_TOO_LARGE"),
+    (ProviderTimedOut, "AI_PROVIDER_TIMEOUT"),
+    (ProviderFailed, "AI_PROVIDER_ERROR"),
     (Unexpected, "INTERNAL_ERROR"),
 )
 _OF_META: Final = ("request_id", "telemetry", "deprecated")

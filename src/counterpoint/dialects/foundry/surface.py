@@ -32,6 +32,7 @@ from counterpoint.dialects.foundry.tools.errors import error
 from counterpoint.dialects.foundry.tools.health import health, unopened
 from counterpoint.dialects.foundry.tools.journal import journal
 from counterpoint.dialects.foundry.tools.lifecycle import lifecycle
+from counterpoint.dialects.foundry.tools.models.provider import provider
 from counterpoint.dialects.foundry.tools.plan import plan
 from counterpoint.dialects.foundry.tools.review import review
 from counterpoint.dialects.foundry.tools.server import server_of
@@ -85,6 +86,7 @@ _TOOLS: Final[tuple[Tool[Call], ...]] = (
     plan,
     verification,
     review,
+    provider,
     journal,
     environment_of(_listed),
     error,

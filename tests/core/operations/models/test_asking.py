@@ -136,7 +136,7 @@ def test_a_model_without_a_price_is_not_asked_where_it_costs() -> None:
     desk = Desk(there=(provider("far", is_free=False, model="unheard-of"),))
     desk.studio.refuses(NoProvider, lambda: desk.core.models.ask(asked("?")))
     desk.studio.refuses(InvalidInput, lambda: desk.core.models.ask(asked("?", provider="far")))
-    assert desk.core.models.order() == []
+    assert desk.core.models.standing().first == ()
 
 
 def test_what_was_busy_is_asked_again_after_as_long_as_it_says() -> None:
@@ -200,7 +200,7 @@ def test_a_provider_that_keeps_failing_is_left_alone_and_passed_over() -> None:
         desk.core.models.ask(asked("?", provider="one"))
     desk.models.said = ["fine"]
     assert desk.core.models.ask(asked("?")).provider == "two"
-    assert [one.name for one in desk.core.models.order()] == ["two"]
+    assert [one.name for one in desk.core.models.standing().first] == ["two"]
 
 
 def test_a_refusal_for_the_caller_opens_no_breaker() -> None:
@@ -294,7 +294,7 @@ def test_with_no_provider_it_is_said_and_nothing_is_written() -> None:
     assert fault.message == "no model can be asked: one: it has no key"
     desk.studio.refuses(ProviderAway, lambda: desk.core.models.ask(asked("?", provider="one")))
     desk.studio.refuses(NotFound, lambda: desk.core.models.ask(asked("?", provider="three")))
-    assert desk.core.models.order() == []
+    assert desk.core.models.standing().first == ()
 
 
 def test_without_models_nobody_is_there() -> None:
@@ -309,7 +309,7 @@ def test_without_models_nobody_is_there() -> None:
 def test_the_order_of_the_project_goes_first() -> None:
     """Those that it does not name come after."""
     desk = Desk(models=Modelling(order=("two",)), there=(provider("one"), provider("two")))
-    assert [one.name for one in desk.core.models.order()] == ["two", "one"]
+    assert [one.name for one in desk.core.models.standing().first] == ["two", "one"]
     assert desk.core.models.ask(asked("?")).provider == "two"
 
 

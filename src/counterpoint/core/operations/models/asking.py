@@ -38,7 +38,14 @@ from counterpoint.core.rules.models.limits import (
     refuse_overspent,
 )
 from counterpoint.core.rules.models.prices import PRICES
-from counterpoint.core.rules.models.trying import in_order, is_kept, named, wait
+from counterpoint.core.rules.models.trying import (
+    Standing,
+    first_of,
+    in_order,
+    is_kept,
+    named,
+    wait,
+)
 from counterpoint.core.rules.trust.commands import is_trusted, models_loosened
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import elapsed_ms
@@ -46,6 +53,7 @@ from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
     InvalidInput,
+    NotFound,
     NotTrusted,
     ProviderBusy,
     ProviderFailed,
@@ -127,12 +135,29 @@ class ModelVerbs:
             for one in self._context.ports.models().providers()
         )
 
-    def order(self) -> list[Provider]:
-        """Return those that can be asked now, in the order in which they are; none if nobody can."""
+    def standing(self) -> Standing:
+        """Return who there is, and who can be asked, each in the order in which they are; MalformedDocument."""
         try:
-            return in_order(self.providers(), self._said().order)
-        except Unavailable:
-            return []
+            order = self._said().order
+        except NotTrusted:
+            order = ()
+        return in_order(self.providers(), order)
+
+    def find_kept(self, question: Question) -> Answer | None:
+        """Return the answer that is kept for a question that names its provider; None without one."""
+        said = self._said()
+        provider = next((one for one in self.providers() if one.name == question.provider), None)
+        if provider is None or not is_kept(question) or not said.cache_seconds:
+            return None
+        wanted = replace(question, model=question.model or provider.model)
+        return self._kept(self._name_of(wanted, provider))
+
+    def kept(self, question: Question) -> Answer:
+        """Return the answer that is kept for a question that names its provider; NotFound."""
+        found = self.find_kept(question)
+        if found is None:
+            raise NotFound("this answer is not kept any more", hint="Ask again.")
+        return found
 
     def ask(
         self, question: Question, watch: Watch | None = None, listen: Listen | None = None
@@ -206,7 +231,7 @@ class ModelVerbs:
         if question.provider:
             known = self._context.ports.models().providers()
             return named(question.provider, known)
-        return in_order(self.providers(), said.order)[0]
+        return first_of(in_order(self.providers(), said.order))
 
     @contextmanager
     def _set_aside(

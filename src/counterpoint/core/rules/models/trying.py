@@ -9,6 +9,7 @@ beyond the time that the question has.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from counterpoint.core.model.models.asking import Provider, Question
@@ -23,12 +24,29 @@ from counterpoint.kernel.errors import (
 ATTEMPTS: Final = 3
 
 
-def named(name: str, known: Sequence[Provider]) -> Provider:
-    """Return the provider of a name; NotFound, ProviderAway if it cannot be asked."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Everybody who is known, those first who are asked first; and of them those who can be asked."""
+
+    every: tuple[Provider, ...]
+    first: tuple[Provider, ...]
+
+    def named(self, name: str) -> Provider:
+        """Return the provider of a name, whether it can be asked or not; NotFound."""
+        return _known(name, self.every)
+
+
+def _known(name: str, known: Sequence[Provider]) -> Provider:
     found = next((one for one in known if one.name == name), None)
     if found is None:
         there = ", ".join(one.name for one in known) or "none"
         raise NotFound(f"there is no provider {name[:60]!r}", hint=f"There are: {there}.")
+    return found
+
+
+def named(name: str, known: Sequence[Provider]) -> Provider:
+    """Return the provider of a name; NotFound, ProviderAway if it cannot be asked."""
+    found = _known(name, known)
     if not found.is_available:
         raise ProviderAway(
             f"{name} cannot be asked: {found.reason}", hint=f"{ProviderAway.default_hint}"
@@ -36,17 +54,19 @@ def named(name: str, known: Sequence[Provider]) -> Provider:
     return found
 
 
-def in_order(known: Sequence[Provider], order: Sequence[str]) -> list[Provider]:
-    """Return the providers that can be asked, whom to ask first before the others; NoProvider."""
+def in_order(known: Sequence[Provider], order: Sequence[str]) -> Standing:
+    """Return the providers, whom to ask first before the others."""
     places = {name: place for place, name in enumerate(order)}
-    found = sorted(
-        (one for one in known if one.is_available),
-        key=lambda one: places.get(one.name, len(places)),
-    )
-    if not found:
-        away = "; ".join(f"{one.name}: {one.reason}" for one in known if one.is_set)
+    every = sorted(known, key=lambda one: places.get(one.name, len(places)))
+    return Standing(every=tuple(every), first=tuple(one for one in every if one.is_available))
+
+
+def first_of(standing: Standing) -> Provider:
+    """Return whom to ask if nobody is named; NoProvider."""
+    if not standing.first:
+        away = "; ".join(f"{one.name}: {one.reason}" for one in standing.every if one.is_set)
         raise NoProvider(f"no model can be asked: {away}" if away else "")
-    return found
+    return standing.first[0]
 
 
 def wait(fault: CounterpointError, attempt: int, left: float, chance: float) -> float | None:

@@ -17,13 +17,6 @@ MOST_OF_A_BATCH: Final = 20
 """How many tasks one call of a batch may have."""
 SCHEMA_VERSION: Final = "1.0.0"
 API_VERSION: Final = "response-v2"
-NO_PROVIDER: Final[Mapping[str, Json]] = {
-    "configured": False,
-    "available": False,
-    "providers": [],
-    "priority": [],
-}
-"""What is told of models while none can be asked."""
 _PREFLIGHT: Final[Mapping[str, Json]] = {
     "recommended_call": {
         "tool": "task",

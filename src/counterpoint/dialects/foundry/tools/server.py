@@ -14,7 +14,8 @@ from counterpoint import __version__
 from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
-from counterpoint.dialects.foundry.nouns.capabilities import NO_PROVIDER, capabilities
+from counterpoint.dialects.foundry.nouns.capabilities import capabilities
+from counterpoint.dialects.foundry.tools.models import status as models
 from counterpoint.dialects.foundry.tools.sessions.lifecycle import configured_of
 from counterpoint.dialects.foundry.tools.sessions.shown import session_defaults
 from counterpoint.dialects.foundry.verbs.environment import Environment
@@ -83,16 +84,16 @@ def context(
     if include_workflow:
         data["workflow"] = {"git": environment.config()[0]["git"]}
     if include_llm:
-        data["llm_status"] = dict(NO_PROVIDER)
+        data["llm_status"] = models.llm_status(call)
     if include_capabilities:
         data["capabilities"] = capabilities(__version__)
     return present(data)
 
 
 @action(reads=True, plain=True)
-def llm_status(_call: Call) -> Json:
+def llm_status(call: Call) -> Json:
     """AI providers."""
-    return present({"llm_status": dict(NO_PROVIDER)})
+    return present({"llm_status": models.llm_status(call)})
 
 
 def server_of(listed: Listed) -> ActionTool[Call]:

@@ -16,7 +16,8 @@ from counterpoint.dialects.foundry.nouns.condition import (
     grade_of_disk,
 )
 from counterpoint.dialects.foundry.places import SpecsPlaces
-from counterpoint.kernel.errors import CounterpointError, PathOutside
+from counterpoint.dialects.foundry.verbs.asking import Askable
+from counterpoint.kernel.errors import CounterpointError, MalformedDocument, PathOutside
 
 _MB: Final = 1_048_576
 
@@ -91,9 +92,16 @@ class Condition:
         return Dependency(name="git", grade="healthy", message="The project is a git repository")
 
     def _provider(self) -> Dependency:
-        return Dependency(
-            name="ai_provider", grade="degraded", message="No AI provider is configured"
-        )
+        try:
+            found = Askable(self._context).standing()
+        except MalformedDocument as fault:
+            return Dependency(name="ai_provider", grade="degraded", message=fault.message)
+        if found.first:
+            names = ", ".join(one.name for one in found.first)
+            return Dependency(name="ai_provider", grade="healthy", message=f"Can be asked: {names}")
+        away = "; ".join(f"{one.name}: {one.reason}" for one in found.every if one.is_set)
+        words = f"No AI provider can be asked: {away}" if away else "No AI provider is configured"
+        return Dependency(name="ai_provider", grade="degraded", message=words)
 
     @property
     def _places(self) -> SpecsPlaces:

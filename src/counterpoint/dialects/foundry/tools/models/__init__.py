@@ -1,0 +1,1 @@
+"""Tools that ask models, and those that tell who can be asked."""

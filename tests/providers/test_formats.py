@@ -1,0 +1,543 @@
+"""Each format over a server that sends what its provider's documents show: answers, ends, faults, and what is broken."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from counterpoint.core.model.models.asking import Answer, Message, Provider, Question, Tokens, asked
+from counterpoint.core.model.models.configured import Modelling, SaidProvider
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    ProviderBusy,
+    ProviderFailed,
+    ProviderRefused,
+    ProviderTimedOut,
+    QuestionTooLong,
+    Unavailable,
+)
+from counterpoint.providers import wire
+from counterpoint.providers.format import count, rows, table, words
+from counterpoint.providers.keys import Keys
+from counterpoint.providers.opening import FORMATS, ProviderDesk
+from fakes.raw_answers import RawServer, answered, head
+
+SECRET = "sk-test-0123456789abcdef"  # noqa: S105 -- nobody has it anywhere
+QUESTION = Question(
+    messages=(
+        Message(role="user", text="One?"),
+        Message(role="assistant", text="Two."),
+        Message(role="user", text="Three?"),
+    ),
+    system="Count.",
+    model="m-1",
+    max_tokens=64,
+    temperature=0.5,
+    schema={"type": "object"},
+)
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """One format as its documents show it: an answer of two pieces, ends by our words, faults by what they mean, the body and head of a request."""
+
+    kind: Any
+    events: tuple[dict[str, Any], ...]
+    path: str
+    key: tuple[str, str]
+    body: dict[str, Any]
+    stops: dict[str, tuple[dict[str, Any], ...]]
+    faults: tuple[tuple[type[CounterpointError], dict[str, Any]], ...]
+    named: bool = False
+    tokens: Tokens = field(default_factory=lambda: Tokens(input=12, cached=2, output=4))
+
+
+def _delta(text: str) -> dict[str, Any]:
+    return {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": text},
+    }
+
+
+def _ended(reason: str) -> dict[str, Any]:
+    delta = {"stop_reason": reason, "stop_sequence": None}
+    return {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 4}}
+
+
+START = {
+    "type": "message_start",
+    "message": {
+        "id": "msg_01",
+        "type": "message",
+        "role": "assistant",
+        "model": "m-1-20260101",
+        "content": [],
+        "stop_reason": None,
+        "usage": {
+            "input_tokens": 9,
+            "cache_creation_input_tokens": 1,
+            "cache_read_input_tokens": 2,
+            "output_tokens": 1,
+        },
+    },
+}
+MESSAGES = Spoken(
+    kind="messages",
+    named=True,
+    events=(
+        START,
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "ping"},
+        _delta("for"),
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "thinking_delta", "thinking": "hm"},
+        },
+        _delta("ty"),
+        {"type": "content_block_stop", "index": 0},
+        _ended("end_turn"),
+        {"type": "message_stop"},
+    ),
+    path="/v1/messages",
+    key=("x-api-key", SECRET),
+    body={
+        "model": "m-1",
+        "max_tokens": 64,
+        "stream": True,
+        "system": "Count.",
+        "temperature": 0.5,
+        "messages": [
+            {"role": "user", "content": "One?"},
+            {"role": "assistant", "content": "Two."},
+            {"role": "user", "content": "Three?"},
+        ],
+        "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
+    },
+    stops={
+        "length": (START, _delta("x"), _ended("max_tokens")),
+        "refused": (START, _delta("x"), _ended("refusal")),
+        "other": (START, _delta("x"), _ended("pause_turn")),
+    },
+    faults=(
+        (
+            ProviderBusy,
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+        ),
+        (
+            ProviderFailed,
+            {"type": "error", "error": {"type": "invalid_request_error", "message": "No"}},
+        ),
+    ),
+)
+
+
+def _chunk(**choice: Any) -> dict[str, Any]:
+    told = {"index": 0, "delta": {}, "finish_reason": None} | choice
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "model": "m-1-2026",
+        "choices": [told],
+    }
+
+
+USAGE = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion.chunk",
+    "model": "m-1-2026",
+    "choices": [],
+    "usage": {
+        "prompt_tokens": 12,
+        "completion_tokens": 4,
+        "total_tokens": 16,
+        "prompt_tokens_details": {"cached_tokens": 2},
+    },
+}
+CHAT = Spoken(
+    kind="chat",
+    events=(
+        _chunk(delta={"role": "assistant", "content": ""}),
+        _chunk(delta={"content": "for"}),
+        _chunk(delta={"content": "ty"}),
+        _chunk(finish_reason="stop"),
+        USAGE,
+    ),
+    path="/v1/chat/completions",
+    key=("authorization", f"Bearer {SECRET}"),
+    body={
+        "model": "m-1",
+        "max_tokens": 64,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.5,
+        "messages": [
+            {"role": "system", "content": "Count."},
+            {"role": "user", "content": "One?"},
+            {"role": "assistant", "content": "Two."},
+            {"role": "user", "content": "Three?"},
+        ],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True},
+        },
+    },
+    stops={
+        "length": (_chunk(delta={"content": "x"}, finish_reason="length"),),
+        "refused": (_chunk(delta={"content": "x"}, finish_reason="content_filter"),),
+        "other": (_chunk(delta={"content": "x"}, finish_reason="tool_calls"),),
+    },
+    faults=(
+        (ProviderBusy, {"error": {"code": 503, "message": "Loading"}}),
+        (ProviderFailed, {"error": {"code": "invalid", "message": "No"}}),
+    ),
+)
+
+
+def _response(kind: str, **more: Any) -> dict[str, Any]:
+    usage = {
+        "input_tokens": 12,
+        "input_tokens_details": {"cached_tokens": 2},
+        "output_tokens": 4,
+        "total_tokens": 16,
+    }
+    told = {"id": "resp_1", "object": "response", "model": "m-1-2026", "output": [], "usage": usage}
+    return {"type": f"response.{kind}", "response": told | more}
+
+
+def _output(text: str) -> dict[str, Any]:
+    return {
+        "type": "response.output_text.delta",
+        "output_index": 0,
+        "content_index": 0,
+        "delta": text,
+    }
+
+
+RESPONSES = Spoken(
+    kind="responses",
+    named=True,
+    events=(
+        _response("created", usage=None),
+        {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message"}},
+        _output("for"),
+        _output("ty"),
+        {"type": "response.output_text.done", "text": "forty"},
+        _response("completed", status="completed", incomplete_details=None),
+    ),
+    path="/v1/responses",
+    key=("authorization", f"Bearer {SECRET}"),
+    body={
+        "model": "m-1",
+        "max_output_tokens": 64,
+        "stream": True,
+        "store": False,
+        "instructions": "Count.",
+        "temperature": 0.5,
+        "input": [
+            {"role": "user", "content": "One?"},
+            {"role": "assistant", "content": "Two."},
+            {"role": "user", "content": "Three?"},
+        ],
+        "text": {
+            "format": {
+                "type": "json_schema",
+                "name": "answer",
+                "strict": True,
+                "schema": {"type": "object"},
+            }
+        },
+    },
+    stops={
+        "length": (
+            _output("x"),
+            _response("incomplete", incomplete_details={"reason": "max_output_tokens"}),
+        ),
+        "refused": (
+            {"type": "response.refusal.delta", "delta": "I will not"},
+            _response("completed"),
+        ),
+        "other": (_output("x"), _response("incomplete", incomplete_details={"reason": "steered"})),
+    },
+    faults=(
+        (ProviderBusy, _response("failed", error={"code": "server_error", "message": "Sorry"})),
+        (ProviderBusy, {"type": "error", "code": "rate_limit_exceeded", "message": "Slow down"}),
+        (ProviderFailed, {"type": "error", "error": {"code": "invalid_prompt", "message": "No"}}),
+    ),
+)
+
+
+def _piece(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    candidate = {"content": {"parts": list(parts), "role": "model"}, "index": 0} | more
+    usage = {
+        "promptTokenCount": 12,
+        "cachedContentTokenCount": 2,
+        "candidatesTokenCount": 3,
+        "thoughtsTokenCount": 1,
+    }
+    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m-1-2026"}
+
+
+GEMINI = Spoken(
+    kind="gemini",
+    events=(
+        _piece({"text": "hm", "thought": True}),
+        _piece({"text": "for"}),
+        _piece({"text": "ty"}, finishReason="STOP"),
+    ),
+    path="/v1/models/m-1:streamGenerateContent?alt=sse",
+    key=("x-goog-api-key", SECRET),
+    body={
+        "contents": [
+            {"role": "user", "parts": [{"text": "One?"}]},
+            {"role": "model", "parts": [{"text": "Two."}]},
+            {"role": "user", "parts": [{"text": "Three?"}]},
+        ],
+        "systemInstruction": {"parts": [{"text": "Count."}]},
+        "generationConfig": {
+            "maxOutputTokens": 64,
+            "temperature": 0.5,
+            "responseMimeType": "application/json",
+            "responseJsonSchema": {"type": "object"},
+        },
+    },
+    stops={
+        "length": (_piece({"text": "x"}, finishReason="MAX_TOKENS"),),
+        "refused": (_piece({"text": "x"}, finishReason="SAFETY"),),
+        "other": (_piece({"text": "x"}, finishReason="OTHER"),),
+    },
+    faults=(
+        (ProviderBusy, {"error": {"code": 503, "message": "Overloaded", "status": "UNAVAILABLE"}}),
+        (ProviderFailed, {"error": {"code": 400, "message": "No", "status": "INVALID_ARGUMENT"}}),
+    ),
+)
+SPOKEN = (MESSAGES, CHAT, RESPONSES, GEMINI)
+each = pytest.mark.parametrize("spoken", SPOKEN, ids=lambda one: one.kind)
+
+
+@pytest.fixture
+def ask(tmp_path: Any) -> Callable[..., Answer]:
+    """Answer what asks a provider at a server in a format, with a key for it."""
+    keys = Keys(environ={"XDG_CONFIG_HOME": str(tmp_path)})
+
+    def asks(
+        spoken: Spoken, server: RawServer, question: Question = QUESTION, listen: Any = None
+    ) -> Answer:
+        keys.put("there", SECRET, server.address)
+        said = SaidProvider(name="there", kind=spoken.kind, address=server.address, model="m-1")
+        desk = ProviderDesk(said=lambda: Modelling(providers=(said,)), keys=keys)
+        there: Provider = desk.providers()[0]
+        return desk.ask(there, question, listen or (lambda _: None))
+
+    return asks
+
+
+def test_every_format_of_the_product_is_tried_here() -> None:
+    """A format that is added is shown as its documents have it."""
+    assert {one.kind for one in SPOKEN} == set(FORMATS)
+
+
+@each
+def test_a_question_goes_out_and_its_answer_comes_in_pieces(spoken: Spoken, ask: Any) -> None:
+    """As the provider's documents have both; the key goes in its head alone."""
+    pieces: list[str] = []
+    with RawServer(answered(*spoken.events, named=spoken.named)) as server:
+        answer = ask(spoken, server, listen=pieces.append)
+    line, heads, body = server.asked[0]
+    assert (line, body) == (f"POST {spoken.path} HTTP/1.1", spoken.body)
+    assert heads[spoken.key[0]] == spoken.key[1]
+    assert SECRET not in json.dumps(body) + line
+    assert [piece for piece in pieces if piece] == ["for", "ty"]
+    assert (answer.text, answer.stop, answer.tokens) == ("forty", "end", spoken.tokens)
+    assert answer.model.startswith("m-1-2026")
+    assert answer.cost_micros == -1
+
+
+@each
+def test_what_is_not_said_is_not_sent(spoken: Spoken, ask: Any) -> None:
+    """No system words, no temperature, no schema."""
+    with RawServer(answered(*spoken.events, named=spoken.named)) as server:
+        ask(spoken, server, asked("Three?", model="m-1"))
+    body = json.dumps(server.asked[0][2])
+    assert not any(
+        word in body for word in ("Count", "emperature", "chema", "ystem", "instructions")
+    )
+
+
+@each
+def test_why_an_answer_ended_is_told_in_our_words(spoken: Spoken, ask: Any) -> None:
+    """Too long, declined, or something else; what had come until then is there."""
+    for stop, events in spoken.stops.items():
+        with RawServer(answered(*events, named=spoken.named)) as server:
+            answer = ask(spoken, server)
+        assert (answer.stop, bool(answer.text)) == (stop, True)
+
+
+@each
+def test_a_fault_in_the_middle_of_an_answer_is_told(spoken: Spoken, ask: Any) -> None:
+    """It is worth another try, or it is not."""
+    for kind, event in spoken.faults:
+        with (
+            RawServer(
+                answered(*spoken.events[:4], event, named=spoken.named and "type" in event)
+            ) as server,
+            pytest.raises(kind) as caught,
+        ):
+            ask(spoken, server)
+        assert type(caught.value) is kind
+        assert "broke off" in caught.value.message
+
+
+@each
+def test_an_answer_that_is_cut_off_is_none(spoken: Spoken, ask: Any) -> None:
+    """Between two events, in the middle of one, and before the end that was promised."""
+    whole = answered(*spoken.events, named=spoken.named)
+    first = answered(spoken.events[0], named=spoken.named)
+    promised = whole.replace(b"connection: close", b"content-length: 99999")
+    for said in (first, promised[: len(promised) - 40], head(), b"", b"HTTP/1.1 200"):
+        with RawServer(said) as server, pytest.raises(ProviderBusy):
+            ask(spoken, server)
+
+
+@each
+@pytest.mark.parametrize(
+    "said", ["{", "[]", "1", '"x"', '{"choices": 1, "candidates": 1, "type": 1}']
+)
+def test_what_is_not_that_format_is_refused_as_such(spoken: Spoken, said: str, ask: Any) -> None:
+    """And not taken for an empty answer."""
+    with (
+        RawServer(head() + f"data: {said}\n\n".encode()) as server,
+        pytest.raises(ProviderFailed) as caught,
+    ):
+        ask(spoken, server)
+    assert type(caught.value) is ProviderFailed
+    assert "another format" in caught.value.message
+
+
+def test_a_question_that_is_declined_without_a_word_is_a_refusal(ask: Any) -> None:
+    """There is no answer to give."""
+    blocked = {
+        "promptFeedback": {"blockReason": "SAFETY"},
+        "usageMetadata": {"promptTokenCount": 4},
+    }
+    with RawServer(answered(blocked)) as server, pytest.raises(ProviderRefused, match="declined"):
+        ask(GEMINI, server)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "words"),
+    [
+        (
+            "400 Bad Request",
+            '{"error": {"message": "no", "code": "context_length_exceeded"}}',
+            QuestionTooLong,
+            "no",
+        ),
+        ("400 Bad Request", '[{"error": {"message": "as a list"}}]', ProviderRefused, "as a list"),
+        ("404 Not Found", '{"error": "as a text"}', ProviderRefused, "as a text"),
+        ("403 Forbidden", "<html>no</html>", ProviderRefused, "<html>no</html>"),
+        ("401 Unauthorized", "", ProviderRefused, "Unauthorized"),
+        ("413 Too Large", "{}", QuestionTooLong, "Too Large"),
+        ("302 Found", "", ProviderRefused, "no key is sent after it"),
+        (
+            "529 Overloaded",
+            '{"type": "error", "error": {"message": "Overloaded"}}',
+            ProviderBusy,
+            "Overloaded",
+        ),
+        ("500 Oops", "x" * 200_000, ProviderBusy, "xxx"),
+    ],
+)
+def test_a_status_is_told_with_what_the_provider_says(
+    status: str, body: str, kind: type[CounterpointError], words: str, ask: Any
+) -> None:
+    """At a bounded length, on one line."""
+    answer = (
+        f"HTTP/1.1 {status}\r\nlocation: http://127.0.0.1:9/\r\nconnection: close\r\n\r\n{body}"
+    )
+    with RawServer(answer.encode()) as server, pytest.raises(CounterpointError) as caught:
+        ask(CHAT, server)
+    assert type(caught.value) is kind
+    assert words in caught.value.message
+    assert len(caught.value.message) < 400
+
+
+@pytest.mark.parametrize(
+    ("said", "least", "most"),
+    [
+        ("7", 7, 7),
+        ("99999", 3600, 3600),
+        ("-1", 0, 0),
+        ("Mon, 01 Jan 2024 00:00:00 GMT", 0, 0),
+        ("soon", None, None),
+    ],
+)
+def test_how_long_to_wait_is_read_in_seconds_or_as_a_date(
+    said: str, least: float | None, most: float | None, ask: Any
+) -> None:
+    """What cannot be read says nothing."""
+    answer = f"HTTP/1.1 429 Slow\r\nretry-after: {said}\r\nconnection: close\r\n\r\n"
+    with RawServer(answer.encode()) as server, pytest.raises(ProviderBusy) as caught:
+        ask(CHAT, server)
+    found = caught.value.facts.get("retry_after")
+    assert found is None if least is None else least <= found <= most
+
+
+def test_the_key_stands_in_no_fault(ask: Any) -> None:
+    """Neither of a status nor in the middle of an answer, whatever the provider repeats."""
+    echo = {"error": {"message": f"bad key {SECRET}"}}
+    for said in (answered(echo), answered(echo, status="401 No").replace(b"data: ", b"")):
+        with RawServer(said) as server, pytest.raises(ProviderFailed) as caught:
+            ask(CHAT, server)
+        assert "bad key ***" in caught.value.message
+        assert SECRET not in str(caught.value)
+
+
+def test_who_is_slow_is_not_waited_for_beyond_the_time_of_the_question(ask: Any) -> None:
+    """From the first byte on, and between two of them."""
+    for said in ((threading.Event(),), (head(), threading.Event())):
+        question = asked("?", model="m-1", timeout=0.2)
+        with RawServer(*said) as server, pytest.raises(ProviderTimedOut, match="within"):
+            ask(CHAT, server, question)
+
+
+def test_whoever_asked_is_heard_while_nothing_comes_and_may_go(
+    ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each second, so that one who has gone costs no more."""
+    monkeypatch.setattr(wire, "TICK", 0.01)
+    heard: list[str] = []
+
+    def listen(piece: str) -> None:
+        heard.append(piece)
+        if len(heard) == 3:
+            raise Unavailable("gone")
+
+    with RawServer(head(), threading.Event()) as server, pytest.raises(Unavailable, match="gone"):
+        ask(CHAT, server, listen=listen)
+    assert heard == ["", "", ""]
+
+
+@pytest.mark.parametrize("line", [b"data: {}\n\n", b"data: " + b"x" * 50 + b"\n", b"x"])
+def test_an_answer_without_an_end_is_given_up(
+    line: bytes, ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many events, or in one line."""
+    monkeypatch.setattr(wire, "LARGEST", 1_000)
+    with RawServer(head() + line * 2_000) as server, pytest.raises(ProviderFailed) as caught:
+        ask(CHAT, server)
+    assert "more than 1000 bytes" in caught.value.message
+
+
+def test_what_is_read_of_an_event_is_of_the_sort_that_it_should_be() -> None:
+    """Null is nothing; anything else is a fault of whoever sent it."""
+    assert (table(None), rows(None), words(None), count(None), count(-3)) == ({}, [], "", 0, 0)
+    for read, wrong in ((table, []), (rows, {}), (words, 1), (count, "1")):
+        with pytest.raises(TypeError):
+            read(wrong)
