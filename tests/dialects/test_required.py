@@ -143,6 +143,8 @@ REQUIRED = {
         "plan create": "name",
         "review fidelity": _SPEC,
         "review fidelity-gate": f"{_IN_PHASE} session_id step_id",
+        "provider status": "provider_id",
+        "provider execute": "provider_id prompt",
         "error get": "error_id",
         "server schema": "tool_name",
     },

@@ -79,6 +79,9 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "tools": Command("server.connect", "List the tools that agents are offered"),
         "agent": Command("trust.agents", "Give agents credentials"),
         "token": Command("tokens", "Give callers over HTTP tokens"),
+        "provider": Command(
+            "models.provider", "Tell who is asked for models, and keep the keys for them"
+        ),
         "profile": Command("profiles", "Say which tools the agents of a role may call"),
     },
     "Prove": {

@@ -138,14 +138,14 @@ class ModelVerbs:
     def standing(self) -> Standing:
         """Return who there is, and who can be asked, each in the order in which they are; MalformedDocument."""
         try:
-            order = self._said().order
+            order = self.said().order
         except NotTrusted:
             order = ()
         return in_order(self.providers(), order)
 
     def find_kept(self, question: Question) -> Answer | None:
         """Return the answer that is kept for a question that names its provider; None without one."""
-        said = self._said()
+        said = self.said()
         provider = next((one for one in self.providers() if one.name == question.provider), None)
         if provider is None or not is_kept(question) or not said.cache_seconds:
             return None
@@ -171,7 +171,7 @@ class ModelVerbs:
         if context.unit is not None and context.unit.writing is not None:
             raise RuntimeError("a model is asked while a transaction is open")
         self._refuse_early(question)
-        said = self._said()
+        said = self.said()
         provider = self._chosen(question, said)
         question = replace(question, model=question.model or provider.model)
         name = self._name_of(question, provider) if is_kept(question) and said.cache_seconds else ""
@@ -199,8 +199,8 @@ class ModelVerbs:
         if session is not None:
             session.refuse_ended()
 
-    def _said(self) -> Modelling:
-        """Return what the configuration says of models; NotTrusted, MalformedDocument."""
+    def said(self) -> Modelling:
+        """Return what the configuration says of models, as far as it counts; NotTrusted, MalformedDocument."""
         ports = self._context.ports
         if ports.checking is None:
             return Modelling()
@@ -217,7 +217,7 @@ class ModelVerbs:
     def _unfit(self, provider: Provider) -> str:
         """Return why a provider is passed over although it could be reached; empty if it is not."""
         try:
-            said = self._said()
+            said = self.said()
         except NotTrusted as fault:
             return fault.message
         state = self._asking.circuit(provider.name).circuit()

@@ -168,4 +168,4 @@ def _tags(one: Provider) -> list[Json]:
     return [one.kind, *(["free"] if one.is_free else [])]
 
 
-provider = of_actions("provider", "AI models.", (list_, status, execute))
+provider = of_actions("provider", "AI models to ask.", (list_, status, execute))

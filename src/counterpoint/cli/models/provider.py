@@ -1,0 +1,164 @@
+"""Providers of models at the command line: who there is, their keys, and a try."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import Group
+from counterpoint.cli.present import counted
+from counterpoint.cli.trust import signing
+from counterpoint.core.model.models.asking import Provider, asked
+from counterpoint.core.rules.models.limits import dollars
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Forbidden, NotFound, ProviderAway
+from counterpoint.providers.keys import LONGEST, Keys
+from counterpoint.providers.known import variables_of
+
+_TRY: Final = "Answer with the one word: yes"
+_SECONDS: Final = 60.0
+_TOKENS: Final = 200
+
+
+@click.group("provider", cls=Group)
+def provider_command() -> None:
+    """Tell who is asked for models, and keep the keys for them.
+
+    Which there are, and in which order they are asked, stands in counterpoint.toml and docs/models.md.
+    """
+
+
+@provider_command.command("list")
+@with_context
+def list_(context: CommandContext) -> None:
+    """List the providers in the order in which they are asked, and why some are not."""
+    every = context.core.models.standing().every
+    rows = [(one.name, "yes" if one.is_available else "no", one.model, one.reason) for one in every]
+    if context.out.json:
+        context.out.answer([_told(one) for one in every])
+        return
+    context.out.table(("provider", "asked", "model", "why not"), rows)
+
+
+@provider_command.command("status")
+@click.argument("name")
+@with_context
+def status(context: CommandContext, name: str) -> int:
+    """Show one provider; exit code 1 if it cannot be asked."""
+    one = context.core.models.standing().named(name)
+    source = ""
+    try:
+        found = _keys(context).find(name)
+        source = found.source if found else ""
+    except ProviderAway:
+        # Why stands in its reason.
+        source = "a file that does not count"
+    lines = [
+        f"{one.name}: {one.description}",
+        f"  model    {one.model or '-'}",
+        f"  address  {one.address or '-'}",
+        f"  key      {source or '-'}",
+        f"  asked    {'yes' if one.is_available else f'no: {one.reason}'}",
+    ]
+    context.out.result({**_told(one), "key": source}, "\n".join(lines))
+    return 0 if one.is_available else 1
+
+
+@provider_command.command("login")
+@click.argument("name")
+@click.option(
+    "--keyring", is_flag=True, help="Keep the key in the system's keyring, not in a file."
+)
+@with_context
+def login(context: CommandContext, name: str, *, keyring: bool) -> None:
+    """Keep the key of a provider, for its address alone.
+
+    It is read from the terminal without being shown, else from the input. Nothing of it is in the ledger.
+    """
+    _refuse_agents(context)
+    # An address that nobody trusted yet is none to give a key for.
+    context.core.models.said()
+    one = context.core.models.standing().named(name)
+    if not one.address:
+        raise NotFound(f"{name} has no address that a key could be sent to")
+    if signing.has_terminal():
+        secret = click.prompt(f"Key for {one.address}", hide_input=True, err=True)
+    else:
+        secret = sys.stdin.readline(LONGEST + 2)
+    where = _keys(context).put(name, secret.strip(), one.address, in_ring=keyring)
+    context.out.result(
+        {"provider": name, "address": one.address, "kept": where},
+        f"The key of {name} is in {where}, for {one.address} alone.",
+    )
+
+
+@provider_command.command("logout")
+@click.argument("name")
+@with_context
+def logout(context: CommandContext, name: str) -> None:
+    """Take the key of a provider away."""
+    _refuse_agents(context)
+    keys = _keys(context)
+    if not keys.drop(name):
+        raise NotFound(f"no key of {name[:60]!r} is kept", hint=f"Its files are in {keys.folder}.")
+    left = [one for one in variables_of(name) if context.app.environ.get(one)]
+    words = [f"The key of {name} is gone.", *(f"The variable {one} has one still." for one in left)]
+    context.out.result({"provider": name, "variables": [*left]}, " ".join(words))
+
+
+@provider_command.command("test")
+@click.argument("name")
+@click.option("--model", default="", metavar="NAME", help="Other than its usual one.")
+@with_context
+def test(context: CommandContext, name: str, *, model: str) -> None:
+    """Ask a provider for one word, and say what that took."""
+    question = asked(
+        _TRY,
+        provider=name,
+        model=model,
+        max_tokens=_TOKENS,
+        timeout=_SECONDS,
+        purpose="test",
+        caching="never",
+    )
+    answer = context.core.models.ask(question)
+    tokens = answer.tokens.input + answer.tokens.output
+    said: dict[str, Json] = {
+        "provider": answer.provider,
+        "model": answer.model,
+        "answer": answer.text,
+        "tokens": tokens,
+        "cost_micros": answer.cost_micros,
+    }
+    words = f"{answer.provider} answers: {answer.text.strip()[:100]}"
+    cost = f"{answer.model}, {counted(tokens, 'token')}, {dollars(answer.cost_micros)}"
+    context.out.result(said, f"{words} ({cost})")
+
+
+def _keys(context: CommandContext) -> Keys:
+    return Keys(environ=context.app.environ)
+
+
+def _refuse_agents(context: CommandContext) -> None:
+    """Raise Forbidden to whoever counts as no person: where a key goes is not for agents to say."""
+    why = context.core.identities.why_no_person()
+    if why:
+        raise Forbidden(
+            f"keys of providers are for people: {why}",
+            hint="A person does this in a terminal that no agent has started.",
+        )
+
+
+def _told(one: Provider) -> dict[str, Json]:
+    return {
+        "provider": one.name,
+        "available": one.is_available,
+        "reason": one.reason,
+        "kind": one.kind,
+        "model": one.model,
+        "address": one.address,
+        "free": one.is_free,
+    }
