@@ -165,6 +165,7 @@ class ScriptedModels:
     tokens: Tokens = field(default_factory=lambda: Tokens(input=10, output=5))
     asked: list[tuple[str, Question]] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
+    whom: list[Provider] = field(default_factory=list)
 
     def providers(self) -> tuple[Provider, ...]:
         """Answer who is there."""
@@ -173,6 +174,7 @@ class ScriptedModels:
     def ask(self, provider: Provider, question: Question, listen: Listen) -> Answer:
         """Say the next line."""
         self.asked.append((provider.name, question))
+        self.whom.append(provider)
         line = self.said[min(len(self.asked), len(self.said)) - 1]
         line = line(question) if callable(line) else line
         if isinstance(line, CounterpointError):

@@ -14,6 +14,7 @@ from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.addresses import is_here
 from counterpoint.kernel.errors import ProviderAway, ProviderBusy, ProviderRefused
 from counterpoint.providers.chat_completions import ChatCompletions
+from counterpoint.providers.commands import CommandLine
 from counterpoint.providers.format import Draft, Format
 from counterpoint.providers.gemini import Gemini
 from counterpoint.providers.keys import Key, Keys
@@ -55,18 +56,20 @@ class ProviderDesk:
 
     def _provider(self, said: SaidProvider, known: Known | None) -> Provider:
         address = said.address or (known.address if known else "")
-        kind: ProviderKind = said.kind or (known.kind if known else "chat")
+        spoken: ProviderKind = "command" if said.command else "chat"
+        kind: ProviderKind = said.kind or (known.kind if known and not said.command else spoken)
         model = said.model or (known.model if known else "")
         reason, is_set = self._why_not(said, kind, address, model)
         return Provider(
             name=said.name,
             kind=kind,
-            description=known.description if known and not said.address else f"{kind} at {address}",
+            description=_description(said, known, kind, address),
             model=model,
             models=said.models,
-            address=address,
+            address="" if kind == "command" else address,
+            command=said.command,
             reason=reason,
-            is_free=is_here(address),
+            is_free=kind == "command" or is_here(address),
             is_set=is_set,
         )
 
@@ -77,7 +80,9 @@ class ProviderDesk:
         is_named = bool(said.address or said.kind or said.model)
         if not said.is_on:
             return _OFF, is_named
-        if not address or kind not in FORMATS:
+        if kind == "command":
+            return self._why_not_run(said), True
+        if not address:
             return "counterpoint.toml says neither an address nor a known name", is_named
         try:
             key = self._key(said.name, address)
@@ -86,6 +91,12 @@ class ProviderDesk:
         if key is None and not is_here(address):
             return _NO_KEY, is_named
         return ("" if model else "counterpoint.toml names no model for it"), True
+
+    def _why_not_run(self, said: SaidProvider) -> str:
+        if not said.command:
+            return "counterpoint.toml names no command for it"
+        line = CommandLine(provider=said.name, words=said.command, environ=self.keys.environ)
+        return "" if line.program() else f"the program {said.command[0]!r} is not installed"
 
     def _key(self, name: str, address: str) -> Key | None:
         """Return the key for an address; ProviderAway for one that was given for another."""
@@ -99,6 +110,14 @@ class ProviderDesk:
 
     def ask(self, provider: Provider, question: Question, listen: Listen) -> Answer:
         """Return what one try answers."""
+        if provider.kind == "command":
+            line = CommandLine(
+                provider=provider.name,
+                words=provider.command,
+                environ=self.keys.environ,
+                search_path=provider.search_path,
+            )
+            return line.ask(question, listen)
         from counterpoint.providers.wire import Sent, listen_to
 
         key = self._key(provider.name, provider.address)
@@ -135,6 +154,12 @@ class ProviderDesk:
             self.sleep(min(_TICK, left))
             left -= _TICK
             listen("")
+
+
+def _description(said: SaidProvider, known: Known | None, kind: ProviderKind, address: str) -> str:
+    if kind == "command":
+        return " ".join(said.command)
+    return known.description if known and not said.address else f"{kind} at {address}"
 
 
 def open_models(said: Callable[[], Modelling], environ: Mapping[str, str]) -> ProviderDesk:

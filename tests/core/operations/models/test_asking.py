@@ -380,3 +380,16 @@ def test_what_would_be_refused_afterwards_is_refused_before() -> None:
     with pytest.raises(SessionEnded):
         desk.core.models.ask(asked("?"))
     assert len(desk.models.asked) == 1
+
+
+def test_a_program_is_found_where_the_person_finds_it_who_trusted_it() -> None:
+    """Whoever started the server, with whatever PATH."""
+    desk = Desk(
+        models=Modelling(providers=(SaidProvider(name="local", command=("agent",)),)),
+        there=(provider(kind="command", command=("agent",)),),
+    )
+    said = Checking(models=desk.said or Modelling())
+    desk.studio.core("p", kind="human").projects.trust(said, "/trusted_path/bin")
+    desk.core.models.ask(asked("?"))
+    desk.core.models.ask(asked("?", provider="local"))
+    assert [one.search_path for one in desk.models.whom] == ["/trusted_path/bin"] * 2

@@ -84,7 +84,8 @@ class Provider:
     """Somebody who can be asked, or could.
 
     reason: why it cannot be asked now; empty if it can. is_free: whether what it answers costs nothing by the token: a model of this machine, or a
-    program that its person has paid for. address: where it is reached; empty for a command. is_set: whether anybody has configured it.
+    program that its person has paid for. address: where it is reached; empty for a command. command: the words of one. search_path: the folders that its
+    program is found in, as a person trusted it; empty: those of the server. is_set: whether anybody has configured it.
     """
 
     name: str
@@ -93,6 +94,8 @@ class Provider:
     model: str
     models: tuple[str, ...] = ()
     address: str = ""
+    command: tuple[str, ...] = ()
+    search_path: str = ""
     reason: str = ""
     is_free: bool = False
     is_set: bool = True

@@ -230,8 +230,14 @@ class ModelVerbs:
     def _chosen(self, question: Question, said: Modelling) -> Provider:
         if question.provider:
             known = self._context.ports.models().providers()
-            return named(question.provider, known)
-        return first_of(in_order(self.providers(), said.order))
+            found = named(question.provider, known)
+        else:
+            found = first_of(in_order(self.providers(), said.order))
+        if not found.command or self._context.ports.checking is None:
+            return found
+        with self._context.reading() as view:
+            project = view.find(Project)
+        return replace(found, search_path=project.search_path if project else "")
 
     @contextmanager
     def _set_aside(
