@@ -32,7 +32,7 @@ def test_an_agent_has_no_command_run_that_no_person_let_be_run(
     app: App, agent: Core, call: Callable[..., Any], ledger: Path
 ) -> None:
     """Neither by the tool, nor as the check of an item, nor by editing the file; a person lets one, or all."""
-    with pytest.raises(CommandNotAllowed, match="`sh -c echo ran`") as refused:
+    with pytest.raises(CommandNotAllowed, match="`sh -c 'echo ran'`") as refused:
         runs(agent, *FREE)
     assert "counterpoint trust --allow" in refused.value.hint_in(PEOPLE)
     item = agent.plans.create(agent.plans.read("# More\n- [ ] Task\n  - verify: sh -c true\n"))

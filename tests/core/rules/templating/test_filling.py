@@ -169,7 +169,7 @@ def test_a_list_shows_every_template():
     assert [(one.name, one.required) for one in entry.variables] == [
         ("A", True), ("B", False), ("CMD", False),
     ]  # fmt: skip
-    entry = listing.entry(sheet("# {{a}}\n{{b=text}}\n- [ ] T\n## P\n", "markdown"))
+    entry = listing.entry(sheet("# {{a}}\n{{b=text}}\n- [ ] T\n## P\n- [ ] U\n", "markdown"))
     assert (entry.name, entry.description, entry.phases_count) == ("One", "text", 1)
     assert [(one.name, one.required, one.default) for one in entry.variables] == [
         ("a", True, ""), ("b", False, "text"),
