@@ -44,7 +44,7 @@ NUMBERS: Final = (13, 14)
 LAST: Final = NUMBERS[-1]
 FOUNDRY: Final = 14
 """The first of them in which there are specs and runs."""
-SINCE: Final = "core/operations/models/"
+SINCE: Final = ("core/operations/models/", "dialects/foundry/verbs/research/")
 """What was not there when the ledgers of the last number were made."""
 VERIFIER: Final = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"))
 LOOKS: Final = {
@@ -53,7 +53,10 @@ LOOKS: Final = {
     "spec.looked", "spec.named", "spec.rewritten", "task.looked",
 }  # fmt: skip
 """Actions of which there is no entry: they look into a transaction and write nothing, or get another name before it ends."""
-UNWRITTEN: Final = {"model_uses", "model_days", "model_answers"}
+UNWRITTEN: Final = {
+    *("model_uses", "model_days", "model_answers"),
+    *("research_studies", "research_steps"),
+}
 """Tables that nothing wrote when the ledgers of this number were made."""
 WAY: Final = (
     "The format is frozen: what was released is never edited. Add a migration of the next number to RELEASED, for both databases"

@@ -19,8 +19,12 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
     SessionStep,
     SpecSession,
 )
+from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchStudy
 
-NOUNS: Final[tuple[type[Noun], ...]] = (Action, Brief, SpecSession, SessionStep, GateEvidence)
+NOUNS: Final[tuple[type[Noun], ...]] = (
+    *(Action, Brief, SpecSession, SessionStep, GateEvidence),
+    *(ResearchStudy, ResearchStep),
+)
 
 TABLES: Final[tuple[Lifecycle, ...]] = (STAGED, BRIEF, AUTONOMY)
 

@@ -37,6 +37,7 @@ RELEASED: Final = (
     (14, "unattended"),
     (15, "models"),
     (15, "search"),
+    (15, "research"),
 )
 """Every migration by number and name, in the order in which they are made. Of the first number, what is not `first`
 is the table of a noun that not every program asks for."""

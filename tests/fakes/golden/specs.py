@@ -6,7 +6,9 @@ import json
 from contextlib import suppress
 from typing import Any, Final
 
+from counterpoint.kernel.errors import ProviderRefused
 from fakes.golden.stage import Refused, Seat, Stage
+from fakes.scripted_models import ScriptedModels
 from fakes.spec_documents import document
 
 WEEK: Final = 8 * 24 * 60
@@ -30,7 +32,27 @@ def specs(stage: Stage) -> None:
     made = _made(fay, "A boat")
     _shaped(fay, made)
     _worked(stage, gus, made)
+    _researched(stage, gus, made)
     _whole(stage, fay, made)
+
+
+def _researched(stage: Stage, seat: Seat, spec: str) -> None:
+    """Ask a model in a thread, several at once without an answer, and for a node; let go of one thread."""
+    away = ProviderRefused("it is so")
+    seat.app.__dict__["_models"] = ScriptedModels(["tar", away, away, away, "pitch"])
+    thread = seat.call("research", action="chat", prompt="Which tar?")["data"]["thread_id"]
+    with suppress(Refused):
+        seat.call("research", action="consensus", prompt="Which tar?", providers=["local"])
+    seat.call("research", action="thread-delete", thread_id=thread)
+    node = {"spec_id": spec, "parent": "phase-1", "title": "Tar?", "task_type": "research"}
+    made = seat.call("task", action="add", **node, research_type="chat")["data"]["task_id"]
+    named = {"spec_id": spec, "research_node_id": made}
+    with suppress(Refused):
+        seat.call("research", action="node-execute", **named)
+    seat.app.__dict__["_models"] = ScriptedModels(["pitch"])
+    seat.call("research", action="node-execute", **named)
+    seat.call("research", action="node-record", **named, result="completed", summary="pitch")
+    stage.clock.pass_by(minutes=1)
 
 
 def runs(stage: Stage) -> None:

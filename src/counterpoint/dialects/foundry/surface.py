@@ -34,6 +34,7 @@ from counterpoint.dialects.foundry.tools.journal import journal
 from counterpoint.dialects.foundry.tools.lifecycle import lifecycle
 from counterpoint.dialects.foundry.tools.models.provider import provider
 from counterpoint.dialects.foundry.tools.plan import plan
+from counterpoint.dialects.foundry.tools.research.tool import research
 from counterpoint.dialects.foundry.tools.review import review
 from counterpoint.dialects.foundry.tools.server import server_of
 from counterpoint.dialects.foundry.tools.spec import spec
@@ -87,6 +88,7 @@ _TOOLS: Final[tuple[Tool[Call], ...]] = (
     verification,
     review,
     provider,
+    research,
     journal,
     environment_of(_listed),
     error,

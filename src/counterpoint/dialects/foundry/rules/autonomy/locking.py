@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-_TOOLS: Final = frozenset({"task", "authoring", "lifecycle", "spec", "verification"})
+_TOOLS: Final = frozenset({"task", "authoring", "lifecycle", "spec", "verification", "research"})
 _FREE: Final = ("task session", "task gate-waiver")
 """The beginnings of those that are about a run itself: they have rules of their own."""
 

@@ -1,0 +1,1 @@
+"""What the answers of models come to in research."""

@@ -1,0 +1,1 @@
+"""The tool of research, by what it does."""

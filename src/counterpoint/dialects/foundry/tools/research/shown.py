@@ -1,0 +1,65 @@
+"""How research is shown: answers cut to a page, and messages in parts that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchStudy
+from counterpoint.dialects.paging import clip, part_of_text, sparse
+from counterpoint.kernel.canonical import Json
+
+CONTENT: Final = 7_000
+"""The most bytes of one answer of a model in an answer of a tool."""
+TITLE: Final = 300
+_PART: Final = 6_000
+
+
+def cut(content: str, study: str) -> tuple[str, list[str]]:
+    """Return a text as an answer has it, with a warning that says where the rest stands if it is cut."""
+    shown = clip(content, CONTENT)
+    told = f'The answer is cut: `research action="thread-get" thread_id="{study}"` has all of it.'
+    return shown, [] if shown == content else [told]
+
+
+def messages(steps: Sequence[ResearchStep]) -> list[Json]:
+    """Return what was said in a study; a text that no page holds in several parts."""
+    return [part for step in steps for part in _parts(step)]
+
+
+def _parts(step: ResearchStep) -> list[Json]:
+    texts, at = list[str](), 0
+    while True:
+        text, end = part_of_text(step.text, at).cut(_PART)
+        texts.append(str(text))
+        if not isinstance(end, int):
+            break
+        at = end
+    every = len(texts)
+    return [
+        sparse(
+            id=f"msg-{step.number}",
+            role=step.kind,
+            content=text,
+            timestamp=str(step.created_at),
+            provider_id=step.provider,
+            model_used=step.model,
+            tokens_used=step.tokens or None,
+            part=number if every > 1 else None,
+            parts=every if every > 1 else None,
+        )
+        for number, text in enumerate(texts, 1)
+    ]
+
+
+def line(row: ResearchStudy) -> Json:
+    """Return a study as a list shows it."""
+    return {
+        "id": row.id,
+        "title": clip(row.title, TITLE),
+        "status": row.status,
+        "message_count": row.steps,
+        "created_at": str(row.created_at),
+        "updated_at": str(row.updated_at),
+        "provider_id": row.provider or None,
+    }
