@@ -316,7 +316,9 @@ PEOPLE: dict[str, tuple[str, ...]] = {
 }
 """The commands that only people run, why an agent does not, and with what it tries; ID: of what another one holds."""
 BY_PART = {
-    *("approve", "reject", "waive", "reopen", "unblock", "import foundry"),
+    *("approve", "reject", "waive", "reopen", "unblock", "import foundry", "import backlog"),
+    *("import beads", "import counterpoint", "import github", "import linear", "import markdown"),
+    *("import openspec", "import spec-kit", "import task-master", "import vibe-kanban"),
     *("plan", "add", "edit", "note", "start", "finish", "handoff"),
 }
 """Those that an agent may run as far as its tools do the same: not on its own work (test_judging)."""
@@ -337,7 +339,8 @@ ANYBODY = {
         "agent list",
         "token list",
     ),
-    "token local",
+    *("token local", "prime", "export", "provider list", "provider status", "provider test"),
+    *("provider login", "provider logout"),
     *("key list", "key export", "profile tools", "learning find", "learning judge", "vault add"),
     *("vault list", "vault on", "vault remove", "issue size", "workspace open", "phases advance"),
     *("runs ingest", "sessions sweep", "audit verify", "audit export", "audit prove"),

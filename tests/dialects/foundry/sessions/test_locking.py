@@ -91,7 +91,7 @@ def test_a_spec_is_not_archived_under_its_run(party: Party) -> None:
     about = {"spec_id": SPEC, "session_id": session}
     refused = party.fay.is_refused("lifecycle", action="archive", **about)
     assert refused["data"]["error_code"] == "CONFLICT"
-    assert 'command="end"' in refused["data"]["remediation"]
+    assert "task session end" in refused["data"]["remediation"]
     party.does("end", reason_code="testing")
     party.fay.does("lifecycle", action="archive", **about)
 

@@ -82,7 +82,7 @@ def _refuse_run(change: Change, known: Nodes, to: Folder) -> None:
     for row in change.writing.select(SpecSession, spec=known.root.id, status="running", limit=1):
         raise Conflict(
             f"run {row.session} is working on {known.spec}",
-            hint='End it first: `task action="session"` with the `command` end.',
+            hint="End it first with `task session end`.",
             session_id=row.session,
         )
 
