@@ -36,7 +36,7 @@ WHOLE = (
     "licenses/LICENSE",
 )
 """Ends of names of files that a wheel has."""
-_PRIVATE = re.compile(rb"(?:/home/|/Users/|/root/|/tmp/)[a-z0-9_.-]+/", re.IGNORECASE)
+_PRIVATE = re.compile(rb"/(?:home|Users|root|tmp)/[a-z0-9_.-]+/", re.IGNORECASE)
 """A place on somebody's machine."""
 _ASKED = 2
 

@@ -23,7 +23,7 @@ from counterpoint.kernel.errors import (
 from counterpoint.providers import wire
 from counterpoint.providers.format import count, rows, table, words
 from counterpoint.providers.keys import Keys
-from counterpoint.providers.opening import FORMATS, ProviderDesk
+from counterpoint.providers.opening import FORMATS, ConfiguredProviders
 from fakes.raw_answers import RawServer, answered, head
 from fakes.spoken_formats import CHAT, GEMINI, MESSAGES, RESPONSES, SECRET, Spoken
 
@@ -55,7 +55,7 @@ def ask(tmp_path: Any) -> Callable[..., Answer]:
     ) -> Answer:
         keys.put("there", SECRET, server.address)
         said = SaidProvider(name="there", kind=spoken.kind, address=server.address, model="m-1")
-        desk = ProviderDesk(said=lambda: Modelling(providers=(said,)), keys=keys)
+        desk = ConfiguredProviders(said=lambda: Modelling(providers=(said,)), keys=keys)
         there: Provider = desk.providers()[0]
         return desk.ask(there, question, listen or (lambda _: None))
 

@@ -19,7 +19,7 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 from counterpoint.providers.keys import Keys
-from counterpoint.providers.opening import ProviderDesk, open_models
+from counterpoint.providers.opening import ConfiguredProviders, open_models
 from fakes.scripted_models import MODEL, Cut, Failing, ModelServer
 
 SECRET = "test-key-0123456789"  # noqa: S105 -- nobody has it anywhere
@@ -31,15 +31,15 @@ def keys(tmp_path: Path) -> Keys:
     return Keys(environ={"XDG_CONFIG_HOME": str(tmp_path), "HOME": str(tmp_path)})
 
 
-def desk(keys: Keys, **said: Any) -> ProviderDesk:
+def desk(keys: Keys, **said: Any) -> ConfiguredProviders:
     """Answer who is asked in a project that names one provider."""
     provider = SaidProvider(**({"name": "local", "kind": "chat", "model": MODEL} | said))
-    return ProviderDesk(
+    return ConfiguredProviders(
         said=lambda: Modelling(providers=(provider,)), keys=keys, sleep=lambda _: None
     )
 
 
-def ask(found: ProviderDesk, question: Question) -> Any:
+def ask(found: ConfiguredProviders, question: Question) -> Any:
     """Ask the first provider."""
     there = found.providers()[0]
     assert there.is_available, there.reason

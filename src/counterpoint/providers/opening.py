@@ -34,7 +34,7 @@ _TICK: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderDesk:
+class ConfiguredProviders:
     """Implements the port. said: answers what the project says of models."""
 
     said: Callable[[], Modelling]
@@ -162,6 +162,6 @@ def _description(said: SaidProvider, known: Known | None, kind: ProviderKind, ad
     return known.description if known and not said.address else f"{kind} at {address}"
 
 
-def open_models(said: Callable[[], Modelling], environ: Mapping[str, str]) -> ProviderDesk:
+def open_models(said: Callable[[], Modelling], environ: Mapping[str, str]) -> ConfiguredProviders:
     """Return who is asked for models. environ: the variables of the server, which may have keys and lead to those of its person."""
-    return ProviderDesk(said=said, keys=Keys(environ=environ))
+    return ConfiguredProviders(said=said, keys=Keys(environ=environ))

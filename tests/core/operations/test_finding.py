@@ -92,11 +92,11 @@ def test_what_has_the_exact_words_or_name_stays_first(app: App, ada: Core) -> No
 def test_what_was_just_written_is_found_by_its_meaning(ada: Core) -> None:
     """Nobody waits for the background: whoever searches embeds the last few, and keeps nothing."""
     (wanted, _) = learn(ada, "passwords are hashed with bcrypt", "cake with apples")
-    assert ada.embedding.is_wanted is False
+    assert ada.embedding.has_searches is False
     found = ada.overview.search("keep credentials secret", limit=5)
     assert [one.row.id for one in found] == [wanted]
     assert 0 < found[0].score < 1
-    assert ada.embedding.is_wanted
+    assert ada.embedding.has_searches
     assert ada.embedding.coverage() == (0, 2)
     assert ada.embedding.advance() == 2
     assert ada.embedding.coverage() == (2, 2)

@@ -51,10 +51,10 @@ def told(said: Checking) -> list[str]:
     lines = [f"Runs: {shlex.join(words)}" for words in said.commands]
     lines += ["Runs whatever agents ask for."] if said.free else []
     held = [f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
-    return [*lines, *held, *told_of_models(said.models)]
+    return [*lines, *held, *lines_of_models(said.models)]
 
 
-def told_of_models(said: Modelling) -> list[str]:
+def lines_of_models(said: Modelling) -> list[str]:
     """Return in words what takes trust of what a configuration says of models."""
     lines = [
         f"Asks {one.name} for models at {one.address}" for one in said.providers if one.address
@@ -99,7 +99,7 @@ def _before(app: App, project: Project) -> Checking | None:
 def _changed(before: Checking, said: Checking) -> list[str]:
     lines = [f"New: {line}" for line in _without(said.commands, before.commands)]
     lines += [f"Gone: {line}" for line in _without(before.commands, said.commands)]
-    were, are = told_of_models(before.models), told_of_models(said.models)
+    were, are = lines_of_models(before.models), lines_of_models(said.models)
     lines += [f"New: {line}" for line in are if line not in were]
     lines += [f"Gone: {line}" for line in were if line not in are]
     if said.free != before.free:

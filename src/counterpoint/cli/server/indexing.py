@@ -56,7 +56,7 @@ class Indexing:
     def look(self, project: str) -> None:
         """Have what waits of a project embedded, unless nothing was written since that was done last."""
         core = self._cores[project]
-        if not core.embedding.is_wanted:
+        if not core.embedding.has_searches:
             return
         try:
             last = core.feed.last()

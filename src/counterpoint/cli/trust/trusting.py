@@ -14,10 +14,10 @@ import click
 
 from counterpoint.cli.checks.configured import (
     differences,
+    lines_of_models,
     search_path,
     stands,
     told,
-    told_of_models,
     trust_text,
 )
 from counterpoint.cli.clients.toml import set_table
@@ -97,7 +97,7 @@ def _shown(said: Checking, project: Project, *, counts: bool) -> dict[str, Any]:
         "free": said.free,
         "sandbox": said.sandbox,
         "network": said.network,
-        "models": told_of_models(said.models),
+        "models": lines_of_models(said.models),
         "trusted": project.trusted,
         "counts": counts,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from counterpoint.core.operations.finding.hits import Wanted
+from counterpoint.core.operations.finding.hits import Searches
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.kernel.errors import CounterpointError
 
@@ -27,9 +27,9 @@ class Embedding:
         self._context = context
 
     @property
-    def is_wanted(self) -> bool:
+    def has_searches(self) -> bool:
         """Whether anybody has searched by meaning since this process began."""
-        return self._context.ports.remember(Wanted).is_wanted
+        return self._context.ports.remember(Searches).has_any
 
     def advance(self, most: int = SLICE) -> int:
         """Embed so many texts that have no vector yet, slice by slice; return how many: 0 if none was left.

@@ -33,10 +33,10 @@ _ALONE: Final = 0.0
 
 
 @dataclass(slots=True)
-class Wanted:
+class Searches:
     """Whether anybody has searched by meaning since this process began."""
 
-    is_wanted: bool = False
+    has_any: bool = False
 
 
 class Meaning:
@@ -86,7 +86,7 @@ def meaning_of(ports: Ports, view: Reading, query: str) -> Meaning | None:
     (vector,) = model.embed([query])
     if not vector:
         return None
-    ports.remember(Wanted).is_wanted = True
+    ports.remember(Searches).has_any = True
     found = Meaning(view, model, vector)
     if waiting := view.unembedded(model.name, _AT_ONCE):
         found.look_at(waiting)
