@@ -16,7 +16,7 @@ _SILENT: Final = ("workspace", "path", "cursor", "session_id", "step_id", "bypas
 _NAMING: Final = (
     *("spec_id", "task_id", "task_ids[]", "phase_id", "verify_id", "target_id", "parent"),
     *("parent_filter", "pattern", "plan_path", "plan_review_path", "template", "find"),
-    *("reason_code", "acknowledged_gate_attempt_id", "step_id"),
+    *("reason_code", "acknowledged_gate_attempt_id", "step_id", "research_node_id"),
 )
 _SAID: Final = {
     ("task update-metadata", ".bypass_reason"),
@@ -132,6 +132,10 @@ def _shaped(office: Office, does: Any, spec: str) -> None:
         does(f"task {act}-dependency", target_id="task-1-3", **two)
     does("task move", parent="phase-1", position=2, **here, task_id=made["task_id"])
     does("task remove", cascade=True, **here, task_id=made["task_id"])
+    below["parent"] = "phase-1"
+    made = does("task add", task_type="research", research_type="chat", **below, **here)
+    found = {"result": "completed", "research_node_id": made["task_id"]}
+    does("research node-record", **found, **here)
     does("task fix-verification-types", **here)
     does("authoring spec-find-replace", find="C", case_sensitive=True, **here)
 
@@ -173,6 +177,11 @@ def _refused(office: Office, ada: Any, spec: str) -> None:
     refused("task add", parent=WORD, file_path=WORD, **here)
     refused("task start", task_id=WORD, **here)
     refused("task complete", spec_id=WORD, task_id="task-1-1")
+    # Nobody can be asked here: what was to be asked begins nothing.
+    for act in ("chat", "consensus", "thinkdeep", "ideate", "thread-delete"):
+        refused(f"research {act}")
+    refused("provider execute")
+    refused("research node-execute", research_node_id="research-1-1", **here)
     refused("authoring spec-update-frontmatter", key="status", value=WORD, **here)
     refused("authoring spec-find-replace", find=WORD, **here)
     # What is told of it has the command of the node.

@@ -164,3 +164,13 @@ def test_the_command_that_writes_them_is_there(tmp_path):
     ran = subprocess.run(words, capture_output=True, check=True)
     assert (ran.stdout, ran.stderr) == (b"", b"")
     assert json.loads(path.read_bytes())["surface"] == "workflow"
+
+
+def test_where_no_lock_can_be_made_a_list_is_worked_out_all_the_same(tmp_path, monkeypatch):
+    """A cache that cannot be written costs the work, and refuses nobody."""
+    calls: list[str] = []
+    monkeypatch.setattr(os, "posix_spawn", lambda *words, **_: calls.append(words[1][-1]) or 0)
+    monkeypatch.setattr(os, "waitpid", lambda *_: (0, 0))
+    (tmp_path / "file").write_text("")
+    assert find_listing("workflow", {"XDG_CACHE_HOME": str(tmp_path / "file")}) is None
+    assert len(calls) == 1

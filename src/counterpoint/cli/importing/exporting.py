@@ -12,6 +12,7 @@ import click
 import orjson
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.importing.readers import own
 from counterpoint.cli.importing.readers.beads import ENDS
 from counterpoint.cli.output import taken
@@ -32,7 +33,13 @@ _BEADS: Final[Mapping[str, str]] = {
 }
 
 
-@click.command("export")
+@click.command(
+    "export",
+    epilog=examples(
+        "counterpoint export --output plan.md",
+        "counterpoint export 12 --format json --output work.json",
+    ),
+)
 @click.argument("item", required=False, default="", metavar="[ID]")
 @click.option(
     "--format",

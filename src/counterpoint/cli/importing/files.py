@@ -163,7 +163,8 @@ def lines_of(text: str, name: str) -> Iterator[tuple[str, dict[str, Json]]]:
 
 def rows_of(text: str, name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Return the rows of a CSV text by its headings, each with its place; MalformedDocument."""
-    csv.field_size_limit(_CELL)
+    # It is one of the whole process: others count on what it was.
+    before = csv.field_size_limit(_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         headings = [one.strip() for one in next(reader, list[str]())]
@@ -174,6 +175,8 @@ def rows_of(text: str, name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
                 yield f"{name}, line {reader.line_num}", dict(zip(headings, row, strict=False))
     except csv.Error as fault:
         raise refused(f"{name}, line {reader.line_num}", f"it is not CSV: {fault}") from fault
+    finally:
+        csv.field_size_limit(before)
 
 
 def text_in(values: Mapping[str, Json], *names: str) -> str:

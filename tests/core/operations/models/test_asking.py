@@ -327,6 +327,7 @@ def test_an_address_a_command_a_price_or_a_higher_limit_holds_only_once_it_is_tr
 ) -> None:
     """An agent can edit that file."""
     desk = Desk(models=said)
+    assert [one.name for one in desk.core.models.standing().every] == [NAME]
     desk.studio.refuses(NotTrusted, lambda: desk.core.models.ask(asked("?")))
     assert "trusted" in desk.core.models.providers()[0].reason
     trusted(desk)
