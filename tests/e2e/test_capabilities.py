@@ -37,8 +37,6 @@ OF_PROOFS: tuple[tuple[str, dict[str, str]], ...] = (
     ("audit_session_abandon", {"reason": "mine"}),
 )
 """The same of colibri."""
-BY_TOKEN = {"session_continue", "audit_session_abandon"}
-"""What over HTTP whoever brings the same token may do by a session's name, as a client that was started again."""
 
 
 class Window:
@@ -400,14 +398,11 @@ def test_a_session_that_a_call_names_over_http_is_that_of_its_connection_alone(
         opened = [Caller(server, token, surface) for token in (shared, shared, other)]
         return opened[0], opened[1:]
 
-    def tried(tools: tuple[tuple[str, dict[str, str]], ...], place: int) -> list[Any]:
-        return [(tool, more) for tool, more in tools if place or tool not in BY_TOKEN]
-
     planning, thieves = callers("agentic")
     opened = planning.does("session_start", agent_type="opus")["session"]
     told = {"session_id": opened["session_id"]}
-    for place, thief in enumerate(thieves):
-        for tool, more in tried(OF_PLANS, place):
+    for thief in thieves:
+        for tool, more in OF_PLANS:
             assert "is that of" in thief.is_refused(tool, **told, **more), tool
     assert planning.does("session_log", message="still mine", **told)["logged"] == "still mine"
 
@@ -415,8 +410,8 @@ def test_a_session_that_a_call_names_over_http_is_that_of_its_connection_alone(
     task = proving.does("task_create", title="T")["data"]["id"]
     about = {"intent": "look", "task_id": task}
     session = proving.does("audit_session_start", **about)["data"]["session_id"]
-    for place, thief in enumerate(thieves):
-        for tool, more in tried(OF_PROOFS, place):
+    for thief in thieves:
+        for tool, more in OF_PROOFS:
             words = more | ({"task_id": task} if tool == "thought_record" else {})
             assert "is that of" in thief.hears(tool, session_id=session, **words), tool
     proving.does("thought_record", session_id=session, task_id=task, **THOUGHT)

@@ -6,14 +6,17 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from builders import let_run
 from counterpoint.app import App
 from counterpoint.protocol.rendezvous import find_rendezvous
+from fakes.callers import Caller, Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -99,6 +102,50 @@ def test_a_run_locks_its_spec_on_every_database(
     found = session(other, "rebase", spec_id=spec)["rebase_result"]
     assert found["added_tasks"] == ["task-1-2"]
     session(client, "end", session_id=begun, reason_code="testing")
+
+
+def test_who_shares_a_token_over_http_is_not_at_the_run_of_another(
+    counterpoint: Callable[..., Any], repository: Path
+) -> None:
+    """Neither its lock nor its steps let him in while the other calls; whoever is at it goes on."""
+    let_run(repository)
+    token = counterpoint("token", "create", "shared", cwd=repository).stdout.strip()
+    with closing(Server(repository)) as server:
+        mine, other = (Caller(server, token, "foundry") for _ in range(2))
+        (repository / "plan.md").write_text("# Plan\n")
+        made = mine.does(
+            "authoring",
+            action="spec-create",
+            name="Run it",
+            plan_path=str(repository / "plan.md"),
+            plan_review_path=str(repository / "plan.md"),
+        )
+        spec = made["data"]["spec_id"]
+        mine.does("authoring", action="phase-add", spec_id=spec, title="One")
+        mine.does("task", action="add", spec_id=spec, parent="phase-1", title="Do it")
+        begun = mine.does("task", action="session", command="start", spec_id=spec)
+        run = begun["data"]["session_id"]
+        asked = {"action": "session-step", "command": "next", "session_id": run}
+        step = mine.does("task", **asked)["data"]["next_step"]
+        won = {name: step[name] for name in ("step_id", "step_proof", "task_id", "phase_id")}
+        won |= {"step_type": step["type"], "outcome": "failure"}
+        adding = {"action": "add", "spec_id": spec, "parent": "phase-1", "title": "More"}
+        for call in (
+            {**adding, "session_id": run},
+            {"action": "start", "spec_id": spec, "task_id": "task-1-1", "session_id": run},
+            {**asked, "command": "replay"},
+            {**asked, "command": "heartbeat"},
+            {**asked, "last_step_result": won},
+        ):
+            refusal = other.is_refused("task", **call)
+            assert "shared" in refusal, (call, refusal)
+            if call["action"] == "session-step":
+                assert "ask once more in 60 seconds" in refusal
+            else:
+                assert "AUTONOMY_WRITE_LOCK_ACTIVE" in refusal
+        assert mine.does("task", **asked, last_step_result=won)["data"]["next_step"]
+        told = mine.does("task", **adding, session_id=run)
+        assert told["data"]["task_id"] == "task-1-2"
 
 
 def test_the_role_of_a_connection_comes_with_its_variables(

@@ -108,14 +108,14 @@ def test_a_server_knows_which_connections_have_ended(tmp_path: Path) -> None:
     assert here.take_seat("ses_1", one)
     assert here.take_seat("ses_1", other)
     assert not here.take_seat("ses_1", Presence(), alone=True)
-    assert (here.is_here("ses_1"), here.absence("ses_1")) == (True, None)
+    assert (here.is_here("ses_1", 60), here.absence("ses_1")) == (True, None)
     here.depart(one)
-    assert here.is_here("ses_1")
+    assert here.is_here("ses_1", 60)
     here.depart(other)
-    assert (here.is_here("ses_1"), here.absence("ses_1")) == (False, 15.0)
+    assert (here.is_here("ses_1", 60), here.absence("ses_1")) == (False, 15.0)
     assert here.take_seat("ses_1", Presence(), alone=True)
     assert here.absence("ses_1") is None
-    assert (here.is_here("ses_2"), here.absence("ses_2")) == (False, None)
+    assert (here.is_here("ses_2", 60), here.absence("ses_2")) == (False, None)
 
 
 def test_of_those_that_are_gone_the_latest_are_remembered(

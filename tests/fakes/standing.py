@@ -103,8 +103,9 @@ class Hall(OnlyHost):
 
     ended: dict[str, float] = field(default_factory=dict)
 
-    def is_here(self, seat: str) -> bool:
+    def is_here(self, seat: str, within: float) -> bool:
         """Answer whether a connection is open."""
+        del within
         return seat not in self.ended
 
     def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:

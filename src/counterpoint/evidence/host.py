@@ -93,6 +93,7 @@ class ProcessHost:
         self._open: dict[str, list[Presence]] = {}
         self._ended: OrderedDict[str, float] = OrderedDict()
         self._fresh: OrderedDict[str, str] = OrderedDict()
+        self._heard: OrderedDict[str, float] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -152,9 +153,21 @@ class ProcessHost:
             presence.is_over = True
             self._look(presence.seat)
 
-    def is_here(self, seat: str) -> bool:
-        """Return whether the connection that came with a session is open, and served by this process."""
-        return bool(self._seated(seat))
+    def hear(self, seat: str) -> None:
+        """Note that who came with a session has called, over what keeps no connection between two calls."""
+        with self._seating:
+            self._heard[seat] = self._seconds()
+            self._heard.move_to_end(seat)
+            if len(self._heard) > MOST:
+                self._heard.popitem(last=False)
+
+    def is_here(self, seat: str, within: float) -> bool:
+        """Return whether the connection that came with a session is open, or has called within so many seconds."""
+        if self._seated(seat):
+            return True
+        with self._seating:
+            heard = self._heard.get(seat)
+        return heard is not None and self._seconds() - heard < within
 
     def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
         """Return for how many seconds a connection has been gone; None: it is there, or nobody can tell."""

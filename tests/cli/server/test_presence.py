@@ -101,4 +101,4 @@ def test_a_connection_that_has_ended_is_seated_no_more(app, ledger):
         # A call that opens the ledger keeps this lock.
         context.leave()
     session = context.call_for(Caller()).core.caller.actor.session
-    assert not app.host.is_here(session)
+    assert not app.host.is_here(session, 60)

@@ -44,8 +44,9 @@ class Hall(OnlyHost):
     here: set[str] = field(default_factory=set)
     ended: dict[str, float] = field(default_factory=dict)
 
-    def is_here(self, seat: str) -> bool:
+    def is_here(self, seat: str, within: float) -> bool:
         """Answer whether a connection is open."""
+        del within
         return seat in self.here
 
     def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:

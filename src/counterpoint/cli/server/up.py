@@ -160,6 +160,7 @@ class HttpBackend:
             # Calls that come together at first must not make two sessions of one connection.
             fresh=self._places.setdefault(capability, RandomMint().mint("ses")),
         )
+        self.app.host.hear(found.seat)
         # Until something is written in it, nothing else knows which session a connection has.
         self._places[capability] = found.session
         while len(self._places) > MOST_PLACES:

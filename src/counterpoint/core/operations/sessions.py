@@ -368,6 +368,10 @@ def refuse_live(change: Change, session: Session) -> NoReturn:
     """Raise AlreadyClaimed, or Forbidden without a claim: somebody is at a session."""
     until = _lapses_at(change, session)
     hint = f"Wait until it is handed over, or until {until}. {Act.RELEASE}."
+    caller, grace = change.context.caller, change.context.ports.grace_seconds
+    if caller.actor.principal is not None and standing(caller.actor) == session.principal:
+        # The same credential: so may whoever was started again be, whose former connection is not known to have ended.
+        hint = f"If it was yours before you were started again, ask once more in {grace} seconds. {hint}"
     running = [c for c in live_claims(change.writing, session.id) if c.is_live(change.clock)]
     if running:
         refuse_taken(running[0], hint)

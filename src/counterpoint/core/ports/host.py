@@ -27,8 +27,11 @@ class Host(Protocol):
         """Return whether the process of a name has ended; `last` is when it was last heard of."""
         ...
 
-    def is_here(self, seat: str) -> bool:
-        """Return whether the connection that came with a session is open, and served by this process."""
+    def is_here(self, seat: str, within: float) -> bool:
+        """Return whether the connection that came with a session is open, and served by this process.
+
+        within: for how many seconds after its last call one counts as open that is none, as over HTTP.
+        """
         ...
 
     def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
@@ -56,9 +59,9 @@ class OnlyHost:
         del name, last
         return False
 
-    def is_here(self, seat: str) -> bool:
+    def is_here(self, seat: str, within: float) -> bool:
         """Return no: it serves nobody."""
-        del seat
+        del seat, within
         return False
 
     def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:

@@ -97,7 +97,7 @@ def may_have(
     )
     holder = Holder(
         session=session,
-        is_here=ports.host.is_here(session.seat),
+        is_here=ports.host.is_here(session.seat, ports.grace_seconds),
         absence=ports.host.absence(session.seat, _behind(change.writing, session)),
         lapses_at=lapses_at,
     )

@@ -4,7 +4,8 @@
     maintainer    so may a credential with the scope `maintain`
     capability    the same secret: who was started again, or connects anew
     principal     the same credential or process of an agent, once the connection that had it has ended; whoever
-                  names the session need not show that, only it must not be connected right now
+                  names the session need not show that, only it must not be connected right
+                  now, nor over HTTP have called within the time of grace
     handed_over   a session that its holder has paused is for whoever names it first
     gone          the holder's connection ended, and the time of grace after that is over
     lapsed        every lease has run out
@@ -52,7 +53,7 @@ class Asker:
 class Holder:
     """Who has a session now, and what is known of that.
 
-    is_here: whether it is connected to this very server. absence: seconds since its connection ended;
+    is_here: whether it is connected to this very server, or has called it just now over HTTP. absence: seconds since its connection ended;
     None: it is there, or nobody can tell. lapses_at: when its last lease ends.
     """
 
