@@ -43,7 +43,7 @@ from counterpoint.core.operations.recording.handover import (
     refuse_loss,
     take_over,
 )
-from counterpoint.core.operations.recording.seats import current, may_have, take_parts
+from counterpoint.core.operations.recording.seats import ask_again, current, may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import standing
@@ -367,11 +367,7 @@ def _lapses_at(change: Change, session: Session) -> Timestamp:
 def refuse_live(change: Change, session: Session) -> NoReturn:
     """Raise AlreadyClaimed, or Forbidden without a claim: somebody is at a session."""
     until = _lapses_at(change, session)
-    hint = f"Wait until it is handed over, or until {until}. {Act.RELEASE}."
-    caller, grace = change.context.caller, change.context.ports.grace_seconds
-    if caller.actor.principal is not None and standing(caller.actor) == session.principal:
-        # The same credential: so may whoever was started again be, whose former connection is not known to have ended.
-        hint = f"If it was yours before you were started again, ask once more in {grace} seconds. {hint}"
+    hint = f"{ask_again(change, session)}Wait until it is handed over, or until {until}. {Act.RELEASE}."
     running = [c for c in live_claims(change.writing, session.id) if c.is_live(change.clock)]
     if running:
         refuse_taken(running[0], hint)

@@ -18,7 +18,7 @@ from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
 from counterpoint.dialects.registry import surface
 from counterpoint.protocol.tools import Tool
-from fakes.run_party import SPEC, Party, run_row
+from fakes.run_party import SPEC, Party, run_row, set_run
 
 LOCKED = "AUTONOMY_WRITE_LOCK_ACTIVE"
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -267,6 +267,42 @@ def test_a_run_that_its_holder_ends_gives_back_what_is_held_in_it(party: Party) 
     party.does("end", party.gus, session_id=session, reason_code="testing")
     assert session_of(party, session).has_ended
     assert not claim(party, "task-1-1").is_held
+
+
+@pytest.mark.parametrize("who", ["gus", "fay"])
+@pytest.mark.parametrize("command", ["end", "start"])
+def test_what_was_held_in_a_run_that_was_handed_over_goes_back_with_its_end(
+    party: Party, who: str, command: str
+) -> None:
+    """Nobody is at it: whoever ends it, or begins another in its place, leaves nothing held against the next run."""
+    session = party.start()
+    step(party.gus, session)
+    party.gus.core.in_session(session).claims.start(party.item("task-1-1"))
+    party.does("pause", party.gus)
+    given = {"reason_code": "testing"} if command == "end" else {"force": True}
+    party.does(command, getattr(party, who), spec_id=SPEC, **given)
+    assert session_of(party, session).has_ended
+    assert not claim(party, "task-1-1").is_held
+
+
+@pytest.mark.parametrize("is_handed_over", [True, False])
+def test_a_run_that_follows_a_failed_one_finds_its_tasks_free(
+    party: Party, *, is_handed_over: bool
+) -> None:
+    """But for those that somebody is at who is not the caller; the failed one can still be rebased later."""
+    session = party.start()
+    step(party.gus, session)
+    party.gus.core.in_session(session).claims.start(party.item("task-1-1"))
+    if is_handed_over:
+        party.does("pause", party.gus)
+    set_run(party.gus, session, status="failed", pause_reason="")
+    second = party.start()
+    assert claim(party, "task-1-1").is_held != is_handed_over
+    assert not session_of(party, session).has_ended
+    party.does("end", session_id=second, reason_code="testing")
+    party.does("rebase", party.gus, session_id=session)
+    third = party.code("start", spec_id=SPEC)
+    assert third == "SPEC_SESSION_EXISTS"
 
 
 def test_the_session_of_a_run_goes_to_others_when_its_lease_is_over(party: Party) -> None:

@@ -62,16 +62,22 @@ def close(change: Change, session: Session, status: str) -> tuple[Session, tuple
 
     Whoever may end a session ends what is held in it, so that nothing is asked again for each claim.
     """
-    claims = live_claims(change.writing, session.id)
-    for claim in claims:
-        change.get(Claim, claim.item)
-        change.put(replace(claim, state="released"))
-        give_back(change, change.get(Item, claim.item))
+    claims = let_go(change, session.id)
     # Read through the change, so that the entry tells only what differs.
     change.get(Session, session.id)
     after = session.moved(status, change.now)
     change.put(after)
-    return after, tuple(claims)
+    return after, claims
+
+
+def let_go(change: Change, session: str) -> tuple[Claim, ...]:
+    """Return the claims of a session, which it has given back; whether the caller may do that is asked before."""
+    claims = live_claims(change.writing, session)
+    for claim in claims:
+        change.get(Claim, claim.item)
+        change.put(replace(claim, state="released"))
+        give_back(change, change.get(Item, claim.item))
+    return tuple(claims)
 
 
 def refuse_loss(change: Change, session: Session, why: Reason) -> None:

@@ -14,7 +14,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import held_until
+from counterpoint.core.rules.claims import held_until, standing
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.trust.callers import ENTITLED
 from counterpoint.core.rules.trust.succession import Asker, Holder, Reason, succession
@@ -102,6 +102,18 @@ def may_have(
         lapses_at=lapses_at,
     )
     return succession(asker, holder, change.clock, ports.grace_seconds)
+
+
+def ask_again(change: Change, session: Session) -> str:
+    """Return what a caller who may not have a session now is told, if it may be his own; empty if not.
+
+    Of a client over HTTP that was started again nobody knows that its former connection has ended.
+    """
+    actor = change.context.caller.actor
+    if actor.principal is None or standing(actor) != session.principal:
+        return ""
+    seconds = change.context.ports.grace_seconds
+    return f"If it was yours before you were started again, ask once more in {seconds} seconds. "
 
 
 def take_parts(change: Change, session: Session, reason: Reason) -> None:

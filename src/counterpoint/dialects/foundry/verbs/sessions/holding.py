@@ -8,17 +8,19 @@ session, and what is held in it, stays with him who is at it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller
-from counterpoint.core.operations.recording.handover import close, live_claims
+from counterpoint.core.operations.recording.handover import close, let_go, live_claims
 from counterpoint.core.operations.sessions import reason_for, refuse_live, taken_up
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.trust.succession import OWN
 
+_TO_END: Final = (*OWN, "handed_over")
+"""Why somebody may end the session of a run: nobody is at one that was handed over, and whoever comes may have it."""
 Over = Literal["completed", "failed"]
 
 
@@ -79,7 +81,21 @@ def end(change: Change, session: str, how: Over) -> None:
     caller = change.context.caller
     is_mine = may_write(found, caller.actor, caller.capability)
     reason = None if is_mine else reason_for(change, found)
-    if is_mine or reason in OWN:
+    if is_mine or reason in _TO_END:
         close(change, found, how)
     elif reason is not None and not live_claims(change.writing, session):
         change.put(found.moved(how, change.now))
+
+
+def give_way(change: Change, session: str) -> None:
+    """Give back what is held in the session of a failed run that another one follows, if it is the caller's to end.
+
+    The session stays: once no other run of its spec goes on, the failed one can still be rebased.
+    """
+    found = change.find(Session, session)
+    if found is None or found.has_ended:
+        return
+    caller = change.context.caller
+    is_mine = may_write(found, caller.actor, caller.capability)
+    if is_mine or reason_for(change, found) in _TO_END:
+        let_go(change, session)

@@ -74,6 +74,9 @@ class Starting:
             session = self._context.ports.mint.mint("ses")
             inside = self._context.in_session(session, item=root.id)
             with recording(inside, "run.started", root.id) as change:
+                if how == "begin" and before is not None:
+                    # Its tasks would be held against this one until their leases end.
+                    holding.give_way(change, before.session)
                 holding.begin(change, root.id)
                 # What reviewers of its gates compare with: tasks may be done before anybody starts them.
                 change.put(begun_with(change, root, None, tree, is_begun=False))
