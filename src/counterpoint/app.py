@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
@@ -19,7 +19,6 @@ from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Evidence
-from counterpoint.core.ports.models import Models
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Store
 from counterpoint.core.ports.witnesses import Witness
@@ -40,7 +39,7 @@ from counterpoint.evidence.places import (
     slug,
 )
 from counterpoint.evidence.processes import ConnectedAgents, peer
-from counterpoint.evidence.running.configuration import read_checking, read_modelling
+from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.evidence.trust.connected import connected_agents
 from counterpoint.evidence.trust.known import Past, open_past
 from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_places
@@ -56,6 +55,9 @@ from counterpoint.storage import drivers
 from counterpoint.storage.breaker import GuardedStore
 from counterpoint.storage.readonly import writable
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, open_sqlite
+
+if TYPE_CHECKING:
+    from counterpoint.providers.outside import Outside
 
 NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
@@ -235,7 +237,8 @@ class App:
             authored=self.authored.setdefault(self.project, Authored()),
             checking=None if self.is_open or self.evidence else said,
             extras=lambda: self._extras,
-            models=lambda: self._models,
+            models=lambda: self._outside.models,
+            searching=lambda: self._outside.searching,
             remembered=self.remembered,
             connected=lambda: connected_agents(self.database, self.place, self.clock.now()),
         )
@@ -295,12 +298,12 @@ class App:
         return read_trailers(self.places.tree, self.serving or self.environ, ledger)
 
     @cached_property
-    def _models(self) -> Models:
-        """Who is asked for models; loaded when one is. Keys are those of the server, never of whoever calls."""
-        from counterpoint.providers.opening import open_models
+    def _outside(self) -> Outside:
+        """Who is asked for models and searches, with the keys of the server."""
+        from counterpoint.providers.outside import Outside
 
-        said = partial(read_modelling, self.places.home)
-        return open_models(said, self.serving or self.environ)
+        said = partial(read_checking, self.places.home)
+        return Outside(said=said, environ=self.serving or self.environ)
 
     @cached_property
     def _extras(self) -> Mapping[type[Any], Any]:

@@ -14,6 +14,7 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from fakes.scripted_models import MODEL, Failing, ModelServer
+from fakes.scripted_searches import SearchServer
 
 SECRET = "test-key-0123456789abcdef"  # noqa: S105 -- nobody has it anywhere
 
@@ -151,3 +152,44 @@ def test_what_is_asked_by_a_person_counts_as_his_use(
         assert models.questions[0]["model"] == "other"
     assert "model.asked" in call("log", "--json").out
     assert agent.project
+
+
+def test_a_provider_of_searches_is_one_of_them(
+    call: Callable[..., Any], ledger: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listed after those of models, with keys of the same kind, and tried by a search."""
+    typed(monkeypatch, f"{SECRET}\n")
+    assert "for https://api.tavily.com alone" in call("provider", "login", "tavily").out
+    listed = {one["provider"]: one for one in call("provider", "list", "--json").json}
+    assert (listed["tavily"]["available"], listed["tavily"]["searches"]) == (True, True)
+    assert listed["perplexity"]["reason"] == "it has no key"
+    assert "(search)" in call("provider", "status", "tavily").out
+    with SearchServer({"url": "https://example.com/", "title": "A", "content": "b"}) as searches:
+        (ledger / "counterpoint.toml").write_text(searches.configuration)
+        typed(monkeypatch, SECRET)
+        assert call("provider", "login", "mine").code == 1
+        assert "New: Asks mine for searches at" in call("trust").out
+        assert call("trust", "--yes").code == 0
+        tried = call("provider", "test", "mine")
+        assert tried.out == "mine answers: 1 result ($0.0000)\n", tried.err
+        assert searches.asked == ["Model Context Protocol"]
+        assert call("provider", "test", "mine", "--json").json["results"] == [
+            "https://example.com/"
+        ]
+    assert call("provider", "logout", "tavily").code == 0
+    assert not (home / "tavily").exists()
+
+
+def test_what_the_web_takes_trust_for_is_told(call: Callable[..., Any], ledger: Path) -> None:
+    """Pages, addresses that are not public, prices and limits."""
+    (ledger / "counterpoint.toml").write_text(
+        "[web]\nfetch = true\nhosts = ['127.0.0.1:80']\nresearch_usd = 5\n"
+        "[web.search.tavily]\nusd_per_thousand = 9\n"
+    )
+    shown = call("trust")
+    assert [line for line in shown.out.splitlines() if line.startswith("  New: ")] == [
+        "  New: A thousand searches of tavily cost $9.0000",
+        "  New: Fetches public pages of the web",
+        "  New: Fetches pages from 127.0.0.1:80, which need not be public",
+        "  New: One deep research may cost $5.0000",
+    ]

@@ -47,9 +47,8 @@ class RawServer:
                 while head := sent.readline().decode().strip():
                     name, _, value = head.partition(":")
                     heads[name.lower()] = value.strip()
-                self.asked.append(
-                    (line, heads, json.loads(sent.read(int(heads["content-length"]))))
-                )
+                body = sent.read(int(heads.get("content-length", 0)))
+                self.asked.append((line, heads, json.loads(body) if body else None))
                 try:
                     for one in self.said:
                         if isinstance(one, threading.Event):

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.signing import Signing
     from counterpoint.core.operations.trust.witnessing import Witnessing
     from counterpoint.core.operations.trust.writers import Writers
+    from counterpoint.core.operations.web.searching import SearchVerbs
 
 V = TypeVar("V")
 
@@ -251,6 +252,13 @@ class Core:
         from counterpoint.core.operations.runs import Runs
 
         return Runs(self._context)
+
+    @cached_property
+    def searches(self) -> SearchVerbs:
+        """Verbs that search the web."""
+        from counterpoint.core.operations.web.searching import SearchVerbs
+
+        return SearchVerbs(self._context)
 
     @cached_property
     def models(self) -> ModelVerbs:

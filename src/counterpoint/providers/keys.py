@@ -53,6 +53,16 @@ class Keys:
         """Return the key of a provider, None without one; ProviderAway if its file is not this person's alone."""
         return self._in_file(name) or self._in_variables(name)
 
+    def find_for(self, name: str, address: str) -> Key | None:
+        """Return the key for an address, None without one; ProviderAway for one that was given for another."""
+        key = self.find(name)
+        if key is not None and key.address not in {"", address}:
+            raise ProviderAway(
+                f"its key was given for {key.address}, and is not sent to {address}",
+                hint=f"Have a person run `counterpoint provider login {name}`.",
+            )
+        return key
+
     def put(self, name: str, secret: str, address: str, *, in_ring: bool = False) -> str:
         """Keep a key for an address in the place of one before; return where, in words. InvalidInput, ProviderAway."""
         if not secret or len(secret) > LONGEST or not secret.isprintable() or " " in secret:

@@ -1,4 +1,4 @@
-"""The providers that the product knows by name."""
+"""The providers of models and of searches that the product knows by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from counterpoint.core.model.models.asking import ProviderKind
+from counterpoint.core.model.web.searching import SearcherKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,63 @@ KNOWN: Final = {
 """Those that need nothing but a key, in the order in which they are asked."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownSearcher:
+    """A provider of searches by its name. price: of one, in millionths of a dollar. has_key: whether it answers nobody without one."""
+
+    name: str
+    kind: SearcherKind
+    description: str
+    address: str
+    price: int = 0
+    has_key: bool = True
+    variables: tuple[str, ...] = ()
+
+
+SEARCHERS: Final = {
+    one.name: one
+    for one in (
+        KnownSearcher(
+            name="tavily",
+            kind="tavily",
+            description="Tavily's search",
+            address="https://api.tavily.com",
+            price=8_000,
+            variables=("TAVILY_API_KEY",),
+        ),
+        KnownSearcher(
+            name="perplexity",
+            kind="perplexity",
+            description="Perplexity's search",
+            address="https://api.perplexity.ai",
+            price=5_000,
+            variables=("PERPLEXITY_API_KEY",),
+        ),
+        KnownSearcher(
+            name="google-search",
+            kind="google",
+            description="Google's Custom Search",
+            address="https://customsearch.googleapis.com",
+            price=5_000,
+            variables=("GOOGLE_SEARCH_API_KEY",),
+        ),
+        KnownSearcher(
+            name="semantic-scholar",
+            kind="semantic-scholar",
+            description="Semantic Scholar's papers",
+            address="https://api.semanticscholar.org/graph/v1",
+            has_key=False,
+            variables=("SEMANTIC_SCHOLAR_API_KEY",),
+        ),
+    )
+}
+"""Those that need a key at most, in the order in which they are asked."""
+ENGINE: Final = "GOOGLE_CSE_ID"
+"""The variable of the server that may have the id of Google's search engine."""
+
+
 def variables_of(name: str) -> tuple[str, ...]:
     """Return the variables of the server's own that may hold the key of a provider."""
-    known = KNOWN.get(name)
+    known = KNOWN.get(name) or SEARCHERS.get(name)
     own = f"COUNTERPOINT_{name.upper().replace('-', '_')}_API_KEY"
     return (own, *known.variables) if known else (own,)

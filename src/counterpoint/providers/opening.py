@@ -17,9 +17,10 @@ from counterpoint.providers.chat_completions import ChatCompletions
 from counterpoint.providers.commands import CommandLine
 from counterpoint.providers.format import Draft, Format
 from counterpoint.providers.gemini import Gemini
-from counterpoint.providers.keys import Key, Keys
+from counterpoint.providers.keys import Keys
 from counterpoint.providers.known import KNOWN, Known
 from counterpoint.providers.messages import Messages
+from counterpoint.providers.pausing import pause
 from counterpoint.providers.responses import Responses
 
 FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {
@@ -30,7 +31,6 @@ FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {
 }
 _NO_KEY: Final = "it has no key"
 _OFF: Final = "counterpoint.toml turns it off"
-_TICK: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class ConfiguredProviders:
         if not address:
             return "counterpoint.toml says neither an address nor a known name", is_named
         try:
-            key = self._key(said.name, address)
+            key = self.keys.find_for(said.name, address)
         except ProviderAway as fault:
             return fault.message, True
         if key is None and not is_here(address):
@@ -97,16 +97,6 @@ class ConfiguredProviders:
             return "counterpoint.toml names no command for it"
         line = CommandLine(provider=said.name, words=said.command, environ=self.keys.environ)
         return "" if line.program() else f"the program {said.command[0]!r} is not installed"
-
-    def _key(self, name: str, address: str) -> Key | None:
-        """Return the key for an address; ProviderAway for one that was given for another."""
-        key = self.keys.find(name)
-        if key is not None and key.address not in {"", address}:
-            raise ProviderAway(
-                f"its key was given for {key.address}, and is not sent to {address}",
-                hint=f"Have a person run `counterpoint provider login {name}`.",
-            )
-        return key
 
     def ask(self, provider: Provider, question: Question, listen: Listen) -> Answer:
         """Return what one try answers."""
@@ -120,7 +110,7 @@ class ConfiguredProviders:
             return line.ask(question, listen)
         from counterpoint.providers.wire import Sent, listen_to
 
-        key = self._key(provider.name, provider.address)
+        key = self.keys.find_for(provider.name, provider.address)
         secret = key.secret if key else ""
         spoken, draft = FORMATS[provider.kind](), Draft()
         sent = Sent(
@@ -149,11 +139,7 @@ class ConfiguredProviders:
 
     def pause(self, seconds: float, listen: Listen) -> None:
         """Wait, and let whoever waits go meanwhile."""
-        left = seconds
-        while left > 0:
-            self.sleep(min(_TICK, left))
-            left -= _TICK
-            listen("")
+        pause(self.sleep, seconds, listen)
 
 
 def _description(said: SaidProvider, known: Known | None, kind: ProviderKind, address: str) -> str:

@@ -1,4 +1,4 @@
-"""Sends a question over HTTP and hears the events of its answer.
+"""Sends a question over HTTP and hears its answer, by events or whole.
 
 Rule 1: a redirect is followed nowhere: it would take the key along. Rule 2: to this machine no proxy is asked. Rule 3: nothing that was sent or received stands in
 an error but what the provider says of it, at a bounded length and without the key. Rule 4: what blocks runs in a thread of its own; whoever asked
@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NoReturn, cast
@@ -42,16 +43,19 @@ _LONGEST_WAIT: Final = 3_600.0
 
 Hear = Callable[[str, dict[str, Any]], str]
 """Takes the next event of an answer, by its name and its JSON; answers the text that it adds."""
+_Put = Callable[[str | CounterpointError | None], None]
+_Work = Callable[[_Put, threading.Event], None]
+"""Asks, in a thread of its own: puts what comes, and ends once nobody waits any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What is sent: to where, with which heads and body, within how many seconds. secret: what must not be told."""
+    """What is sent: to where, with which heads and body, within how many seconds. body: None for a request that only gets. secret: what must not be told."""
 
     provider: str
     url: str
     headers: Mapping[str, str] = field(repr=False)
-    body: Mapping[str, Json]
+    body: Mapping[str, Json] | None
     seconds: float
     is_here: bool
     secret: str = field(default="", repr=False)
@@ -68,10 +72,33 @@ class _Over(Exception):
 
 def listen_to(sent: Sent, hear: Hear, listen: Listen) -> None:
     """Send a question and hear the events of its answer until they end; ProviderFailed and what is below it."""
+
+    def told(put: _Put, over: threading.Event) -> None:
+        for name, event in _events(sent, over):
+            if piece := hear(name, event):
+                put(piece)
+
+    _wait_for(sent, told, listen)
+
+
+def whole_answer(sent: Sent, listen: Listen) -> dict[str, Any]:
+    """Send a request and return the JSON object that answers it; ProviderFailed and what is below it."""
+    found: list[dict[str, Any]] = []
+
+    def told(_put: _Put, over: threading.Event) -> None:
+        with _answered(sent) as answer:
+            found.append(_object(sent, b"".join(_parts(sent, answer, over)).decode()))
+
+    _wait_for(sent, told, listen)
+    return found[0]
+
+
+def _wait_for(sent: Sent, work: _Work, listen: Listen) -> None:
+    """Have something asked in a thread of its own, and let whoever waits go."""
     queue: SimpleQueue[str | CounterpointError | None] = SimpleQueue()
     over = threading.Event()
     ask = threading.Thread(
-        target=_ask, args=(sent, hear, queue.put, over), name="model", daemon=True
+        target=_ask, args=(sent, work, queue.put, over), name="model", daemon=True
     )
     end = time.monotonic() + sent.seconds
     ask.start()
@@ -94,17 +121,10 @@ def listen_to(sent: Sent, hear: Hear, listen: Listen) -> None:
         over.set()
 
 
-def _ask(
-    sent: Sent,
-    hear: Hear,
-    put: Callable[[str | CounterpointError | None], None],
-    over: threading.Event,
-) -> None:
+def _ask(sent: Sent, work: _Work, put: _Put, over: threading.Event) -> None:
     """Have the question answered, in a thread of its own: pieces, then nothing, or what went wrong."""
     try:
-        for name, told in _events(sent, over):
-            if piece := hear(name, told):
-                put(piece)
+        work(put, over)
     except CounterpointError as fault:
         # What a provider says in the middle of an answer may have the key in it too.
         put(type(fault)(sent.masked(fault.message), **fault.facts))
@@ -121,15 +141,35 @@ def _ask(
         put(None)
 
 
-def _events(sent: Sent, over: threading.Event) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return each event of the answer."""
+@contextmanager
+def _answered(sent: Sent) -> Generator[httpx2.Response]:
+    """Send it, and have an answer that is none of a refusal during the block."""
     times = httpx2.Timeout(sent.seconds, connect=min(_CONNECT, sent.seconds))
+    verb, body = ("GET", None) if sent.body is None else ("POST", dict(sent.body))
     with (
         httpx2.Client(timeout=times, trust_env=not sent.is_here, follow_redirects=False) as client,
-        client.stream("POST", sent.url, headers=dict(sent.headers), json=dict(sent.body)) as answer,
+        client.stream(verb, sent.url, headers=dict(sent.headers), json=body) as answer,
     ):
         if answer.status_code != _OK:
             _refuse(sent, answer)
+        yield answer
+
+
+def _parts(sent: Sent, answer: httpx2.Response, over: threading.Event) -> Iterator[bytes]:
+    """Return the parts of a whole answer, as many as are taken."""
+    size = 0
+    for part in answer.iter_bytes():
+        if over.is_set():
+            raise _Over
+        size += len(part)
+        if size > LARGEST:
+            raise ProviderFailed(f"{sent.provider} answered more than {LARGEST} bytes")
+        yield part
+
+
+def _events(sent: Sent, over: threading.Event) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return each event of the answer."""
+    with _answered(sent) as answer:
         size, name, lines = 0, "", list[str]()
         for line in _lines(answer):
             if over.is_set():
@@ -167,9 +207,9 @@ def _object(sent: Sent, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError as fault:
-        raise _strange(sent, "an event is no JSON") from fault
+        raise _strange(sent, "what it says is no JSON") from fault
     if not isinstance(found, dict):
-        raise _strange(sent, "an event is no object")
+        raise _strange(sent, "what it says is no object")
     return cast("dict[str, Any]", found)
 
 
@@ -209,7 +249,9 @@ def _message(content: bytes) -> str:
         found = json.loads(content)
         # Google's are a list of one.
         told = table(found[0] if isinstance(found, list) else found)
-        error = told.get("error", told)
+        # Tavily has it one floor deeper.
+        within = told.get("detail", told)
+        error = within if isinstance(within, str) else table(within).get("error", within)
         return error if isinstance(error, str) else words(table(error).get("message"))
     except (ValueError, TypeError, IndexError):
         return content[:_SAID].decode(errors="replace")

@@ -17,6 +17,7 @@ from counterpoint.app import App
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.models.configured import DAY_LIMIT_MICROS, Modelling
 from counterpoint.core.model.trust.checking import Checking
+from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.core.model.work import Project
 from counterpoint.core.rules.models.limits import dollars
 from counterpoint.core.rules.trust.commands import loosened
@@ -51,7 +52,7 @@ def told(said: Checking) -> list[str]:
     lines = [f"Runs: {shlex.join(words)}" for words in said.commands]
     lines += ["Runs whatever agents ask for."] if said.free else []
     held = [f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
-    return [*lines, *held, *lines_of_models(said.models)]
+    return [*lines, *held, *lines_of_models(said.models), *lines_of_web(said.web)]
 
 
 def lines_of_models(said: Modelling) -> list[str]:
@@ -71,6 +72,23 @@ def lines_of_models(said: Modelling) -> list[str]:
     if lines or said.day_limit > DAY_LIMIT_MICROS:
         ever = f", and {dollars(said.limit)} in all" if said.limit else ""
         lines.append(f"Models may cost {dollars(said.day_limit)} a day{ever}")
+    return lines
+
+
+def lines_of_web(said: Browsing) -> list[str]:
+    """Return in words what takes trust of what a configuration says of the web."""
+    lines = [
+        f"Asks {one.name} for searches at {one.address}" for one in said.searchers if one.address
+    ]
+    lines += [
+        f"A thousand searches of {one.name} cost {dollars(one.price * 1000)}"
+        for one in said.searchers
+        if one.price is not None
+    ]
+    lines += ["Fetches public pages of the web"] if said.fetches else []
+    lines += [f"Fetches pages from {one}, which need not be public" for one in said.hosts]
+    if lines or said.study_limit > STUDY_LIMIT_MICROS:
+        lines.append(f"One deep research may cost {dollars(said.study_limit)}")
     return lines
 
 
@@ -99,7 +117,8 @@ def _before(app: App, project: Project) -> Checking | None:
 def _changed(before: Checking, said: Checking) -> list[str]:
     lines = [f"New: {line}" for line in _without(said.commands, before.commands)]
     lines += [f"Gone: {line}" for line in _without(before.commands, said.commands)]
-    were, are = lines_of_models(before.models), lines_of_models(said.models)
+    were = [*lines_of_models(before.models), *lines_of_web(before.web)]
+    are = [*lines_of_models(said.models), *lines_of_web(said.web)]
     lines += [f"New: {line}" for line in are if line not in were]
     lines += [f"Gone: {line}" for line in were if line not in are]
     if said.free != before.free:

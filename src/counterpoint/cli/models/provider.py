@@ -1,4 +1,4 @@
-"""Providers of models at the command line: who there is, their keys, and a try."""
+"""Providers of models and searches at the command line, with their keys."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from counterpoint.cli.grouping import Group
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust import signing
 from counterpoint.core.model.models.asking import Provider, asked
+from counterpoint.core.model.web.searching import Search, Searcher
 from counterpoint.core.rules.models.limits import dollars
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Forbidden, NotFound, ProviderAway
@@ -19,15 +20,16 @@ from counterpoint.providers.keys import LONGEST, Keys
 from counterpoint.providers.known import variables_of
 
 _TRY: Final = "Answer with the one word: yes"
+_LOOKED_FOR: Final = "Model Context Protocol"
 _SECONDS: Final = 60.0
 _TOKENS: Final = 200
 
 
 @click.group("provider", cls=Group)
 def provider_command() -> None:
-    """Tell who is asked for models, and keep the keys for them.
+    """Tell who is asked for models and for searches, and keep the keys for them.
 
-    Which there are, and in which order they are asked, stands in counterpoint.toml and docs/models.md.
+    Which there are, and in which order they are asked, stands in counterpoint.toml, docs/models.md and docs/research.md.
     """
 
 
@@ -35,8 +37,10 @@ def provider_command() -> None:
 @with_context
 def list_(context: CommandContext) -> None:
     """List the providers in the order in which they are asked, and why some are not."""
-    every = context.core.models.standing().every
-    rows = [(one.name, "yes" if one.is_available else "no", one.model, one.reason) for one in every]
+    every = [*context.core.models.standing().every, *context.core.searches.searchers()]
+    rows = [
+        (one.name, "yes" if one.is_available else "no", _model_of(one), one.reason) for one in every
+    ]
     if context.out.json:
         context.out.answer([_told(one) for one in every])
         return
@@ -48,7 +52,7 @@ def list_(context: CommandContext) -> None:
 @with_context
 def status(context: CommandContext, name: str) -> int:
     """Show one provider; exit code 1 if it cannot be asked."""
-    one = context.core.models.standing().named(name)
+    one = _named(context, name)
     source = ""
     try:
         found = _keys(context).find(name)
@@ -58,7 +62,7 @@ def status(context: CommandContext, name: str) -> int:
         source = "a file that does not count"
     lines = [
         f"{one.name}: {one.description}",
-        f"  model    {one.model or '-'}",
+        f"  model    {_model_of(one) or '-'}",
         f"  address  {one.address or '-'}",
         f"  key      {source or '-'}",
         f"  asked    {'yes' if one.is_available else f'no: {one.reason}'}",
@@ -80,8 +84,8 @@ def login(context: CommandContext, name: str, *, keyring: bool) -> None:
     """
     _refuse_agents(context)
     # An address that nobody trusted yet is none to give a key for.
-    context.core.models.said()
-    one = context.core.models.standing().named(name)
+    one = _named(context, name)
+    (context.core.models if isinstance(one, Provider) else context.core.searches).said()
     if not one.address:
         raise NotFound(f"{name} has no address that a key could be sent to")
     if signing.has_terminal():
@@ -114,7 +118,10 @@ def logout(context: CommandContext, name: str) -> None:
 @click.option("--model", default="", metavar="NAME", help="Other than its usual one.")
 @with_context
 def test(context: CommandContext, name: str, *, model: str) -> None:
-    """Ask a provider for one word, and say what that took."""
+    """Ask a provider for one word, or for one search, and say what that took."""
+    if isinstance(_named(context, name), Searcher):
+        _try_search(context, name)
+        return
     question = asked(
         _TRY,
         provider=name,
@@ -138,6 +145,33 @@ def test(context: CommandContext, name: str, *, model: str) -> None:
     context.out.result(said, f"{words} ({cost})")
 
 
+def _try_search(context: CommandContext, name: str) -> None:
+    """Have something looked for, and say what that took."""
+    found = context.core.searches.search(
+        Search(query=_LOOKED_FOR, most=1, searcher=name, timeout=_SECONDS, purpose="test")
+    )
+    said: dict[str, Json] = {
+        "provider": name,
+        "results": [one.url for one in found.results],
+        "cost_micros": found.cost_micros,
+    }
+    count = counted(len(found.results), "result")
+    context.out.result(said, f"{name} answers: {count} ({dollars(found.cost_micros)})")
+
+
+def _named(context: CommandContext, name: str) -> Provider | Searcher:
+    """Return the provider of a name, of models before one of searches; NotFound."""
+    searcher = next((one for one in context.core.searches.searchers() if one.name == name), None)
+    standing = context.core.models.standing()
+    if searcher is not None and name not in {one.name for one in standing.every}:
+        return searcher
+    return standing.named(name)
+
+
+def _model_of(one: Provider | Searcher) -> str:
+    return one.model if isinstance(one, Provider) else "(search)"
+
+
 def _keys(context: CommandContext) -> Keys:
     return Keys(environ=context.app.environ)
 
@@ -152,13 +186,15 @@ def _refuse_agents(context: CommandContext) -> None:
         )
 
 
-def _told(one: Provider) -> dict[str, Json]:
+def _told(one: Provider | Searcher) -> dict[str, Json]:
+    is_model = isinstance(one, Provider)
     return {
         "provider": one.name,
         "available": one.is_available,
         "reason": one.reason,
         "kind": one.kind,
-        "model": one.model,
+        "searches": not is_model,
+        "model": one.model if is_model else "",
         "address": one.address,
-        "free": one.is_free,
+        "free": one.is_free if is_model else not one.price,
     }

@@ -15,6 +15,7 @@ import click
 from counterpoint.cli.checks.configured import (
     differences,
     lines_of_models,
+    lines_of_web,
     search_path,
     stands,
     told,
@@ -98,6 +99,7 @@ def _shown(said: Checking, project: Project, *, counts: bool) -> dict[str, Any]:
         "sandbox": said.sandbox,
         "network": said.network,
         "models": lines_of_models(said.models),
+        "web": lines_of_web(said.web),
         "trusted": project.trusted,
         "counts": counts,
     }

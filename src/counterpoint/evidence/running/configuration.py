@@ -1,4 +1,4 @@
-"""What a project says of its checks and of models, in a committed file.
+"""What a project says of checks, models and the web, in a committed file.
 
 `counterpoint.toml` in the project's own folder, not that of a linked worktree:
 
@@ -14,6 +14,7 @@
     mirror = true          # whether specs are kept as files too; without it: where there is a folder `specs`
 
     [models]               # whom to ask for models: see model_tables.py
+    [web]                  # whom to ask for searches, and which pages are fetched: see web_tables.py
 
 What it says of commands, addresses, prices and higher limits counts once a person has trusted it (core/rules/trust/commands.py). A file that cannot be read so, or has a key or
 table that there is not, is refused, with all its faults: what was meant would else be lost without a word. Nothing is run then.
@@ -28,12 +29,14 @@ from typing import Any, Final, cast, get_args
 
 from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.trust.checking import CONFIGURATION, Checking, Sandboxing
+from counterpoint.core.model.web.configured import Browsing
 from counterpoint.kernel.errors import MalformedDocument
 
 NAME: Final = CONFIGURATION
 TABLE: Final = "checks"
 MIRRORED: Final = "specs"
 MODELS: Final = "models"
+WEB: Final = "web"
 MIRROR: Final = "mirror"
 _MOST_DOTS: Final = 500
 _LARGEST: Final = 100_000
@@ -47,15 +50,11 @@ def read_checking(home: Path) -> Checking:
     return load_checking(read_text(home))
 
 
-def read_modelling(home: Path) -> Modelling:
-    """Return what the file says of models; MalformedDocument."""
-    return read_checking(home).models
-
-
 def load_checking(text: str) -> Checking:
     """Return what the text of such a file says; MalformedDocument."""
     whole = _whole(text)
-    faults = [_stray(name, whole[name]) for name in sorted(set(whole) - {TABLE, MIRRORED, MODELS})]
+    known = {TABLE, MIRRORED, MODELS, WEB}
+    faults = [_stray(name, whole[name]) for name in sorted(set(whole) - known)]
     table = _table(whole)
     faults += [f"`{name}` is not known{_near(name)}" for name in sorted(set(table) - set(_KINDS))]
     faults += [
@@ -70,6 +69,12 @@ def load_checking(text: str) -> Checking:
         from counterpoint.evidence.running.model_tables import read_models
 
         models, wrong = read_models(whole[MODELS])
+        faults += wrong
+    web = Browsing()
+    if WEB in whole:
+        from counterpoint.evidence.running.web_tables import read_web
+
+        web, wrong = read_web(whole[WEB])
         faults += wrong
     sandbox = table.get("sandbox", "auto")
     if not faults and sandbox not in get_args(Sandboxing):
@@ -88,6 +93,7 @@ def load_checking(text: str) -> Checking:
         free=table.get("free", False),
         mirrors=whole.get(MIRRORED, {}).get(MIRROR),
         models=models,
+        web=web,
     )
 
 

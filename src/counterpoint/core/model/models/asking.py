@@ -35,6 +35,7 @@ class Question:
     can be asked, and for its usual model. temperature: 0 to 2; None: as the provider has it. schema: the JSON schema that the answer
     follows, as JSON text then. timeout: seconds for the whole, tries included. purpose: a word for what it is asked, by which use is
     counted. item: the item it is about.
+    limit_micros: what it may cost at most, in millionths of a dollar; None: as much as the project's limits leave.
     caching: whether an answer that is kept may stand for another one, and this one be kept: `auto`: at temperature 0. sample: tells answers
     to the same question apart that are kept beside each other.
     """
@@ -51,6 +52,7 @@ class Question:
     item: str = ""
     caching: Caching = "auto"
     sample: str = ""
+    limit_micros: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a project's configuration says of commands of checks, and of models."""
+"""What a project's configuration says of commands, models and the web."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from counterpoint.core.model.models.configured import Modelling
+from counterpoint.core.model.web.configured import Browsing
 
 CONFIGURATION: Final = "counterpoint.toml"
 """The file of a project that says it, in the project's own folder."""
@@ -19,7 +20,7 @@ class Checking:
     sandbox: `auto`: as far as the system lets it; `require`: or not at all; `off`. network: whether commands reach it.
     commands: those that may be run, each a list of words; a last `*` stands for any after it. free: whether any other may.
     mirrors: whether work is kept as files of the tree too; None: where their folder is there.
-    models: whom it asks for models.
+    models: whom it asks for models. web: whom it asks for searches, and which pages are fetched.
     """
 
     sandbox: Sandboxing = "auto"
@@ -28,6 +29,7 @@ class Checking:
     free: bool = False
     mirrors: bool | None = None
     models: Modelling = field(default_factory=Modelling)
+    web: Browsing = field(default_factory=Browsing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,81 +8,43 @@ anything leaves. Rule 4: what the project's configuration says of addresses, com
 from __future__ import annotations
 
 import hmac
-import secrets
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from threading import Lock
-from typing import ClassVar, Final
+from typing import ClassVar, cast
 
 from counterpoint.core.model.models.asking import Answer, Provider, Question, Tokens
 from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, UseStatus
+from counterpoint.core.model.models.uses import KeptAnswer
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.model.sessions import Session
-from counterpoint.core.model.work import Item, Project
-from counterpoint.core.operations.models.keeping import Asked, keep
-from counterpoint.core.operations.recording.change import missing
+from counterpoint.core.model.work import Project
+from counterpoint.core.operations.models.keeping import Asked, Landed, keep
+from counterpoint.core.operations.models.spending import (
+    Asking,
+    Hearing,
+    Trying,
+    passing,
+    refuse_early,
+    set_aside,
+    tried,
+    trusted,
+)
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.derived_keys import DerivedKeys
-from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.limits import (
-    Spent,
-    cost,
-    day_of,
-    most,
-    price_of,
-    refuse_overspent,
-)
+from counterpoint.core.rules.models.limits import cost, most, price_of
 from counterpoint.core.rules.models.prices import PRICES
-from counterpoint.core.rules.models.trying import (
-    Standing,
-    first_of,
-    in_order,
-    is_kept,
-    named,
-    wait,
-)
-from counterpoint.core.rules.trust.commands import is_trusted, models_loosened
+from counterpoint.core.rules.models.trying import Standing, first_of, in_order, is_kept, named
+from counterpoint.core.rules.trust.commands import models_loosened
 from counterpoint.kernel import canonical
-from counterpoint.kernel.clock import elapsed_ms
-from counterpoint.kernel.errors import (
-    CircuitOpen,
-    CounterpointError,
-    InvalidInput,
-    NotFound,
-    NotTrusted,
-    ProviderBusy,
-    ProviderFailed,
-    ProviderTimedOut,
-    Unavailable,
-)
-
-_STEP: Final = 400
-"""Characters after which a caller hears again how long an answer is."""
+from counterpoint.kernel.errors import InvalidInput, NotFound, NotTrusted, Unavailable
 
 
 class AnswerKeys(DerivedKeys):
     """The keys under which questions get the names of their answers."""
 
     statement: ClassVar[bytes] = b"counterpoint kept answers v1\n"
-
-
-@dataclass(slots=True)
-class Asking:
-    """What this process knows of providers: who fails, and what is being spent."""
-
-    circuits: dict[str, Breaker] = field(default_factory=dict[str, Breaker])
-    aside: int = 0
-    lock: Lock = field(default_factory=Lock, repr=False)
-
-    def circuit(self, provider: str) -> Breaker:
-        """Return the breaker before a provider."""
-        with self.lock:
-            return self.circuits.setdefault(provider, Breaker(what=provider))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,33 +55,6 @@ class _Order:
     provider: Provider
     said: Modelling
     name: str
-
-
-class _Hearing:
-    """What hears an answer come, and tells whoever waits how it gets on; that may end it."""
-
-    def __init__(self, provider: str, watch: Watch | None, listen: Listen | None) -> None:
-        self._provider = provider
-        self._watch = watch
-        self._listen = listen
-        self._heard = 0
-        self._told = 0
-
-    def __call__(self, piece: str) -> None:
-        """Hear a piece, or that there is none yet."""
-        self._heard += len(piece)
-        if self._listen is not None:
-            self._listen(piece)
-        # With each silent second too: so a caller who has gone is noticed.
-        if self._watch is not None and (not piece or self._heard - self._told >= _STEP):
-            self._told = self._heard
-            self._watch(f"{self._provider} is answering: {self._heard} characters so far")
-
-    def again(self, fault: CounterpointError, seconds: float) -> None:
-        """Tell that it is tried again."""
-        self._heard = self._told = 0
-        if self._watch is not None:
-            self._watch(f"{fault.message}; trying again in {seconds:.0f} s")
 
 
 class ModelVerbs:
@@ -160,59 +95,44 @@ class ModelVerbs:
         return found
 
     def ask(
-        self, question: Question, watch: Watch | None = None, listen: Listen | None = None
+        self,
+        question: Question,
+        watch: Watch | None = None,
+        listen: Listen | None = None,
+        landed: Landed | None = None,
     ) -> Answer:
-        """Return what a model answers. watch: is told in words how it gets on. listen: hears each piece as it comes.
+        """Return what a model answers.
 
+        watch: is told in words how it gets on. listen: hears each piece as it comes. landed: writes what is made of the answer with its use.
         Raises NoProvider, NotFound, ProviderAway, CircuitOpen, ProviderFailed and what is below it, BudgetSpent, NotTrusted, InvalidInput;
         and what `watch` or `listen` raise, which end it.
         """
         context = self._context
-        if context.unit is not None and context.unit.writing is not None:
-            raise RuntimeError("a model is asked while a transaction is open")
-        self._refuse_early(question)
+        refuse_early(context, question.item)
         said = self.said()
         provider = self._chosen(question, said)
         question = replace(question, model=question.model or provider.model)
         name = self._name_of(question, provider) if is_kept(question) and said.cache_seconds else ""
-        began = context.ports.clock.now()
+        asked = Asked(
+            provider=provider.name,
+            model=question.model,
+            purpose=question.purpose,
+            item=question.item,
+            status="answered",
+            began=context.ports.clock.now(),
+            landed=landed,
+        )
         kept = self._kept(name) if name else None
         if kept is not None:
-            keep(
-                context,
-                Asked(
-                    question=question, provider=provider, status="kept", began=began, answer=kept
-                ),
-            )
+            keep(context, replace(asked, status="kept", answer=kept))
             return kept
-        heard = _Hearing(provider.name, watch, listen)
+        heard = Hearing(provider.name, watch, listen)
         with self._set_aside(question, provider, said):
-            return self._asked(_Order(question, provider, said, name), heard)
-
-    def _refuse_early(self, question: Question) -> None:
-        """Raise what would else be raised after the answer was paid for."""
-        with self._context.reading() as view:
-            if question.item and view.find(Item, question.item) is None:
-                raise missing(Item, question.item)
-            here = self._context.caller.actor.session
-            session = view.find(Session, here) if here else None
-        if session is not None:
-            session.refuse_ended()
+            return self._asked(_Order(question, provider, said, name), asked, heard)
 
     def said(self) -> Modelling:
         """Return what the configuration says of models, as far as it counts; NotTrusted, MalformedDocument."""
-        ports = self._context.ports
-        if ports.checking is None:
-            return Modelling()
-        said = ports.checking()
-        if models_loosened(said.models) is None:
-            return said.models
-        with self._context.reading() as view:
-            found = view.find(Project)
-        trusted, path = (found.trusted, found.search_path) if found else ("", "")
-        if not is_trusted(said, trusted, path):
-            raise NotTrusted
-        return said.models
+        return trusted(self._context, lambda said: models_loosened(said.models) is not None).models
 
     def _unfit(self, provider: Provider) -> str:
         """Return why a provider is passed over although it could be reached; empty if it is not."""
@@ -239,74 +159,42 @@ class ModelVerbs:
             project = view.find(Project)
         return replace(found, search_path=project.search_path if project else "")
 
-    @contextmanager
     def _set_aside(
         self, question: Question, provider: Provider, said: Modelling
-    ) -> Generator[None]:
-        """Set aside what a question costs at most while it is asked; BudgetSpent, InvalidInput without a price."""
+    ) -> AbstractContextManager[None]:
+        """Return what sets aside what a question costs at most while it is asked; BudgetSpent, InvalidInput without a price."""
         if provider.is_free:
-            yield
-            return
+            return nullcontext()
         price = price_of(question.model, said.prices, PRICES)
         if price is None:
             raise InvalidInput(
                 f"no price of the model {question.model[:80]!r} is known, so that no limit could be held",
                 hint="Ask another model, or have a person write its price into counterpoint.toml and run `counterpoint trust`.",
             )
-        now, comes_to, state = self._context.ports.clock.now(), most(price, question), self._asking
-        with self._context.reading() as view:
-            rows = view.cells(ModelDay, ("day", "cost_micros"))
-        today = sum(micros for day, micros in rows if day == day_of(now))
-        with state.lock:
-            ever = sum(micros for _, micros in rows) + state.aside
-            refuse_overspent(said, Spent(today=today + state.aside, ever=ever), comes_to, now)
-            state.aside += comes_to
-        try:
-            yield
-        finally:
-            with state.lock:
-                state.aside -= comes_to
+        return set_aside(self._context, said, most(price, question), question.limit_micros)
 
-    def _asked(self, order: _Order, heard: _Hearing) -> Answer:
+    def _asked(self, order: _Order, asked: Asked, heard: Hearing) -> Answer:
         """Ask until there is an answer, or it is given up, and write that down."""
-        context, question, attempts = self._context, order.question, 0
-        began = context.ports.clock.now()
-        asked = Asked(question=question, provider=order.provider, status="answered", began=began)
-        try:
-            while True:
-                attempts += 1
-                left = question.timeout - elapsed_ms(began, context.ports.clock.now()) / 1000
-                try:
-                    answer = self._tried(replace(question, timeout=max(left, 1.0)), order, heard)
-                    break
-                except ProviderFailed as fault:
-                    left = question.timeout - elapsed_ms(began, context.ports.clock.now()) / 1000
-                    seconds = wait(fault, attempts, left, secrets.randbelow(1000) / 1000)
-                    if seconds is None:
-                        raise
-                    heard.again(fault, seconds)
-                    context.ports.models().pause(seconds, heard)
-        except BaseException as fault:
-            is_failed = isinstance(fault, ProviderFailed | CircuitOpen)
-            code = fault.code if is_failed else ""
-            status: UseStatus = "failed" if is_failed else "cancelled"
-            # Who was not even asked is no use of it.
-            if attempts > 1 or not isinstance(fault, CircuitOpen):
-                keep(context, replace(asked, status=status, fault=code, attempts=attempts))
-            raise
-        done = replace(asked, attempts=attempts, answer=answer, name=order.name)
-        keep(context, replace(done, seconds=order.said.cache_seconds))
-        return answer
+        context, question = self._context, order.question
+        pause = context.ports.models().pause
+        done = tried(
+            context,
+            Trying(
+                asked=asked,
+                seconds=question.timeout,
+                attempt=lambda left: self._tried(replace(question, timeout=left), order, heard),
+                pause=lambda seconds: pause(seconds, heard),
+                heard=heard,
+            ),
+        )
+        keep(context, replace(done, name=order.name, seconds=order.said.cache_seconds))
+        return cast("Answer", done.answer)
 
-    def _tried(self, question: Question, order: _Order, heard: _Hearing) -> Answer:
+    def _tried(self, question: Question, order: _Order, heard: Hearing) -> Answer:
         """Return what one try answers, with what it cost."""
-        models, provider = self._context.ports.models(), order.provider
-        with self._asking.circuit(provider.name).passing() as permit:
-            try:
-                answer = models.ask(provider, question, heard)
-            except (ProviderBusy, ProviderTimedOut) as fault:
-                permit.blame(fault)
-                raise
+        provider = order.provider
+        with passing(self._context, provider.name):
+            answer = self._context.ports.models().ask(provider, question, heard)
         price = price_of(question.model, order.said.prices, PRICES)
         if provider.is_free or answer.cost_micros >= 0 or price is None:
             return replace(answer, cost_micros=max(0, answer.cost_micros))

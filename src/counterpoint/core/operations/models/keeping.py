@@ -1,15 +1,17 @@
 """What was asked of models is written down.
 
 Rule 1: a use lands in a transaction of its own, whatever becomes of the call that asked: what was spent was spent.
-Rule 2: of questions nothing is kept, and of answers only those that may stand for another, until they expire.
+Rule 2: of questions nothing is kept, and of answers only those that may stand for another, until they expire. Rule 3: whoever keeps an answer himself
+does so in the same transaction, so that what was paid for is there, or was not paid for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from counterpoint.core.model.models.asking import Answer, Provider, Question
+from counterpoint.core.model.models.asking import Answer
 from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse, UseStatus
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.change import Change
@@ -22,15 +24,22 @@ _FEW: Final = 20
 """How many answers that have expired are taken away when another is kept."""
 
 
+Landed = Callable[[Change, Answer], None]
+"""Writes what somebody makes of an answer, in the transaction of its use."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """How it went: whom it was asked, what came of it, and how often it was tried since when.
+    """How it went: who was asked for what, what came of it, and how often it was tried since when.
 
     fault: the code of what failed. name: under which the answer is kept, for so many seconds; empty if it is not.
+    landed: writes what somebody makes of the answer, with its use.
     """
 
-    question: Question
-    provider: Provider
+    provider: str
+    model: str
+    purpose: str
+    item: str
     status: UseStatus
     began: Timestamp
     attempts: int = 1
@@ -38,13 +47,13 @@ class Asked:
     fault: str = ""
     name: str = ""
     seconds: int = 0
+    landed: Landed | None = None
 
 
 def keep(context: Context, asked: Asked) -> ModelUse:
     """Write down a use of a model, in a transaction of its own; return it."""
     alone = replace(context, unit=None)
-    item = asked.question.item
-    with recording(alone, "model.asked", item) as change:
+    with recording(alone, "model.asked", asked.item) as change:
         change.open_session()
         use = _use(change, asked)
         change.put(use)
@@ -53,20 +62,22 @@ def keep(context: Context, asked: Asked) -> ModelUse:
             _keep_answer(change, asked, asked.answer)
         change.add_facts(provider=use.provider, model=use.model, status=use.status)
         change.add_facts(purpose=use.purpose, cost_micros=use.cost_micros)
+        if asked.landed is not None and asked.answer is not None:
+            asked.landed(change, asked.answer)
         return use
 
 
 def _use(change: Change, asked: Asked) -> ModelUse:
-    question, answer, actor = asked.question, asked.answer, change.context.caller.actor
+    answer, actor = asked.answer, change.context.caller.actor
     paid = answer if asked.status == "answered" else None
     return change.masked(
         ModelUse(
             project=change.context.project,
             number=change.next_number(ModelUse),
-            provider=asked.provider.name,
-            model=answer.model if answer else question.model,
-            purpose=question.purpose,
-            item=question.item,
+            provider=asked.provider,
+            model=answer.model if answer else asked.model,
+            purpose=asked.purpose,
+            item=asked.item,
             session=actor.session,
             agent=actor.name,
             status=asked.status,

@@ -22,6 +22,7 @@ from counterpoint.core.ports.embedding import OpenEmbedder, no_embedder
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.models import Models, NoModels
+from counterpoint.core.ports.searching import NoSearching, Searching
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.witnesses import Trailers, Witness, no_trailers
@@ -100,7 +101,7 @@ class Ports:
     connected: answers which agents are connected to the ledger now, or were to its server, whatever they have written;
         asked when somebody at the command line decides.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
-    models: answers who is asked for models; asked when somebody is.
+    models, searching: answer who is asked for models, and for searches on the web; asked when somebody is.
     remembered: what such verbs know of this database from one call to the next, each by its class.
     """
 
@@ -131,6 +132,7 @@ class Ports:
     connected: Callable[[], Collection[Connection]] = tuple[Connection, ...]
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
     models: Callable[[], Models] = NoModels
+    searching: Callable[[], Searching] = NoSearching
     remembered: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
 
     def get(self, kind: type[V]) -> V:

@@ -90,6 +90,16 @@ def refuse_overspent(said: Modelling, spent: Spent, comes_to: int, now: Timestam
         )
 
 
+def refuse_beyond(most: int | None, comes_to: int) -> None:
+    """Raise BudgetSpent if something would cost more than whoever wants it may spend. most: None for no such limit."""
+    if most is not None and comes_to > most:
+        raise BudgetSpent(
+            f"this may cost {dollars(comes_to)}, and {dollars(max(0, most))} is left of what it may",
+            hint="Ask for less, or have a person allow more in counterpoint.toml and run `counterpoint trust`.",
+            limit_micros=max(0, most),
+        )
+
+
 def dollars(micros: int) -> str:
     """Return an amount in words, such as `$0.0125`."""
     return f"${micros / _MILLION:.4f}"

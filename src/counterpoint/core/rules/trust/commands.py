@@ -6,7 +6,8 @@ out of it has loosened it too. Rule 2: a command may be run that the configurati
 the same words, or those before a last `*` and any after them. Rule 3: where it lets free commands be run any other may, too, by
 whoever brings no credential, or one with the scope `run`. Rule 4: whoever asks: a check is a command that somebody else wrote.
 Rule 5: of models, what loosens is where they are asked (an address, to which keys and texts go, or a command, which is run), what they are
-said to cost, and that they may cost more than the product lets them.
+said to cost, and that they may cost more than the product lets them. Rule 6: of the web, it is where searches are asked for, what they are said to
+cost, that pages are fetched at all, from which addresses that are not public, and that a research may cost more than the product lets it.
 
 An agent can edit the file and the gates of its items; so neither is a person's word, and only what was trusted is.
 """
@@ -19,6 +20,7 @@ from typing import Final
 from counterpoint.core.model.access import RUN, Principal
 from counterpoint.core.model.models.configured import DAY_LIMIT_MICROS, Modelling
 from counterpoint.core.model.trust.checking import Checking
+from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 
@@ -30,8 +32,8 @@ def loosened(said: Checking, search_path: str) -> str:
 
     search_path: the folders that programs are looked for in, which are trusted with it.
     """
-    models = models_loosened(said.models)
-    if not (said.commands or said.free or said.sandbox == "off" or models):
+    models, web = models_loosened(said.models), web_loosened(said.web)
+    if not (said.commands or said.free or said.sandbox == "off" or models or web):
         return ""
     listed = sorted([*words] for words in said.commands)
     told: dict[str, Json] = {
@@ -41,8 +43,9 @@ def loosened(said: Checking, search_path: str) -> str:
         "network": said.network,
         "path": search_path,
     }
-    # What was trusted before there were models has no word of them, and stands.
-    return canonical.sha256(canonical.dump(told | ({"models": models} if models else {})))
+    # What was trusted before there were models, or a web, has no word of them, and stands.
+    more = {name: part for name, part in (("models", models), ("web", web)) if part}
+    return canonical.sha256(canonical.dump(told | more))
 
 
 def models_loosened(said: Modelling) -> dict[str, Json] | None:
@@ -54,6 +57,19 @@ def models_loosened(said: Modelling) -> dict[str, Json] | None:
         "providers": [[one.name, one.kind or "", one.address, [*one.command]] for one in led],
         "prices": [[one.model, one.input, one.cached, one.output] for one in said.prices],
         "limits": [said.day_limit, said.limit],
+    }
+
+
+def web_loosened(said: Browsing) -> dict[str, Json] | None:
+    """Return what a configuration of the web loosens; None if that is nothing."""
+    led = [one for one in said.searchers if one.address or one.price is not None]
+    if not (led or said.fetches or said.hosts or said.study_limit > STUDY_LIMIT_MICROS):
+        return None
+    return {
+        "searchers": [[one.name, one.kind or "", one.address, one.price] for one in led],
+        "fetch": said.fetches,
+        "hosts": [*said.hosts],
+        "limit": said.study_limit,
     }
 
 

@@ -1,0 +1,1 @@
+"""Nouns of searches on the web and of pages that are fetched."""

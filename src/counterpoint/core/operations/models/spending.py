@@ -1,0 +1,186 @@
+"""Limits, breakers and tries of whatever is asked outside and may cost something.
+
+Rule 1: what may be spent is set aside before it is asked, so that many who ask at once stay within the limit together. Rule 2: what was busy is
+tried again as `trying.py` says, and written down however it ends. Rule 3: what a configuration loosens counts as a person trusted it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Final
+
+from counterpoint.core.model.models.asking import Answer
+from counterpoint.core.model.models.configured import Modelling
+from counterpoint.core.model.models.uses import ModelDay, UseStatus
+from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.trust.checking import Checking
+from counterpoint.core.model.work import Item, Project
+from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.recording.change import missing
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.circuits import Breaker
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.models.limits import Spent, day_of, refuse_beyond, refuse_overspent
+from counterpoint.core.rules.models.trying import wait
+from counterpoint.core.rules.trust.commands import is_trusted
+from counterpoint.kernel.clock import elapsed_ms
+from counterpoint.kernel.errors import (
+    CircuitOpen,
+    CounterpointError,
+    NotTrusted,
+    ProviderBusy,
+    ProviderFailed,
+    ProviderTimedOut,
+)
+
+_STEP: Final = 400
+"""Characters after which a caller hears again how long an answer is."""
+
+
+@dataclass(slots=True)
+class Asking:
+    """What this process knows of providers: who fails, and what is being spent."""
+
+    circuits: dict[str, Breaker] = field(default_factory=dict[str, Breaker])
+    aside: int = 0
+    lock: Lock = field(default_factory=Lock, repr=False)
+
+    def circuit(self, provider: str) -> Breaker:
+        """Return the breaker before a provider."""
+        with self.lock:
+            return self.circuits.setdefault(provider, Breaker(what=provider))
+
+
+class Hearing:
+    """What hears an answer come, and tells whoever waits how it gets on; that may end it."""
+
+    def __init__(self, provider: str, watch: Watch | None, listen: Listen | None) -> None:
+        """Hear a provider for somebody."""
+        self._provider = provider
+        self._watch = watch
+        self._listen = listen
+        self._heard = 0
+        self._told = 0
+
+    def __call__(self, piece: str) -> None:
+        """Hear a piece, or that there is none yet."""
+        self._heard += len(piece)
+        if self._listen is not None:
+            self._listen(piece)
+        # With each silent second too: so a caller who has gone is noticed.
+        if self._watch is not None and (not piece or self._heard - self._told >= _STEP):
+            self._told = self._heard
+            self._watch(f"{self._provider} is answering: {self._heard} characters so far")
+
+    def again(self, fault: CounterpointError, seconds: float) -> None:
+        """Tell that it is tried again."""
+        self._heard = self._told = 0
+        if self._watch is not None:
+            self._watch(f"{fault.message}; trying again in {seconds:.0f} s")
+
+
+def refuse_early(context: Context, item: str) -> None:
+    """Raise what would else be raised after the answer was paid for: NotFound, SessionEnded."""
+    if context.unit is not None and context.unit.writing is not None:
+        raise RuntimeError("somebody outside is asked while a transaction is open")
+    with context.reading() as view:
+        if item and view.find(Item, item) is None:
+            raise missing(Item, item)
+        here = context.caller.actor.session
+        session = view.find(Session, here) if here else None
+    if session is not None:
+        session.refuse_ended()
+
+
+def trusted(context: Context, loosens: Callable[[Checking], bool]) -> Checking:
+    """Return what the configuration says, as far as it counts; NotTrusted, MalformedDocument. loosens: whether the part that is wanted takes trust."""
+    ports = context.ports
+    if ports.checking is None:
+        return Checking()
+    said = ports.checking()
+    if not loosens(said):
+        return said
+    with context.reading() as view:
+        found = view.find(Project)
+    kept, path = (found.trusted, found.search_path) if found else ("", "")
+    if not is_trusted(said, kept, path):
+        raise NotTrusted
+    return said
+
+
+@contextmanager
+def set_aside(
+    context: Context, said: Modelling, comes_to: int, most: int | None = None
+) -> Generator[None]:
+    """Set aside what something costs at most while it is asked; BudgetSpent. most: what this alone may cost."""
+    now, state = context.ports.clock.now(), context.ports.remember(Asking)
+    refuse_beyond(most, comes_to)
+    with context.reading() as view:
+        rows = view.cells(ModelDay, ("day", "cost_micros"))
+    today = sum(micros for day, micros in rows if day == day_of(now))
+    with state.lock:
+        ever = sum(micros for _, micros in rows) + state.aside
+        refuse_overspent(said, Spent(today=today + state.aside, ever=ever), comes_to, now)
+        state.aside += comes_to
+    try:
+        yield
+    finally:
+        with state.lock:
+            state.aside -= comes_to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trying:
+    """What is tried within so many seconds. attempt: makes one try in at most so many of them; pause: waits before another one."""
+
+    asked: Asked
+    seconds: float
+    attempt: Callable[[float], Answer]
+    pause: Callable[[float], None]
+    heard: Hearing
+
+
+def tried(context: Context, order: Trying) -> Asked:
+    """Return what came of asking until there was an answer; if it is given up that is written down, and raised."""
+    attempts, asked, began = 0, order.asked, order.asked.began
+
+    def left() -> float:
+        return order.seconds - elapsed_ms(began, context.ports.clock.now()) / 1000
+
+    try:
+        while True:
+            attempts += 1
+            try:
+                answer = order.attempt(max(left(), 1.0))
+                break
+            except ProviderFailed as fault:
+                seconds = wait(fault, attempts, left(), secrets.randbelow(1000) / 1000)
+                if seconds is None:
+                    raise
+                order.heard.again(fault, seconds)
+                order.pause(seconds)
+    except BaseException as fault:
+        is_failed = isinstance(fault, ProviderFailed | CircuitOpen)
+        code = fault.code if is_failed else ""
+        status: UseStatus = "failed" if is_failed else "cancelled"
+        # Who was not even asked is no use of it.
+        if attempts > 1 or not isinstance(fault, CircuitOpen):
+            keep(context, replace(asked, status=status, fault=code, attempts=attempts))
+        raise
+    return replace(asked, attempts=attempts, answer=answer)
+
+
+@contextmanager
+def passing(context: Context, what: str) -> Generator[None]:
+    """Make a try behind the breaker of a provider; CircuitOpen while that is open."""
+    with context.ports.remember(Asking).circuit(what).passing() as permit:
+        try:
+            yield
+        except (ProviderBusy, ProviderTimedOut) as fault:
+            permit.blame(fault)
+            raise

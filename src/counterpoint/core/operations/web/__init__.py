@@ -1,0 +1,1 @@
+"""Verbs that search the web and fetch pages of it."""

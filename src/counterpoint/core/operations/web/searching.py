@@ -1,0 +1,163 @@
+"""Searching the web: within limits, again where that helps, and written down.
+
+What holds for models holds here: nobody is asked while a transaction is open, what it may cost is set aside before, and it is a use of its provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+from counterpoint.core.model.models.asking import Answer, Tokens
+from counterpoint.core.model.models.configured import Modelling
+from counterpoint.core.model.web.configured import Browsing
+from counterpoint.core.model.web.searching import Search, SearchAnswer, Searcher, SearchResult
+from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.models.spending import (
+    Asking,
+    Hearing,
+    Trying,
+    passing,
+    refuse_early,
+    set_aside,
+    tried,
+    trusted,
+)
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.trust.commands import models_loosened, web_loosened
+from counterpoint.kernel.errors import NoProvider, NotFound, NotTrusted, ProviderAway
+
+NAME = "search"
+"""What stands in the place of a model in the use of a search."""
+Found = Callable[[Change, SearchAnswer], None]
+"""Writes what was found, in the transaction of its use."""
+
+
+class SearchVerbs:
+    """Verbs that search the web."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def searchers(self) -> tuple[Searcher, ...]:
+        """Return everybody who is known, those first who are asked first, with why they cannot be asked; MalformedDocument."""
+        every = self._context.ports.searching().searchers()
+        try:
+            order, why = self.said().order, ""
+        except NotTrusted as fault:
+            order, why = (), fault.message
+        places = {name: place for place, name in enumerate(order)}
+        seen = (replace(one, reason=one.reason or why or self._unfit(one)) for one in every)
+        return tuple(sorted(seen, key=lambda one: places.get(one.name, len(places))))
+
+    def chosen(self, name: str = "") -> Searcher:
+        """Return who is asked: the one of a name, else the first that can be; NoProvider, NotFound, ProviderAway."""
+        every = self.searchers()
+        if name:
+            found = next((one for one in every if one.name == name), None)
+            if found is None:
+                there = ", ".join(one.name for one in every) or "none"
+                raise NotFound(
+                    f"there is no provider of searches {name[:60]!r}", hint=f"There are: {there}."
+                )
+            if not found.is_available:
+                raise ProviderAway(f"{name} cannot be asked: {found.reason}")
+            return found
+        found = next((one for one in every if one.is_available), None)
+        if found is None:
+            away = "; ".join(f"{one.name}: {one.reason}" for one in every if one.is_set)
+            raise NoProvider(
+                f"nobody can be asked for a search: {away or 'no provider of searches is configured'}",
+                hint="Have a person run `counterpoint provider login tavily` (or another one: `counterpoint provider list`), or name one in counterpoint.toml (docs/research.md).",
+            )
+        return found
+
+    def said(self) -> Browsing:
+        """Return what the configuration says of the web, as far as it counts; NotTrusted, MalformedDocument."""
+        return trusted(self._context, lambda said: web_loosened(said.web) is not None).web
+
+    def search(
+        self,
+        search: Search,
+        watch: Watch | None = None,
+        listen: Listen | None = None,
+        found: Found | None = None,
+    ) -> SearchAnswer:
+        """Return what a search finds.
+
+        watch: is told in words how it gets on. listen: is called each second. found: writes what was found with its use.
+        Raises NoProvider, NotFound, ProviderAway, CircuitOpen, ProviderFailed and what is below it, BudgetSpent, NotTrusted.
+        """
+        context = self._context
+        refuse_early(context, search.item)
+        searcher = self.chosen(search.searcher)
+        heard = Hearing(searcher.name, watch, listen)
+        results: list[SearchResult] = []
+
+        def attempt(left: float) -> Answer:
+            with passing(context, _circuit(searcher.name)):
+                results[:] = context.ports.searching().search(
+                    searcher, replace(search, timeout=left), heard
+                )
+            return _use_of(searcher)
+
+        order = Trying(
+            asked=Asked(
+                provider=searcher.name,
+                model=NAME,
+                purpose=search.purpose,
+                item=search.item,
+                status="answered",
+                began=context.ports.clock.now(),
+                landed=lambda change, _: found(change, answer()) if found else None,
+            ),
+            seconds=search.timeout,
+            attempt=attempt,
+            pause=lambda seconds: context.ports.searching().pause(seconds, heard),
+            heard=heard,
+        )
+
+        def answer() -> SearchAnswer:
+            return SearchAnswer(
+                searcher=searcher.name, results=tuple(results), cost_micros=searcher.price
+            )
+
+        with self._set_aside(searcher, search):
+            keep(context, tried(context, order))
+        return answer()
+
+    def _set_aside(self, searcher: Searcher, search: Search) -> AbstractContextManager[None]:
+        """Return what sets aside what a search costs while it is made; BudgetSpent, NotTrusted."""
+        if not searcher.price:
+            return nullcontext()
+        return set_aside(self._context, self._limits(), searcher.price, search.limit_micros)
+
+    def _limits(self) -> Modelling:
+        """Return what limits the project has; NotTrusted."""
+        return trusted(self._context, lambda said: models_loosened(said.models) is not None).models
+
+    def _unfit(self, searcher: Searcher) -> str:
+        state = self._context.ports.remember(Asking).circuit(_circuit(searcher.name)).circuit()
+        if state.retry_after:
+            return f"it failed {state.failures} times and is left alone for {state.retry_after} s"
+        return ""
+
+
+def _circuit(name: str) -> str:
+    """Return what the breaker before a provider is called: one of models may have the same name."""
+    return f"{NAME} {name}"
+
+
+def _use_of(searcher: Searcher) -> Answer:
+    return Answer(
+        text="",
+        stop="end",
+        provider=searcher.name,
+        model=NAME,
+        tokens=Tokens(),
+        cost_micros=searcher.price,
+    )

@@ -1,0 +1,85 @@
+"""Reads a table of counterpoint.toml, and finds what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from counterpoint.core.rules.models.addresses import is_here
+
+MOST_DOLLARS: Final = 1_000_000
+MANY: Final = 50
+_MICROS: Final = 1_000_000
+_SEVERAL: Final = 200
+
+
+@dataclass(slots=True)
+class Table:
+    """One table on its way to being read: what it says, and what is wrong with it."""
+
+    place: str
+    said: dict[str, Any]
+    faults: list[str] = field(default_factory=list[str])
+
+    def take(self, name: str, fits: Callable[[Any], bool], words: str, otherwise: Any) -> Any:
+        """Return a value and take it away; what does not fit is a fault."""
+        value = self.said.pop(name, otherwise)
+        if value is not otherwise and not fits(value):
+            self.faults.append(f"`{name}` below [{self.place}] must be {words}")
+            return otherwise
+        return value
+
+    def end(self) -> list[str]:
+        """Return what is wrong: also what nobody has taken, which is not known."""
+        return [
+            *self.faults,
+            *(f"`{name}` is not known below [{self.place}]" for name in sorted(self.said)),
+        ]
+
+
+def micros(dollars: float) -> int:
+    """Return an amount of dollars in millionths."""
+    return round(dollars * _MICROS)
+
+
+def is_tables(value: Any) -> bool:
+    """Return whether a value is a table of tables."""
+    if type(value) is not dict:
+        return False
+    found = cast("dict[str, Any]", value)
+    return len(found) <= _SEVERAL and all(type(one) is dict for one in found.values())
+
+
+def is_money(value: Any) -> bool:
+    """Return whether a value is an amount of dollars."""
+    return type(value) in {int, float} and 0 <= value <= MOST_DOLLARS
+
+
+def is_word(value: Any) -> bool:
+    """Return whether a value is a short text on one line."""
+    return type(value) is str and 0 < len(value) <= 200 and value.isprintable()  # noqa: PLR2004 -- longer than any model's
+
+
+def is_names(value: Any) -> bool:
+    """Return whether a value is a list of such texts."""
+    return (
+        type(value) is list
+        and len(cast("list[Any]", value)) <= MANY
+        and all(is_word(one) for one in cast("list[Any]", value))
+    )
+
+
+def is_address(value: Any) -> bool:
+    """Return whether a value is an address that keys may go to: https, or http to this machine, without user, query and fragment."""
+    if not is_word(value):
+        return False
+    try:
+        parts = urlsplit(str(value))
+        _ = parts.port
+    except ValueError:
+        return False
+    if not parts.hostname or parts.username is not None or parts.query or parts.fragment:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_here(value))

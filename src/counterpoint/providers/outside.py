@@ -1,0 +1,36 @@
+"""Everybody outside whom a project may ask, each loaded when it is first asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from counterpoint.core.model.trust.checking import Checking
+
+if TYPE_CHECKING:
+    from counterpoint.core.ports.models import Models
+    from counterpoint.core.ports.searching import Searching
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside:
+    """Who is asked. said: answers what the project's configuration says; environ: the variables of the server, which may have keys, never those of whoever calls."""
+
+    said: Callable[[], Checking]
+    environ: Mapping[str, str] = field(repr=False)
+
+    @cached_property
+    def models(self) -> Models:
+        """Who is asked for models."""
+        from counterpoint.providers.opening import open_models
+
+        return open_models(lambda: self.said().models, self.environ)
+
+    @cached_property
+    def searching(self) -> Searching:
+        """Who is asked for searches on the web."""
+        from counterpoint.providers.searching.opening import open_searching
+
+        return open_searching(lambda: self.said().web, self.environ)

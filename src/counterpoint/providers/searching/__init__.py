@@ -1,0 +1,1 @@
+"""Formats of providers that search the web."""

@@ -1,0 +1,128 @@
+"""Joins providers of searches, keys and formats into the port that the core asks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from counterpoint.core.model.web.configured import Browsing, SaidSearcher
+from counterpoint.core.model.web.searching import Search, Searcher, SearcherKind, SearchResult
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.kernel.errors import ProviderAway, ProviderFailed
+from counterpoint.providers.keys import Keys
+from counterpoint.providers.known import ENGINE, SEARCHERS, KnownSearcher
+from counterpoint.providers.pausing import pause
+from counterpoint.providers.searching.format import Format
+from counterpoint.providers.searching.google import GoogleCustomSearch
+from counterpoint.providers.searching.perplexity import Perplexity
+from counterpoint.providers.searching.searxng import SearXNG
+from counterpoint.providers.searching.semantic_scholar import SemanticScholar
+from counterpoint.providers.searching.tavily import Tavily
+
+FORMATS: Final[Mapping[SearcherKind, Callable[[], Format]]] = {
+    "tavily": Tavily,
+    "perplexity": Perplexity,
+    "google": GoogleCustomSearch,
+    "semantic-scholar": SemanticScholar,
+    "searxng": SearXNG,
+}
+_KEYLESS: Final = frozenset({"semantic-scholar", "searxng"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredSearching:
+    """Implements the port. said: answers what the project says of the web."""
+
+    said: Callable[[], Browsing]
+    keys: Keys
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def searchers(self) -> tuple[Searcher, ...]:
+        """Return those that the project names, then the others that are known; MalformedDocument."""
+        return tuple(self._listed())
+
+    def _listed(self) -> Iterator[Searcher]:
+        said = self.said().searchers
+        for one in said:
+            yield self._searcher(one, SEARCHERS.get(one.name))
+        named = {one.name for one in said}
+        for name, known in SEARCHERS.items():
+            if name not in named:
+                yield self._searcher(SaidSearcher(name=name), known)
+
+    def _searcher(self, said: SaidSearcher, known: KnownSearcher | None) -> Searcher:
+        address = said.address or (known.address if known else "")
+        kind: SearcherKind = said.kind or (known.kind if known else "searxng")
+        engine = said.engine or (self.keys.environ.get(ENGINE, "") if kind == "google" else "")
+        usual = known.price if known and not said.address else 0
+        reason, is_set = self._why_not(said, kind, address, engine)
+        return Searcher(
+            name=said.name,
+            kind=kind,
+            description=known.description if known and not said.address else f"{kind} at {address}",
+            address=address,
+            engine=engine,
+            price=usual if said.price is None else said.price,
+            reason=reason,
+            is_set=is_set,
+        )
+
+    def _why_not(
+        self, said: SaidSearcher, kind: SearcherKind, address: str, engine: str
+    ) -> tuple[str, bool]:
+        """Return why a provider cannot be asked, and whether anybody has configured it."""
+        is_named = bool(said.address or said.kind or said.engine)
+        if not said.is_on:
+            return "counterpoint.toml turns it off", is_named
+        if not address:
+            return "counterpoint.toml says neither an address nor a known name", is_named
+        try:
+            key = self.keys.find_for(said.name, address)
+        except ProviderAway as fault:
+            return fault.message, True
+        if key is None and kind not in _KEYLESS and not is_here(address):
+            return "it has no key", is_named
+        if kind == "google" and not engine:
+            return (
+                f"neither counterpoint.toml (`engine`) nor the variable {ENGINE} names its search engine",
+                True,
+            )
+        return "", key is not None or is_named
+
+    def search(
+        self, searcher: Searcher, search: Search, listen: Listen
+    ) -> tuple[SearchResult, ...]:
+        """Return what one try finds."""
+        from counterpoint.providers.wire import Sent, whole_answer
+
+        key = self.keys.find_for(searcher.name, searcher.address)
+        secret, spoken = key.secret if key else "", FORMATS[searcher.kind]()
+        request = spoken.request(searcher, search, secret)
+        sent = Sent(
+            provider=searcher.name,
+            url=searcher.address + request.path,
+            headers={"accept": "application/json", **request.headers},
+            body=request.body,
+            seconds=search.timeout,
+            is_here=is_here(searcher.address),
+            secret=secret,
+        )
+        told = whole_answer(sent, listen)
+        try:
+            return tuple(spoken.results(told)[: search.most])
+        except (TypeError, KeyError) as fault:
+            raise ProviderFailed(
+                f"{searcher.name} answers in another format than it is said to"
+            ) from fault
+
+    def pause(self, seconds: float, listen: Listen) -> None:
+        """Wait, and let whoever waits go meanwhile."""
+        pause(self.sleep, seconds, listen)
+
+
+def open_searching(said: Callable[[], Browsing], environ: Mapping[str, str]) -> ConfiguredSearching:
+    """Return who is asked for searches. environ: the variables of the server, which may have keys and lead to those of its person."""
+    return ConfiguredSearching(said=said, keys=Keys(environ=environ))
