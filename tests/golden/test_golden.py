@@ -44,7 +44,11 @@ NUMBERS: Final = (13, 14)
 LAST: Final = NUMBERS[-1]
 FOUNDRY: Final = 14
 """The first of them in which there are specs and runs."""
-SINCE: Final = ("core/operations/models/", "dialects/foundry/verbs/research/")
+SINCE: Final = (
+    "core/operations/models/",
+    "dialects/foundry/verbs/research/",
+    "dialects/foundry/verbs/reviews/",
+)
 """What was not there when the ledgers of the last number were made."""
 VERIFIER: Final = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"))
 LOOKS: Final = {

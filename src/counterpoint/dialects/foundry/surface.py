@@ -35,7 +35,7 @@ from counterpoint.dialects.foundry.tools.lifecycle import lifecycle
 from counterpoint.dialects.foundry.tools.models.provider import provider
 from counterpoint.dialects.foundry.tools.plan import plan
 from counterpoint.dialects.foundry.tools.research.tool import research
-from counterpoint.dialects.foundry.tools.review import review
+from counterpoint.dialects.foundry.tools.reviews.tool import review
 from counterpoint.dialects.foundry.tools.server import server_of
 from counterpoint.dialects.foundry.tools.spec import spec
 from counterpoint.dialects.foundry.tools.tasks.tool import task

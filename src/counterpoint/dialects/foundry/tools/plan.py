@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Final, cast
+
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.plan_files import PlanFile
+from counterpoint.dialects.foundry.rules.reviews.feedback import counted, in_short
+from counterpoint.dialects.foundry.rules.reviews.forms import fitted
+from counterpoint.dialects.foundry.tools.models.status import llm_status
+from counterpoint.dialects.foundry.tools.reviews import words
+from counterpoint.dialects.foundry.tools.reviews.shown import (
+    CUT,
+    UNSAVED,
+    consensus_of,
+    is_cached,
+    usage_of,
+)
+from counterpoint.dialects.foundry.tools.reviews.specs import DRY
 from counterpoint.dialects.foundry.verbs.plans import Plans
-from counterpoint.dialects.foundry.words import Cursor, LongLimit, Name
-from counterpoint.dialects.paging import pages_of
+from counterpoint.dialects.foundry.verbs.reviews.panel import SECONDS
+from counterpoint.dialects.foundry.verbs.reviews.plans import PlanReviews
+from counterpoint.dialects.foundry.verbs.reviews.views import PlanReview
+from counterpoint.dialects.foundry.words import Cursor, DryRun, LongLimit, Name
+from counterpoint.dialects.paging import clip, pages_of
+from counterpoint.dialects.progress import watching
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action, of_actions
+from counterpoint.protocol.parameters import Progress
+
+_ROOM: Final = 5_500
+"""The most bytes of remarks in an answer; all of them stand in the file."""
 
 
 @action(reads=False)
@@ -31,7 +53,70 @@ def list_(call: Call, limit: LongLimit = 100, cursor: Cursor = "") -> Json:
     return present(data, pagination=page(rest, len(shown), len(every)))
 
 
-plan = of_actions("plan", "Plans that specs are made from.", (create, list_))
+@action(
+    reads=False,
+    idempotent=False,
+    open_world=True,
+    hidden=("ai_timeout", "model", "ai_tools", "review_type", "consultation_cache"),
+)
+def review(
+    call: Call,
+    progress: Progress,
+    plan_path: words.PlanPath,
+    ai_provider: words.Provider = "",
+    ai_tools: words.Providers = [],  # noqa: B006 -- never changed; the schema shows it
+    model: words.Model = "",
+    ai_timeout: words.Seconds = SECONDS,
+    review_type: words.ReviewType = "full",
+    *,
+    consultation_cache: words.Cache = True,
+    dry_run: DryRun = False,
+) -> Json:
+    """Have a model review one."""
+    reviews = call.core.use(lambda context: PlanReviews(context, watching(progress)))
+    if dry_run:
+        found = reviews.preview(plan_path)
+        more: dict[str, Json] = {"dry_run": True, "llm_status": llm_status(call), "message": DRY}
+        return present({**_named(found, review_type), **more})
+    wanted = words.consulted(ai_provider, ai_tools, model, ai_timeout, 0, caches=consultation_cache)
+    data, warnings = reviewed(reviews.review(plan_path, review_type, wanted), review_type)
+    return present(data, warnings=warnings)
+
+
+def reviewed(found: PlanReview, review_type: str) -> tuple[dict[str, Json], list[str]]:
+    """Return a review of a plan as the action tells it, with warnings."""
+    settled = found.settled
+    counts = counted(found.remarks)
+    told = {"remarks": [one.told() for one in found.remarks]}
+    part, is_cut = fitted(told, _ROOM)
+    own = found.own
+    data: dict[str, Json] = {
+        **_named(found, review_type),
+        "dry_run": False,
+        "review_path": found.path or None,
+        "summary": cast("Json", counts),
+        "inline_summary": in_short(counts),
+        **part,
+        "provider_reviews": [
+            {"provider_id": name.partition(":")[0], "path": path} for name, path in own.items()
+        ],
+        "cached": is_cached(settled),
+        "consensus": consensus_of(settled),
+        **usage_of(settled),
+    }
+    warnings = [CUT] if is_cut else []
+    return data, warnings if found.path else [*warnings, UNSAVED]
+
+
+plan = of_actions("plan", "Plans that specs are made from.", (create, list_, review))
+
+
+def _named(found: PlanReview, review_type: str) -> dict[str, Json]:
+    return {
+        "plan_path": clip(found.plan, 300),
+        "plan_name": clip(found.name, 200),
+        "review_type": review_type,
+    }
 
 
 def _plan(one: PlanFile) -> Json:

@@ -5,15 +5,14 @@ Each answer is written down as it comes, in a transaction of its own: what was p
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from counterpoint.core.model.models.asking import Answer
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.trying import first_of
 from counterpoint.dialects.foundry.nouns.research import ResearchStudy, Strategy
 from counterpoint.dialects.foundry.rules.research.answers import given_by_most
@@ -28,19 +27,17 @@ from counterpoint.dialects.foundry.verbs.research.keeping import (
     begun,
     failed,
 )
+from counterpoint.dialects.foundry.verbs.research.side_by_side import side_by_side
 from counterpoint.kernel.errors import (
     CounterpointError,
     InvalidInput,
     NoProvider,
     ProviderFailed,
     ProviderTimedOut,
-    Unavailable,
 )
 
 USUAL: Final = 2
 """How many are asked where nobody is named."""
-_LOOK: Final = 0.5
-"""Seconds after which whoever waits hears again how many have answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +81,6 @@ class Consulting:
     def __init__(self, context: Context, watch: Watch | None = None) -> None:
         self._context = context
         self._watch = watch
-        self._gone = threading.Event()
 
     def ask(self, draft: ConsensusDraft) -> Consensus:
         """Return what several models come to.
@@ -132,10 +128,14 @@ class Consulting:
         """Ask everybody, or one after the other until enough have answered; write down each answer as it comes."""
         found, is_enough = _Round(), draft.strategy == "first_valid" and not draft.require_all
         groups = [(name,) for name in names] if is_enough else [tuple(names)]
+
+        def ask_one(name: str, listen: Listen) -> Answer:
+            return self._one(draft, name, listen)
+
         for group in groups:
             if is_enough and len(found.there) >= draft.least:
                 break
-            for name, result in self._side_by_side(draft, group):
+            for name, result in side_by_side(group, ask_one, draft.most, self._watch):
                 if isinstance(result, CounterpointError):
                     found.faults[name] = result
                 else:
@@ -144,33 +144,7 @@ class Consulting:
                     added(self._context, study, step, stays=True)
         return found
 
-    def _side_by_side(
-        self, draft: ConsensusDraft, names: Sequence[str]
-    ) -> Iterator[tuple[str, Answer | CounterpointError]]:
-        """Return what each of some answers, in the order in which they do; what `watch` raises ends all of it."""
-        with ThreadPoolExecutor(max_workers=max(1, min(draft.most, len(names)))) as pool:
-            waiting: dict[Future[Answer], str] = {
-                pool.submit(self._one, draft, name): name for name in names
-            }
-            every = len(waiting)
-            try:
-                while waiting:
-                    done, _ = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        name = waiting.pop(future)
-                        try:
-                            yield name, future.result()
-                        except CounterpointError as fault:
-                            yield name, fault
-                    if self._watch is not None:
-                        self._watch(f"{every - len(waiting)} of {every} have answered")
-            finally:
-                # Whoever is still asked is told at its next piece; whoever waits for a turn is not asked.
-                self._gone.set() if waiting else None
-                for future in waiting:
-                    future.cancel()
-
-    def _one(self, draft: ConsensusDraft, name: str) -> Answer:
+    def _one(self, draft: ConsensusDraft, name: str, listen: Listen) -> Answer:
         """Return what one of them answers; in a thread, and so in a context, of its own."""
         context = alone(self._context)
         provider, _, model = name.partition(":")
@@ -183,11 +157,7 @@ class Consulting:
             purpose="research-consensus",
             item=draft.item,
         )
-        return ask(context, asked, listen=self._listen)
-
-    def _listen(self, _piece: str) -> None:
-        if self._gone.is_set():
-            raise Unavailable("whoever asked is gone")
+        return ask(context, asked, listen=listen)
 
     def _content(
         self, draft: ConsensusDraft, there: Sequence[tuple[str, Answer]]

@@ -1,28 +1,21 @@
-"""Reviews of the work of specs, and those that gates of unattended runs ask for."""
+"""Work beside its spec, and the gates of runs, as the tool of reviews tells them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import Field
-
-from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.rules.autonomy.gating import GateStep
+from counterpoint.dialects.foundry.tools.reviews import words
 from counterpoint.dialects.foundry.tools.shown import SAID, in_pages
 from counterpoint.dialects.foundry.verbs.gates.comparing import Comparing
 from counterpoint.dialects.foundry.verbs.gates.reviewing import Reviewing
 from counterpoint.dialects.foundry.words import Cursor, PhaseId, SpecId, TaskId
 from counterpoint.dialects.paging import clip
 from counterpoint.kernel.canonical import Json
-from counterpoint.protocol.actions import action, of_actions
+from counterpoint.protocol.actions import action
 
-RunId = Annotated[str, Field(min_length=1, max_length=200, description="Run"), TEXT]
-StepId = Annotated[
-    str, Field(min_length=1, max_length=200, description="Its step that is out"), TEXT
-]
-StepProof = Annotated[str, Field(max_length=200, description="Of that step"), TEXT]
 _SHOWN: Final = 10
 """How many findings are told, the heaviest first."""
 
@@ -32,9 +25,9 @@ def fidelity_gate(
     call: Call,
     spec_id: SpecId,
     phase_id: PhaseId,
-    session_id: RunId,
-    step_id: StepId,
-    step_proof: StepProof = "",
+    session_id: words.RunId,
+    step_id: words.StepId,
+    step_proof: words.StepProof = "",
 ) -> Json:
     """Judge a phase for its gate; keeps evidence for the step's report."""
     asked = GateStep(
@@ -65,7 +58,7 @@ def fidelity(
     spec_id: SpecId,
     phase_id: PhaseId = "",
     task_id: TaskId = "",
-    session_id: RunId = "",
+    session_id: words.RunId = "",
     cursor: Cursor = "",
 ) -> Json:
     """Compare work with its spec, or one phase or task; keeps nothing."""
@@ -87,6 +80,3 @@ def fidelity(
     }
     query = ("review fidelity", spec_id, phase_id, task_id, session_id)
     return in_pages(call, query, cursor, report, "deviations", "recommendations")
-
-
-review = of_actions("review", "Review the work of a spec.", (fidelity, fidelity_gate))

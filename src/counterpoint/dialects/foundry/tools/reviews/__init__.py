@@ -1,0 +1,1 @@
+"""The tool that has specs, plans and work reviewed."""

@@ -1,0 +1,1 @@
+"""Reviews by models: asked, settled, and written down."""

@@ -1,0 +1,263 @@
+"""Has models review, and settles what they say.
+
+Rule 1: an answer that does not have its form is asked for once more, with what is wrong with it; the second one counts, or its reviewer
+has not answered. Rule 2: reviewers answer side by side and know nothing of each other. Rule 3: where no verdict has enough votes one more
+is asked who was not yet, and judges without knowing the others' verdicts. Rule 4: a question is the same as long as all is that it is about: so
+asking again pays only for who did not answer, unless the caller wants it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from counterpoint.core.model.models.asking import Answer, Caching, Message, Question
+from counterpoint.core.operations.models.asking import ModelVerbs
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.models.trying import first_of
+from counterpoint.core.rules.secrets import mask
+from counterpoint.dialects.foundry.rules.reviews.forms import Form, read
+from counterpoint.dialects.foundry.rules.reviews.prompts import repair
+from counterpoint.dialects.foundry.rules.reviews.verdicts import needed, settled, strictest
+from counterpoint.dialects.foundry.verbs.asking import Askable
+from counterpoint.dialects.foundry.verbs.research.asking import chosen
+from counterpoint.dialects.foundry.verbs.research.keeping import alone, tokens_of
+from counterpoint.dialects.foundry.verbs.research.side_by_side import side_by_side
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    InvalidInput,
+    ProviderFailed,
+    ProviderTimedOut,
+)
+
+TOKENS: Final = 8_000
+"""The most tokens of a review."""
+SECONDS: Final = 360.0
+_AT_ONCE: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consulted:
+    """Whom a caller wants asked, and how.
+
+    providers: names, each with `:MODEL` for another than its usual one; none: the first that can be asked, or as many as `threshold` says.
+    model: of the only one. threshold: how many have to give the same verdict; 0: more than half of those who are asked. caches: whether an
+    answer to the very same question may stand for another.
+    """
+
+    providers: tuple[str, ...] = ()
+    model: str = ""
+    seconds: float = SECONDS
+    threshold: int = 0
+    caches: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What reviewers are asked. judge: the verdict of an answer. order: verdicts, the mildest first; none: there is no verdict to settle."""
+
+    system: str
+    text: str
+    form: Form = field(repr=False)
+    purpose: str
+    item: str = ""
+    sample: str = ""
+    judge: Callable[[Mapping[str, Json]], str] = field(default=lambda _: "", repr=False)
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What one reviewer said. answers: one, or two where the first had to be repaired. verdict: empty where none is asked for."""
+
+    name: str
+    found: Mapping[str, Json]
+    verdict: str
+    answers: tuple[Answer, ...]
+
+    @property
+    def model(self) -> str:
+        """Who answered, as the provider named it."""
+        return self.answers[-1].model
+
+    @property
+    def tokens(self) -> int:
+        """What was asked and answered, without what was kept."""
+        return sum(map(tokens_of, self.answers))
+
+    @property
+    def cost_micros(self) -> int:
+        """What it cost in millionths of a dollar."""
+        return sum(one.cost_micros for one in self.answers)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether nobody was asked for it now."""
+        return all(one.is_kept for one in self.answers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What reviewers came to. least: how many votes a verdict needed. tie: who was asked since no verdict had enough. faults: why others did not answer."""
+
+    judged: tuple[Judged, ...] = ()
+    verdict: str = ""
+    least: int = 0
+    tie: str = ""
+    faults: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """Who answered, with the model of each."""
+        return tuple(f"{one.name.partition(':')[0]}:{one.model}" for one in self.judged)
+
+    @property
+    def said(self) -> dict[str, Mapping[str, Json]]:
+        """What each answered."""
+        return {one.name: one.found for one in self.judged}
+
+
+class Panel:
+    """Verbs that ask reviewers."""
+
+    def __init__(self, context: Context, watch: Watch | None = None) -> None:
+        self._context = context
+        self._watch = watch
+
+    def can_ask(self, wanted: Consulted) -> bool:
+        """Return whether anybody can be asked, or was named; MalformedDocument."""
+        return bool(wanted.providers) or bool(Askable(self._context).standing().first)
+
+    def ask(self, task: Task, wanted: Consulted) -> Settled:
+        """Return what reviewers come to; NoProvider, NotFound, ProviderAway, ProviderFailed or ProviderTimedOut where too few answered."""
+        names = self._names(wanted)
+        least = needed(len(names), wanted.threshold)
+        if wanted.threshold > len(names):
+            raise InvalidInput(
+                f"{wanted.threshold} reviewers have to agree, of {len(names)}",
+                hint="Name more in `ai_tools`, or lower `consensus_threshold`.",
+            )
+        there, faults = self._asked(task, wanted, names)
+        if len(there) < (wanted.threshold or 1):
+            raise _too_few(names, faults, len(there), wanted.threshold or 1)
+        if not task.order:
+            return _settled(there, "", least, faults=faults)
+        votes = {one.name: one.verdict for one in there}
+        verdict, tie = settled(votes, task.order, least), ""
+        if not verdict and len(there) > 1:
+            tie = self._other(names)
+            more, missed = self._asked(task, wanted, (tie,)) if tie else ((), {})
+            there, faults = (*there, *more), {**faults, **missed}
+            votes = {one.name: one.verdict for one in there}
+            verdict = settled(votes, task.order, least)
+        verdict = verdict or strictest(list(votes.values()), task.order)
+        return _settled(there, verdict, least, tie=tie, faults=faults)
+
+    def _names(self, wanted: Consulted) -> tuple[str, ...]:
+        """Return whom to ask; each can be."""
+        if not wanted.providers:
+            standing = Askable(self._context).standing()
+            first = first_of(standing).name
+            names = tuple(one.name for one in standing.first[: max(1, wanted.threshold)])
+            return (f"{first}:{wanted.model}",) if wanted.model and len(names) == 1 else names
+        names = tuple(dict.fromkeys(wanted.providers))
+        for name in names:
+            chosen(self._context, name.partition(":")[0])
+        if wanted.model and len(names) == 1 and ":" not in names[0]:
+            return (f"{names[0]}:{wanted.model}",)
+        return names
+
+    def _other(self, asked: Sequence[str]) -> str:
+        """Return the first that can be asked and was not; empty without one."""
+        known = {name.partition(":")[0] for name in asked}
+        first = Askable(self._context).standing().first
+        return next((one.name for one in first if one.name not in known), "")
+
+    def _asked(
+        self, task: Task, wanted: Consulted, names: Sequence[str]
+    ) -> tuple[tuple[Judged, ...], dict[str, CounterpointError]]:
+        there: dict[str, Judged] = {}
+        faults: dict[str, CounterpointError] = {}
+
+        def one(name: str, listen: Listen) -> Judged:
+            return _judge(alone(self._context), task, wanted, name, listen)
+
+        for name, result in side_by_side(names, one, _AT_ONCE, self._watch):
+            if isinstance(result, CounterpointError):
+                faults[name] = result
+            else:
+                there[name] = result
+        return tuple(there[name] for name in names if name in there), faults
+
+
+def _judge(context: Context, task: Task, wanted: Consulted, name: str, listen: Listen) -> Judged:
+    """Return what one reviewer says, repaired once if need be; ProviderFailed where it has another form twice."""
+    provider, _, model = name.partition(":")
+    caching: Caching = "always" if wanted.caches else "never"
+    # Of what is judged nothing leaves that looks like a key.
+    messages = (Message(role="user", text=mask(task.text, context.ports.secrets)),)
+    answers: list[Answer] = []
+    faults: list[str] = []
+    while len(answers) < 2:  # noqa: PLR2004 -- asked once, and once more
+        question = Question(
+            messages=messages,
+            system=task.system,
+            provider=provider,
+            model=model,
+            max_tokens=TOKENS,
+            schema=task.form,
+            timeout=wanted.seconds,
+            purpose=task.purpose,
+            item=task.item,
+            caching=caching,
+            sample=task.sample,
+        )
+        answer = ModelVerbs(context).ask(question, listen=listen)
+        answers.append(answer)
+        found, faults = read(answer.text, task.form)
+        if not faults:
+            verdict = task.judge(found)
+            return Judged(
+                name=name,
+                found={**found, "verdict": verdict} if verdict else found,
+                verdict=verdict,
+                answers=tuple(answers),
+            )
+        said = Message(role="assistant", text=answer.text or "(nothing)")
+        messages = (*messages, said, Message(role="user", text=repair(faults)))
+    raise ProviderFailed(
+        f"{name} answered twice in a form that is none of a review: {'; '.join(faults)}",
+        hint="Ask another with `ai_provider`, or the same anew with `consultation_cache` false.",
+        provider_id=name,
+        faults_of_form=list(faults),
+        error_code="AI_PROVIDER_ERROR",
+    )
+
+
+def _settled(
+    judged: Sequence[Judged],
+    verdict: str,
+    least: int,
+    *,
+    tie: str = "",
+    faults: Mapping[str, CounterpointError],
+) -> Settled:
+    told = {name: fault.message for name, fault in faults.items()}
+    return Settled(judged=tuple(judged), verdict=verdict, least=least, tie=tie, faults=told)
+
+
+def _too_few(
+    names: Sequence[str], faults: Mapping[str, CounterpointError], count: int, least: int
+) -> CounterpointError:
+    """Return the refusal where too few answered: that of the only one who was asked, or one that tells of all."""
+    if len(names) == 1 and faults:
+        return faults[names[0]]
+    told = "; ".join(f"{name}: {fault.message}" for name, fault in faults.items())
+    words = f"{count} of {len(names)} reviewers answered, and {least} have to: {told}"
+    is_late = all(isinstance(fault, ProviderTimedOut) for fault in faults.values())
+    hint = "Ask again: who has answered is not asked twice."
+    return (ProviderTimedOut if is_late else ProviderFailed)(words, hint=hint)

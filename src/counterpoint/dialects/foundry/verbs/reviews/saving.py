@@ -1,0 +1,67 @@
+"""Reviews as files beside specs and plans, each with an entry of the ledger.
+
+The entry has the digest of the file, who judged and what came of it: so an edit of the file is found by whoever compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from posixpath import normpath
+
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.rules.secrets import mask
+from counterpoint.dialects.foundry.places import SpecsPlaces
+from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import NotFound, Unavailable
+
+LONGEST = 500_000
+"""The most bytes of a review that is read."""
+
+
+def save(
+    context: Context, change: Change, pages: Mapping[str, str], **facts: Json
+) -> tuple[str, ...]:
+    """Write reviews, and of them what a reader of the log wants to know; return their paths, none where this server writes no file.
+
+    pages: the text of each by its path from the folder of specs on, as it is returned. Raises PathOutside, InvalidInput.
+    """
+    places = context.ports.get(SpecsPlaces)
+    folder = places.specs.relative_to(places.home).as_posix()
+    written: list[Json] = []
+    for path, text in pages.items():
+        body = mask(text, context.ports.secrets).encode()
+        try:
+            context.ports.evidence.save(places.home, f"{folder}/{path}", body)
+        except Unavailable:
+            continue
+        written.append({"path": path, "sha256": sha256(body).hexdigest()})
+    change.add_facts(files=written, **facts)
+    return tuple(str(object_of(one)["path"]) for one in written)
+
+
+def name_of(path: str, *parts: str) -> str:
+    """Return a path of a file of reviews. parts: what its name is made of; of each only what a name may have stands there."""
+    words = (_plain(part) for part in parts if part)
+    return f"{path}/{'-'.join(words)}.md"
+
+
+def load(context: Context, path: str) -> str:
+    """Return a file that is named from the folder of specs on; NotFound, PathOutside, InvalidInput for a longer one."""
+    places, evidence = context.ports.get(SpecsPlaces), context.ports.evidence
+    folder = places.specs.relative_to(places.home).as_posix()
+    inside = path if path.startswith("/") else normpath(f"{folder}/{path}")
+    try:
+        content = evidence.load(places.home, inside, LONGEST)
+    except NotFound:
+        # What was written in a worktree is not in the main one yet.
+        content = evidence.load(places.tree, inside, LONGEST)
+    return content.decode("utf-8", "replace")
+
+
+def _plain(part: str) -> str:
+    kept = "".join(
+        char if char.isascii() and (char.isalnum() or char in "-_.") else "-" for char in part
+    )
+    return kept.strip(".-")[:150] or "x"
