@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.frozen import frozen
 
 PREFIX = "COUNTERPOINT_"
 READONLY = "READONLY"
@@ -31,7 +32,7 @@ HOSTED = (
 """Settings of a connection that are those of the server it came to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settings:
     """What can be set.
 

@@ -23,6 +23,7 @@ from counterpoint.kernel.errors import Kind
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
 READING = ["status", "list", "next", "log", "audit rebuild", "audit verify", "find x", "show x-1"]
 PATIENCE = 20.0
+FEW_CLASSES = 30
 
 
 def test_every_kind_of_error_has_an_exit_code():
@@ -72,6 +73,22 @@ def test_looking_at_the_state_loads_nothing_of_the_protocol(ledger):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert done.stdout
     assert done.stderr.splitlines()[-1] == b"[]"
+
+
+@pytest.mark.e2e
+def test_looking_at_the_state_compiles_few_classes(ledger):
+    """Making the methods of two hundred dataclasses took half of a short command."""
+    script = (
+        "import dataclasses, sys; made = []; one = dataclasses.dataclass\n"
+        "def counted(*given, **named):\n"
+        "    made.append(named); return one(*given, **named)\n"
+        "dataclasses.dataclass = counted\n"
+        "from counterpoint.cli.main import run; run(['status'])\n"
+        "print(len(made), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout
+    assert int(done.stderr.splitlines()[-1]) <= FEW_CLASSES
 
 
 def test_the_version_is_told_as_json_too(call, place):

@@ -10,7 +10,7 @@ import functools
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Concatenate, TypeVar
 
@@ -22,6 +22,7 @@ from counterpoint.cli.output import Output, output_for
 from counterpoint.core.coordinator import Core
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound, Unavailable
+from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.places import SOCKET
 
 _MANY = 256
@@ -33,7 +34,7 @@ SILENT = "file"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandContext:
     """What a command works with.
 

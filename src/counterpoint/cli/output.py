@@ -17,12 +17,12 @@ import sys
 import unicodedata
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
     # The help of all commands prints no answer, and waits for nothing that reads or writes JSON.
@@ -123,7 +123,7 @@ def taken() -> Generator[None]:
         ) from fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Output:
     """Where and how one command says what it found."""
 

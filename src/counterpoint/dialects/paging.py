@@ -15,6 +15,7 @@ import orjson
 
 from counterpoint.core.rules import cursors
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
     # The command line clips texts too, and has no arguments of tools to check, whose library takes long to load.
@@ -66,7 +67,7 @@ def clip(text: str, room: int) -> str:
     return text[: fitting(text, room - _ELLIPSIS_BYTES)].rstrip() + _ELLIPSIS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Part:
     """A list or a text of an answer, from `start` on.
 

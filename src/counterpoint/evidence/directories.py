@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -29,7 +29,7 @@ _FORMER = {"feature": "feature-short", "bugfix": "bug-fix-short", "refactor": "r
 """Names under which templates shipped before, that hardly differ from those of others; no list tells them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TemplateDirectory:
     """Templates of a project's own folder, then those that ship with the product."""
 
@@ -93,7 +93,7 @@ def _text(file: Traversable) -> str:
         ) from fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileAnchors:
     """The last checkpoint of each project, one small file each."""
 

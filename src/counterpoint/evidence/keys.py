@@ -17,13 +17,14 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterpoint.evidence.replacing import publish_file
 from counterpoint.kernel.durable import make_folder
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -38,7 +39,7 @@ Stamp = tuple[int, ...]
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProjectKey:
     """A key pair in memory.
 

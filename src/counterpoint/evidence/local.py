@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from counterpoint.core.model.evidence import (
@@ -29,9 +29,10 @@ from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.mirrored import without_own
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LocalEvidence:
     """Measures working trees and runs commands here; implements the core's Evidence.
 

@@ -6,16 +6,16 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from counterpoint.evidence.git.tracked import refuse_tracked
 from counterpoint.kernel.errors import InvalidInput, Unavailable
+from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.ownership import Untrusted, check_folder
 from counterpoint.kernel.places import FOLDER, TOO_LONG_HINT, find_tree_and_home, too_long
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Places:
     """The working tree evidence is measured in, and the folder that has `.counterpoint`."""
 

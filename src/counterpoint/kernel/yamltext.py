@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.frozen import frozen
 
 LENGTH_LIMIT = 200_000
 DEPTH_LIMIT = 32
@@ -43,7 +44,7 @@ _ADVICE = {
 _PLAIN_ADVICE = "Mend that line; a text with special characters stands in quotes."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class YamlText:
     """What a document says, and in which line each part of it stands."""
 
@@ -57,7 +58,7 @@ class YamlText:
         return self.lines[way]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FrontMatter:
     """The keys and values at the head of a text, and the body below them."""
 

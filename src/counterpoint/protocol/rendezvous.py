@@ -27,7 +27,6 @@ import threading
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -37,6 +36,7 @@ from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import StoreBusy, Unavailable
+from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.ownership import Untrusted, check_peer
 from counterpoint.kernel.places import (
     DATABASE,
@@ -61,7 +61,7 @@ _OLD: Final = 60.0
 """Seconds after which a socket that nobody listens at was left: between its making and that lie microseconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rendezvous:
     """The meeting point of one database; `at` is where its socket shall be, if that was said."""
 

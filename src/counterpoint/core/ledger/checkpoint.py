@@ -20,7 +20,6 @@ of the key, unless the caller says another.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from counterpoint.core.ledger.merkle import HASH_SIZE
 from counterpoint.core.ledger.note import (
@@ -33,13 +32,14 @@ from counterpoint.core.ledger.note import (
     verify_note,
 )
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
+from counterpoint.kernel.frozen import frozen
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
 _SIZE_LIMIT = 2**63
 _FIXED_LINES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checkpoint:
     """What a log was at one moment: its origin, its size and the 32 bytes of its root."""
 

@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import combinations
 from typing import Any, Final, cast, get_args
@@ -61,6 +61,7 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
+from counterpoint.kernel.frozen import frozen
 
 Parsed = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON bytes can hold, named so that the type checker follows each test of a type."""
@@ -99,7 +100,7 @@ _NO_REFERENCE: Final = "a key begins with $ that is not a reference to a text by
 _OTHER_FORMAT: Final = "a ledger of an older or newer format, which this program does not read"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RowImage:
     """One row of a table after a write.
 
@@ -114,7 +115,7 @@ class RowImage:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entry:
     """One line of history; `sequence` counts from 0, `previous` is hex (GENESIS in the first)."""
 

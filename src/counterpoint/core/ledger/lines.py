@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -31,6 +30,7 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     ProofMismatch,
 )
+from counterpoint.kernel.frozen import frozen
 
 REDACTION: Final = "text.redacted"
 """What the ledger calls the taking away of texts."""
@@ -42,7 +42,7 @@ _SALT = re.compile("[0-9a-f]{32}")
 _NAMED = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BundleReport:
     """What a bundle was found to be.
 

@@ -26,11 +26,11 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import ClassVar, Self
 
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
+from counterpoint.kernel.frozen import frozen
 
 Sign = Callable[[bytes], bytes]
 """Answers the 64 bytes of the Ed25519 signature of a message."""
@@ -48,7 +48,7 @@ def is_public_key(text: str) -> bool:
     return _PUBLIC_KEY.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class VerifierKey:
     """A named Ed25519 public key of 32 bytes. algorithm: the byte that says what it signs."""
 
@@ -91,7 +91,7 @@ class VerifierKey:
         return key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Signature:
     """One signature line: who says to have signed, and the raw signature."""
 
@@ -100,7 +100,7 @@ class Signature:
     signature: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Note:
     """A document that was read but whose signatures nobody has checked yet."""
 

@@ -7,11 +7,12 @@ machine: whoever launches one gives it to that one, in its environment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.rows import Digest, Id, InSession, Name, Names, Noun, Time
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 ActorKind = Literal["agent", "human", "system"]
 
@@ -29,7 +30,7 @@ Independence = Literal["declared", "attested", "person"]
 _SHOWN: Final = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Principal:
     """Who is attested to stand behind an actor, and by what; the strongest is a person's own key."""
 
@@ -43,7 +44,7 @@ class Principal:
         return f"{self.strength} {self.id[: mark + _SHOWN]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Actor:
     """Who an entry of the ledger speaks of.
 
@@ -90,7 +91,7 @@ TokenKind = Literal["caller", "agent"]
 SECRET_PREFIX = "cpt_"  # noqa: S105 -- how every token begins, and no token itself
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Token(Noun):
     """One key to the project, for a caller over the network or for an agent.
 
@@ -123,7 +124,7 @@ class Token(Noun):
     maker: Id = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TokenRequest:
     """What a token to be made shall allow."""
 
@@ -139,7 +140,7 @@ class TokenRequest:
     kind: TokenKind = "caller"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DraftToken:
     """The id and the secret of a token that is still to be made, so that a person can sign which."""
 
@@ -147,7 +148,7 @@ class DraftToken:
     secret: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Issued:
     """A token that was just made, and its secret, which nobody can read again."""
 
@@ -159,7 +160,7 @@ class Issued:
         return f"Issued(token={self.token.id!r})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bearer:
     """Who brings a key over the network.
 
@@ -173,7 +174,7 @@ class Bearer:
     principal: Principal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallIdentity:
     """As whom, and in which session, a call without a connection of its own is heard.
 
@@ -185,7 +186,7 @@ class CallIdentity:
     seat: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Usage:
     """How many calls of a calendar month (UTC) are used, and when the next month begins.
 

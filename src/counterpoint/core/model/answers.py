@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeVar
 
 from counterpoint.core.model.evidence import FileChange
@@ -23,6 +23,7 @@ from counterpoint.core.model.work import Criterion, Gate, Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.frozen import frozen
 
 Word = TypeVar("Word", bound=str)
 ObstacleKind = Literal["parked", "need", "gate", "blocker"]
@@ -32,7 +33,7 @@ StateKey = tuple[str, str]
 """A state and its category, both as they are kept with an item: its table need not be installed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Measured:
     """The evidence an outcome keeps: what changed, by whom it is not said."""
 
@@ -48,7 +49,7 @@ class Measured:
     marks: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Obstacle:
     """One open thing in the way of an item.
 
@@ -62,7 +63,7 @@ class Obstacle:
     thing: Item | Gate | Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Readiness:
     """The judgment and its reasons, in words.
 
@@ -83,7 +84,7 @@ class Readiness:
         return self.is_ready and not self.is_mine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MovedPart:
     """A part of a whole after a move. skipped: the titles of what was still open below it and is skipped now."""
 
@@ -92,7 +93,7 @@ class MovedPart:
     skipped: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finished:
     """What became of an item; `measured` is None if an earlier call finished it already.
 
@@ -107,7 +108,7 @@ class Finished:
     changes: tuple[FileChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Submitted:
     """A submission, the item after it, and the gates that are still closed."""
 
@@ -116,7 +117,7 @@ class Submitted:
     closed: tuple[Gate, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reviewed:
     """A verdict, what it is on, the item after it, and the gates that are still closed."""
 
@@ -126,7 +127,7 @@ class Reviewed:
     closed: tuple[Gate, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checked:
     """The receipts in the order of running; whether all passed."""
 
@@ -134,7 +135,7 @@ class Checked:
     passed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HandedOver:
     """The session after it, the handoff that is there to read, and the claims that moved."""
 
@@ -143,7 +144,7 @@ class HandedOver:
     claims: tuple[Claim, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReadyItem:
     """A ready item, with why, and how many others wait for it."""
 
@@ -152,7 +153,7 @@ class ReadyItem:
     unblocks: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CreatedPlan:
     """What a plan became: its root, every item in the order of the draft, what is ready.
 
@@ -165,7 +166,7 @@ class CreatedPlan:
     deadlocks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Started:
     """An item that the caller now holds; `renewed` if it held it before."""
 
@@ -182,7 +183,7 @@ Extent = Literal["whole", "entries", "soon"]
 somebody waits: at everything unless there are too many entries, and without asking witnesses elsewhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Audit:
     """What a verification found; sound if and only if there are no faults.
 
@@ -221,7 +222,7 @@ class Audit:
         return not self.faults
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Proof:
     """A proof about the ledger's tree; hashes as hex, in the order of RFC 6962.
 
@@ -240,7 +241,7 @@ class Proof:
     asked: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rebuilt:
     """What a replay found: rows compared in each table, and what differs."""
 
@@ -249,7 +250,7 @@ class Rebuilt:
     differences: tuple[CounterpointError, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Progress:
     """How the parts of a whole stand.
 
@@ -287,7 +288,7 @@ class Progress:
 _NO_PARTS = Progress()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ItemView:
     """An item with what hangs on it; what was not asked for is empty.
 
@@ -309,7 +310,7 @@ class ItemView:
     progress: Progress = _NO_PARTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Facets(ItemView):
     """An item with everything small that hangs on it; claim: the last one; rejection: the verdict that sent it back."""
 
@@ -321,7 +322,7 @@ class Facets(ItemView):
     rejection: Verdict | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Live:
     """A claim that is held now, with its item."""
 
@@ -329,7 +330,7 @@ class Live:
     item: Item
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Continuation:
     """What somebody has begun or left, and can go on with.
 
@@ -343,7 +344,7 @@ class Continuation:
     left: Record | Handoff | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Release:
     """A claim that somebody has freed, as its holder is told.
 
@@ -356,7 +357,7 @@ class Release:
     at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ahead:
     """How far the time of a ledger is ahead of the clock: time stands still in it until the clock has caught up.
 
@@ -368,7 +369,7 @@ class Ahead:
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class State:
     """The state of a project in numbers and names.
 
@@ -392,7 +393,7 @@ Step = Literal["submit", "review", "mend"]
 """What an item waits for: that somebody hands it in, that somebody judges it, that what sent it back is mended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Awaiting:
     """An item whose end waits for somebody.
 
@@ -406,7 +407,7 @@ class Awaiting:
     is_mine: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Found:
     """A row that a search found; a higher score is a better match."""
 
@@ -416,7 +417,7 @@ class Found:
     row: Noun
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Earlier:
     """What a value was after an entry: its JSON as text; None if only its words changed."""
 
@@ -427,7 +428,7 @@ class Earlier:
     at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ItemChange:
     """What one entry did to one item, or to a record about one.
 

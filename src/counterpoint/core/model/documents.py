@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from counterpoint.core.model.rows import (
@@ -17,6 +16,7 @@ from counterpoint.core.model.rows import (
     Touched,
     Word,
 )
+from counterpoint.kernel.frozen import frozen
 
 
 class Fit(NamedTuple):
@@ -36,7 +36,7 @@ Shelf = Literal["project", "vault"]
 """`project`: only here. `vault`: found from every project of the database."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Document(Noun):
     """A file that was taken in; `sha256` is of its bytes, so that the same is not taken in twice."""
 
@@ -53,7 +53,7 @@ class Document(Noun):
     updated_at: Touched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Passage(Noun):
     """A piece of a document, from one line to another; `headings` stand above it."""
 
@@ -74,7 +74,7 @@ class Passage(Noun):
     last_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredDocument:
     """A document after it was asked to be taken in; `is_same` if it was there as it is."""
 
@@ -82,7 +82,7 @@ class StoredDocument:
     is_same: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PassageQuery:
     """What is looked for; least: what the words, the meaning or both together must reach, from 0 to 1."""
 
@@ -91,7 +91,7 @@ class PassageQuery:
     least: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PassageFound:
     """A passage and how well it fits; `project` is where it is kept."""
 

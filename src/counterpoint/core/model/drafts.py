@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from counterpoint.core.model.journal import SubmissionKind
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Kind
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.frozen import frozen
 
 
 def place_name(path: str) -> str:
@@ -15,7 +16,7 @@ def place_name(path: str) -> str:
     return f"place\n{path}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Draft:
     """One item to be made, with all below it.
 
@@ -64,7 +65,7 @@ class Draft:
             yield from child.walk()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SubmissionDraft:
     """What is handed in, as it was measured; the fields are those of a submission.
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from counterpoint.core.model.trust.checking import Sandboxing
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 Method = Literal["git", "hash"]
 ChangeKind = Literal["added", "modified", "deleted", "renamed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Snapshot:
     """The state of a working tree at one moment.
 
@@ -33,7 +34,7 @@ class Snapshot:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileChange:
     """One path that differs between two snapshots; `previous` is the old name of a rename."""
 
@@ -44,7 +45,7 @@ class FileChange:
     deletions: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Comparison:
     """What changed between a start snapshot and now, commits oldest first."""
 
@@ -55,7 +56,7 @@ class Comparison:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Branch:
     """A branch and how it differs from where it left its base.
 
@@ -72,7 +73,7 @@ class Branch:
     diff: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Command:
     """A command to run: an argument list (never shell text), a folder below the root, a limit.
 
@@ -89,7 +90,7 @@ class Command:
 Ending = Literal["", "time", "memory", "processes", "output", "asked"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Quotas:
     """What one command may take, with whatever it starts, beside its time.
 
@@ -103,7 +104,7 @@ class Quotas:
     output_bytes: int = 1 << 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sandbox:
     """How one command is to be confined.
 
@@ -115,7 +116,7 @@ class Sandbox:
     network: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Execution:
     """What came of a command.
 

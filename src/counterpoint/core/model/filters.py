@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.journal import Outcomes, RecordKind, SubmissionKind
 from counterpoint.core.model.work import Kind
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.frozen import frozen
 
 Action = Literal["pause", "end", "resume", "continue"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Report:
     """What a worker says at the end.
 
@@ -32,7 +33,7 @@ class Report:
     hands_in: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Note:
     """What somebody wants to write down; without a title the first line of the text serves."""
 
@@ -45,7 +46,7 @@ class Note:
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Judgment:
     """What a reviewer says about the content that has a hash, or about a commit.
 
@@ -61,7 +62,7 @@ class Judgment:
     run: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Check:
     """What to run: gates of an item (all its check gates without names), or one free command."""
 
@@ -70,7 +71,7 @@ class Check:
     command: Command | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Handover:
     """What a session says when it stops or goes on; `session` names the one to take up."""
 
@@ -82,7 +83,7 @@ class Handover:
     session: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Edit:
     """What is to be different; a field that is None stays as it is.
 
@@ -113,7 +114,7 @@ class Edit:
     attributes: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ItemFilter:
     """Which items a list is of; empty fields ask for all, and of several values one must fit.
 
@@ -134,7 +135,7 @@ class ItemFilter:
     since: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReadyFilter:
     """What kind of ready work is asked for; empty fields ask for all."""
 

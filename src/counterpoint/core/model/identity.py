@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final, Literal, NamedTuple
 
 from counterpoint.core.model.access import ActorKind, Principal
@@ -20,9 +20,10 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Process:
     """One process as the kernel tells of it.
 
@@ -75,7 +76,7 @@ Doubt = Literal["unseen", "foreign", "cut", "orphan", "served"]
 seen to the end; whoever had started it is gone; a server has started it, for one of its callers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Connection(Noun):
     """The process of an agent that was seen to connect: a principal.
 
@@ -111,7 +112,7 @@ Part = Literal["worked", "loosened", "hosted"]
 """How somebody was part of the work on an item."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Contribution(Noun):
     """A principal's part in an item, or in something below it; it stays when the claim goes to another.
 
@@ -133,7 +134,7 @@ class Contribution(Noun):
     how: Part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Succession(Noun):
     """A principal that has a session which was another's: what the other did counts as its own.
 
@@ -150,7 +151,7 @@ class Succession(Noun):
     is_whole: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Origin:
     """Which process of which machine a caller comes from, as far as the kernel tells.
 
@@ -171,7 +172,7 @@ command line and can be no agent that is known; a credential with the scope `mai
 one; what a server has started for one of its callers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Attested:
     """Who stands behind a connection, and what is to be kept of it if that is not known yet.
 
@@ -193,7 +194,7 @@ KeyStorage = Literal["passphrase", "ssh", "agent", "hardware"]
 """Where the private half of a person's key is, and so what unlocks it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Key(Noun):
     """The public key of a person, whose private half stands outside of the repository.
 
@@ -226,7 +227,7 @@ class Key(Noun):
         return int(number) if number != self.enrolled_by else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Confirmation(Noun):
     """A person's signature over one act, in the entry of that act.
 
@@ -244,7 +245,7 @@ class Confirmation(Noun):
     reason: JsonText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProposedAct:
     """What a person is about to decide: action, subject and facts of the entry that will say so.
 
@@ -257,7 +258,7 @@ class ProposedAct:
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Identity:
     """Who a connection speaks for: bound once, when it starts."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.rows import (
@@ -25,6 +24,7 @@ from counterpoint.core.model.rows import (
     Word,
 )
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 NoteKind = Literal["decision", "finding", "learning", "blocker", "milestone", "comment", "thought"]
 """What somebody writes down for others to read."""
@@ -41,7 +41,7 @@ from, a file it made, a file it looked through, how the tests stand."""
 Outcomes = Literal["done", "partial", "failed", "skipped"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Record(Noun):
     """One appended line: a decision, a finding, a learning or a blocker.
 
@@ -80,7 +80,7 @@ class Record(Noun):
     resolved_at: Time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StartPoint(Noun):
     """The tree as it was when a claim began; `files` is a JSON object path → SHA-256.
 
@@ -100,7 +100,7 @@ class StartPoint(Noun):
     tree: Name = "."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outcome(Noun):
     """How one claim of an item ended; `evidence` is the measured comparison as JSON text."""
 
@@ -131,7 +131,7 @@ _LIMITS: Final = {
 """What is said of a command that was ended for a quota, which of its terms that was, and of what."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Receipt(Noun):
     """A command that this server ran, signed.
 
@@ -188,7 +188,7 @@ SubmissionStatus = Literal["open", "accepted", "rejected", "superseded", "stale"
 Decision = Literal["approve", "reject"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Submission(Noun):
     """A session's word that work is finished: an item with its artifact, a phase of it, or a branch.
 
@@ -233,7 +233,7 @@ class Submission(Noun):
         return self.status == "open" or (self.of == "branch" and self.status == "accepted")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Changeset(Noun):
     """What a branch that was handed in differs in from its base, and what was found out about it.
 
@@ -260,7 +260,7 @@ class Changeset(Noun):
     remarks: Prose
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict(Noun):
     """A reviewer's approval or rejection of what has the hash or commit `subject`.
 
@@ -289,7 +289,7 @@ class Verdict(Noun):
     created_at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StateEntry(Noun):
     """A remembered value: any JSON, as text, under a scope (`project`, `profile:<name>`, an item).
 
@@ -309,7 +309,7 @@ class StateEntry(Noun):
     description: Prose
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Profile(Noun):
     """A role an agent works in: what it is told and which tools it may call."""
 
@@ -324,7 +324,7 @@ class Profile(Noun):
     updated_at: Touched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reply(Noun):
     """What was answered to a write under an idempotency key, so that a retry gets it again.
 
@@ -344,7 +344,7 @@ class Reply(Noun):
     created_at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Transition(Noun):
     """One move of an item whose table wants its moves written down.
 

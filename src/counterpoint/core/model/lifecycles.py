@@ -15,10 +15,11 @@ that a dialect can bring more states by bringing a table. (3) Diagrams are drawn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from counterpoint.kernel.errors import IllegalMove, InvalidInput
+from counterpoint.kernel.frozen import frozen
 
 Category = Literal["open", "active", "review", "done", "dropped"]
 
@@ -32,7 +33,7 @@ Thoughts are the core's, because every audit checks them (decision 0026), so any
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lifecycle:
     """A named table: for each state its category and the states that may follow it.
 

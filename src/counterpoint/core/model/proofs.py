@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.journal import Record
@@ -16,12 +15,13 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.frozen import frozen
 
 ThoughtType = Literal["plan", "analysis", "decision", "reflection"]
 THOUGHT_TYPES: tuple[ThoughtType, ...] = get_args(ThoughtType)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Thought(Noun):
     """One link of the chain of thoughts about a task; the text stands in the record of its id.
 
@@ -51,7 +51,7 @@ class Thought(Noun):
     hash: Digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Seal(Noun):
     """The end of a session for good: the tree over its thoughts, signed.
 
@@ -71,7 +71,7 @@ class Seal(Noun):
     sealed_at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Thinking:
     """A thought with the record that holds its text."""
 
@@ -79,7 +79,7 @@ class Thinking:
     record: Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Examined:
     """What a look at chains of thoughts, or at a seal, found.
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import (
     Annotated,
@@ -46,6 +45,7 @@ from typing import (
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 Id = Annotated[str, "id"]
 InSession = Annotated[str, "session"]
@@ -128,7 +128,7 @@ class Partial(NamedTuple):
     indexes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Noun:
     """What every noun has: a project, a table, and the fields that find one row of it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from counterpoint.core.model.rows import (
@@ -15,12 +14,13 @@ from counterpoint.core.model.rows import (
     Touched,
 )
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 NOT_TOLD = -1
 """Stands for a number that a run's stream does not tell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Run(Noun):
     """One run of an agent, from its stream; costs in millionths of a dollar."""
 
@@ -46,7 +46,7 @@ class Run(Noun):
     updated_at: Touched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StreamEvent(Noun):
     """One event of a run; `number` counts them from 1, `payload` is JSON text."""
 
@@ -65,7 +65,7 @@ class StreamEvent(Noun):
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RunOrder:
     """Which run a stream is of; what is empty is found out or made up."""
 
@@ -75,7 +75,7 @@ class RunOrder:
     agent: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ingested:
     """A run after its stream was read: how many events were kept now, which lines were no events."""
 
@@ -86,7 +86,7 @@ class Ingested:
     is_cut: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EventFilter:
     """Which events are asked for: of a run, of an item, or of both."""
 
@@ -96,7 +96,7 @@ class EventFilter:
     subtype: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EventPage:
     """Some events in their order, and how many there are in all."""
 

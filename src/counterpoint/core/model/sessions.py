@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Literal
 
 from counterpoint.core.model.lifecycles import CLOSED, SESSION
@@ -27,6 +27,7 @@ from counterpoint.core.model.rows import (
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms
 from counterpoint.kernel.errors import SessionEnded
+from counterpoint.kernel.frozen import frozen
 
 DEFAULT_LEASE_SECONDS = 1800
 """How long a claim holds if neither the caller nor the settings say otherwise."""
@@ -43,7 +44,7 @@ Purpose = Literal["connection", "work", "audit"]
 """What a session is for: the writes of a connection, work that others take up, or a sealed audit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Session(Noun):
     """What an agent writes in; `continues` names the session whose work it took up.
 
@@ -100,7 +101,7 @@ class Session(Noun):
             raise SessionEnded(f"session {self.id} is {self.status}", hint=hint, **known, **facts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Claim(Noun):
     """An item held by a session until the lease ends.
 
@@ -146,7 +147,7 @@ class Claim(Noun):
         return self.is_held and self.session == session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Handoff(Noun):
     """What one session leaves for the next."""
 
@@ -169,7 +170,7 @@ class Handoff(Noun):
     created_at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionOpening:
     """A session to open.
 
@@ -186,7 +187,7 @@ class SessionOpening:
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionFilter:
     """Which sessions a list is of, the latest first; empty fields ask for all.
 
@@ -200,7 +201,7 @@ class SessionFilter:
     oldest_first: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionView:
     """A session with what it was given, and when something last came from it.
 
@@ -213,7 +214,7 @@ class SessionView:
     idle_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HistoryEntry:
     """One entry of the ledger: who wrote in which session, what, and the rows it left behind.
 
@@ -229,7 +230,7 @@ class HistoryEntry:
     rows: tuple[tuple[str, Mapping[str, Json], Mapping[str, Json] | None], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Activity:
     """One thing that was done in a session.
 
@@ -251,7 +252,7 @@ class Activity:
         return str(self.details.get("type", self.kind))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionHistory:
     """What happened in a session up to an entry of the ledger.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.access import Independence
@@ -27,6 +27,7 @@ from counterpoint.core.model.rows import (
     Word,
 )
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 Kind = Literal["issue", "workflow", "plan", "spec", "phase", "task"]
 
@@ -45,7 +46,7 @@ PRIORITIES = range(5)
 DEFAULT_PRIORITY = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Project(Noun):
     """What isolates one body of work from another; its id is also its ledger's name.
 
@@ -71,7 +72,7 @@ class Project(Noun):
     search_path: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Item(Noun):
     """The header of one piece of work.
 
@@ -153,7 +154,7 @@ class Item(Noun):
         return replace(self, status=status, category=category, closed_at=ended)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Label(Noun):
     """One word on an item."""
 
@@ -165,7 +166,7 @@ class Label(Noun):
     name: Name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Alias(Noun):
     """Another name that an item is known by: in each scope a name means one item.
 
@@ -181,7 +182,7 @@ class Alias(Noun):
     item: Id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Attribute(Noun):
     """A named value that is kept with an item: any JSON, as text; no rule of the core reads it."""
 
@@ -193,7 +194,7 @@ class Attribute(Noun):
     value: JsonText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Dependency(Noun):
     """`item` cannot start before `needs` is done."""
 
@@ -205,7 +206,7 @@ class Dependency(Noun):
     needs: Id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Area(Noun):
     """A part of the tree an item will touch: a folder, a file, or a glob with `*` and `**`."""
 
@@ -216,7 +217,7 @@ class Area(Noun):
     pattern: Name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Criterion(Noun):
     """A sentence that must be true when the item is done."""
 
@@ -233,7 +234,7 @@ GateKind = Literal["check", "review", "artifact"]
 Holds = Literal["start", "finish"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Gate(Noun):
     """A condition on an item that somebody other than its worker, or a command, must meet.
 
@@ -289,7 +290,7 @@ UNSEEN: Final = frozenset((DRAFTED, ABANDONED, CLOSING, THINNED))
 StagingStatus = Literal["hidden", "made", "gone"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Staging(Noun):
     """A large plan under way: its items are put in slices, and nobody sees them before the last.
 
@@ -314,7 +315,7 @@ class Staging(Noun):
     begun_at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ending(Noun):
     """A large tree that is being closed in slices, from the leaves up; that it will be is durable, and nobody disturbs it.
 

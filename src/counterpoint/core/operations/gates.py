@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +42,7 @@ from counterpoint.kernel.errors import (
     ProgramMissing,
     Unavailable,
 )
+from counterpoint.kernel.frozen import frozen
 
 _SHOWN: Final = 300
 _ATTEMPTS: Final = 3
@@ -58,7 +59,7 @@ class _Overtaken(Exception):
     """Ends a transaction whose receipts were signed under numbers or texts that are others by now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Signed:
     """A receipt that was signed before its transaction, with the commitments of its texts.
 
@@ -301,7 +302,7 @@ class Gates:
         return replace(receipt, signature=signature.hex())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PassedChecks:
     """The areas of an item, and the receipts with which its checks are met, by the names of those."""
 

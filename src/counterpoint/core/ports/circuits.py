@@ -20,7 +20,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from counterpoint.kernel.errors import (
@@ -31,6 +30,7 @@ from counterpoint.kernel.errors import (
     StoreReplaced,
     Unexpected,
 )
+from counterpoint.kernel.frozen import frozen
 
 MOST_FAULTS: Final = 5
 WINDOW: Final = 120.0
@@ -42,7 +42,7 @@ _FOREIGN: Final = (CircuitOpen, LedgerGone, ProgramMissing, StoreReplaced, Unexp
 """Refusals of these kinds that say nothing of what was asked, or for good, so that it is not tried again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CircuitState:
     """How a breaker stands at a moment.
 

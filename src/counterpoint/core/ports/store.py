@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -21,6 +20,7 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
     # Templates are read by few calls; the store is opened by the first.
@@ -32,7 +32,7 @@ Filter = Cell | tuple[Cell, ...]
 """One value that a column must have, or several of which it must have one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Head:
     """The end of a project's ledger: how long it is, its last leaf and time, the tree's frontier."""
 
@@ -52,7 +52,7 @@ class Kept(NamedTuple):
     action: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Append:
     """One entry on its way into the ledger, with the tree nodes that it completes.
 
@@ -70,7 +70,7 @@ class Append:
     nodes: tuple[tuple[int, int, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Hit:
     """One row that a search found; a higher score is a better match.
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.frozen import frozen
 
 PREFIX_FROM = 3
 """How many letters a word needs, to be found as the beginning of another."""
@@ -33,7 +33,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Excerpt:
     """A found passage: its text with its headings, and how relevant the search holds it."""
 

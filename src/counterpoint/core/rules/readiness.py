@@ -13,7 +13,6 @@ maker does now, whatever holds its parent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from counterpoint.core.model.answers import Obstacle, Readiness, Standing
@@ -23,11 +22,12 @@ from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 _LEFT_OUT: Final = frozenset({"skipped", "cancelled"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Surroundings:
     """What readiness looks at beside the item itself.
 

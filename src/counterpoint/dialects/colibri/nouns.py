@@ -6,7 +6,6 @@ gaps. A row is never changed. A call without its second row still runs, or whoev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from counterpoint.core.model.answers import ItemView, Readiness
@@ -21,12 +20,13 @@ from counterpoint.core.model.rows import (
     Word,
 )
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 Step = Literal["enter", "exit"]
 Ending = Literal["running", "ok", "invalid", "domain_error", "error", "denied", "crashed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Action(Noun):
     """The begin or the end of one call of a tool.
 
@@ -58,7 +58,7 @@ class Action(Noun):
     at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asked:
     """A call of a tool as it comes in: its name, and the digest of its arguments."""
 
@@ -66,7 +66,7 @@ class Asked:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ended:
     """How a call ended: the outcome, the code of a refusal, and the digest of the answer."""
 
@@ -75,7 +75,7 @@ class Ended:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Condition:
     """How a project stands.
 
@@ -127,7 +127,7 @@ STAGED = Lifecycle(
 """A task that goes through fixed stages; a check that fails sends it back to the gathering."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NextMove:
     """What can be done about a strict task: the states it may go to, and what is in the way."""
 

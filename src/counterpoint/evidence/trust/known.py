@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +28,11 @@ from counterpoint.evidence.trust.folders import (
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, LedgerGone, SignerAway, Unavailable
+from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.places import short_name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownLedger:
     """A ledger that was in a place. since: when it was met there first; empty if that is not known."""
 
@@ -41,7 +41,7 @@ class KnownLedger:
     since: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownLedgers:
     """What this account knows of one place. folder: of all places."""
 
@@ -98,7 +98,7 @@ class KnownLedgers:
             append_lines(self._file, whole)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Past:
     """What is known of the ledgers of a database in a file, where there is one and where there is none.
 

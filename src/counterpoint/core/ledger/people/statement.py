@@ -20,7 +20,6 @@ beside it as `{"salt": 32 hex digits, "text": reason}`, and can be taken away wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest, is_time
@@ -28,6 +27,7 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
+from counterpoint.kernel.frozen import frozen
 
 VERSION: Final = 1
 _FIRST_LINE: Final = b"counterpoint/act/v1\n"
@@ -38,7 +38,7 @@ _HEAD_KEYS: Final = frozenset(("leaf", "n"))
 _SALT_SIZE: Final = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Statement:
     """One act that a person decided; place and leaf are those of an entry that was there."""
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from counterpoint.core.ledger.merkle import HASH_SIZE
 from counterpoint.core.ledger.note import (
@@ -37,6 +36,7 @@ from counterpoint.core.ledger.note import (
     verify_note,
 )
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
+from counterpoint.kernel.frozen import frozen
 
 _DELEGATION = "counterpoint/delegation/v1"
 _RANGE = "counterpoint/writer/v1"
@@ -46,7 +46,7 @@ _OF_WRITER = re.compile(rb"counterpoint/(delegation|writer)/v[0-9]+\n")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Range:
     """Entries of one writer: all of its own from the first place to the last, and the root of their tree."""
 

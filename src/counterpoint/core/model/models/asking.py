@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.frozen import frozen
 
 Role = Literal["user", "assistant"]
 Stop = Literal["end", "length", "refused", "other"]
@@ -19,7 +19,7 @@ DEFAULT_TOKENS = 4096
 DEFAULT_TIMEOUT = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Message:
     """One turn of a conversation."""
 
@@ -27,7 +27,7 @@ class Message:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Question:
     """What a model is asked.
 
@@ -55,7 +55,7 @@ class Question:
     limit_micros: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tokens:
     """How many tokens a question and its answer took, as the provider counted them; cached: those of the input that were read from its cache."""
 
@@ -64,7 +64,7 @@ class Tokens:
     output: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """What a model answered.
 
@@ -81,7 +81,7 @@ class Answer:
     is_kept: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Provider:
     """Somebody who can be asked, or could.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from counterpoint.core.model.models.asking import ProviderKind
+from counterpoint.kernel.frozen import frozen
 
 DAY_LIMIT_MICROS = 10_000_000
 """What one project spends in a day at most if nobody says otherwise: ten dollars."""
@@ -12,7 +11,7 @@ CACHE_SECONDS = 7 * 86_400
 """For how long an answer is kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SaidProvider:
     """A provider as a project says it; what is empty is as the product has it for this name.
 
@@ -29,7 +28,7 @@ class SaidProvider:
     is_on: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Price:
     """What a million tokens cost, in millionths of a dollar. model: its name; with a last `*` how names begin."""
 
@@ -39,7 +38,7 @@ class Price:
     output: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Modelling:
     """Whom a project asks, in which order, and what that may cost.
 

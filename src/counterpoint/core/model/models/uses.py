@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from counterpoint.core.model.models.asking import Stop
@@ -19,12 +18,13 @@ from counterpoint.core.model.rows import (
     Word,
 )
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 UseStatus = Literal["answered", "kept", "failed", "cancelled"]
 """What came of asking; `kept`: an answer from before was given again, and nobody was asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelUse(Noun):
     """One time that a model was asked; of what was asked and answered nothing stands here.
 
@@ -54,7 +54,7 @@ class ModelUse(Noun):
     created_at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelDay(Noun):
     """What was asked on a day (of UTC) of one model for one purpose, summed up."""
 
@@ -75,7 +75,7 @@ class ModelDay(Noun):
     updated_at: Touched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeptAnswer(Noun):
     """An answer that stands for another one to the same question until it expires.
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal
 
 from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.web.configured import Browsing
+from counterpoint.kernel.frozen import frozen
 
 CONFIGURATION: Final = "counterpoint.toml"
 """The file of a project that says it, in the project's own folder."""
 Sandboxing = Literal["auto", "require", "off"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checking:
     """How commands are run, and which.
 
@@ -32,7 +33,7 @@ class Checking:
     web: Browsing = field(default_factory=Browsing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lacking:
     """Commands that would not be run now. why: what is wrong with the configuration itself; empty if they only are not listed."""
 

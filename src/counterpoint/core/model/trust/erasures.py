@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from counterpoint.core.model.rows import Agent, Digest, Id, Name, Names, Noun, Number, Time
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 ANYWHERE = "*"
 """Stands for a row where texts are taken away wherever they are."""
@@ -14,7 +14,7 @@ ANYWHERE = "*"
 ErasureState = Literal["begun", "clean", "left", "unsearched"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Erasure(Noun):
     """What was taken away, where it is gone, and where it may still be.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from counterpoint.core.model.rows import Agent, Digest, Names, Noun, Prose
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 FIRST_EPOCH = 1
 """The epoch of a ledger in which nobody had to begin another one."""
@@ -18,7 +18,7 @@ RECOVERED: Final = "key.recovered"
 """What an entry says that opens one to let a key of a person in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Epoch(Noun):
     """The word of a person that the signer may go on from a head which does not extend the last.
 
@@ -45,7 +45,7 @@ class Epoch(Noun):
     opened_at: Timestamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignedHead:
     """A size and root that a signer has signed. note: the signed checkpoint; time: when, UTC."""
 
@@ -56,7 +56,7 @@ class SignedHead:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Growth:
     """A head that a signer is asked to sign, and the proof that it extends the last one.
 
@@ -74,7 +74,7 @@ class Growth:
     gone: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Left:
     """What an epoch leaves: the highest head that anybody has, and names of ledgers that are not in this database any more.
 
@@ -89,7 +89,7 @@ class Left:
     public_key: Digest = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unsigned:
     """What of a ledger waits for a signature: how many entries, and since when.
 
@@ -103,7 +103,7 @@ class Unsigned:
     broken: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WitnessedHead:
     """The last head that a witness has. time: when it got it, UTC.
 
@@ -115,7 +115,7 @@ class WitnessedHead:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Witnessed:
     """What a witness vouches for: the first `size` entries, since `time`. size: -1 if it has no head."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from counterpoint.kernel.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriterSignature:
     """A signature over entries of one writer; it stands beside them and is no part of what is folded.
 
@@ -19,7 +19,7 @@ class WriterSignature:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriterGrowth:
     """Entries of one writer that a signer is asked to sign, and the proof that they extend those it signed last.
 
@@ -36,7 +36,7 @@ class WriterGrowth:
     proof: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignedRange:
     """What a signer signed last for a writer."""
 
@@ -46,7 +46,7 @@ class SignedRange:
     root: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriterProof:
     """What shows that an entry is its writer's own: a signature, and the path to its root, in hex.
 

@@ -27,6 +27,7 @@ from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.witnesses import Trailers, Witness, no_trailers
 from counterpoint.kernel.clock import Clock, Timestamp
+from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.ids import Mint
 
 V = TypeVar("V")
@@ -38,7 +39,7 @@ class OpenUnit(Protocol):
     writing: Writing | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Caller:
     """Who is calling: bound when an agent's connection starts.
 
@@ -81,7 +82,7 @@ class Caller:
         return self.home or self.root
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ports:
     """What the core was given at start: one of each port, for one project.
 

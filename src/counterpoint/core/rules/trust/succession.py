@@ -19,7 +19,6 @@ not asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from counterpoint.core.model.access import Actor
@@ -28,6 +27,7 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 Reason = Literal["person", "maintainer", "capability", "principal", "handed_over", "gone", "lapsed"]
 """Why somebody has what was another's."""
@@ -35,7 +35,7 @@ OWN: Final[tuple[Reason, ...]] = ("person", "maintainer", "capability", "princip
 """Why it is his to decide about; for any other reason he may take it up, and not throw it away."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asker:
     """Who asks for what belongs to somebody else.
 
@@ -49,7 +49,7 @@ class Asker:
     is_naming: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Holder:
     """Who has a session now, and what is known of that.
 

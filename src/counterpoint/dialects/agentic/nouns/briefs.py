@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.lifecycles import Lifecycle
@@ -24,6 +24,7 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 ContentType = Literal["help_article", "blog_post", "landing_page", "social_post"]
 CONTENT_TYPES: tuple[ContentType, ...] = get_args(ContentType)
@@ -60,7 +61,7 @@ BRIEF = Lifecycle(
 """A text that somebody wants to have written."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BriefRequest:
     """What somebody asks to have written.
 
@@ -84,7 +85,7 @@ class BriefRequest:
     item: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BriefFilter:
     """Which briefs a list is of; empty fields ask for all."""
 
@@ -95,7 +96,7 @@ class BriefFilter:
     item: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Brief(Noun):
     """A commission that is kept, and how far it has come.
 

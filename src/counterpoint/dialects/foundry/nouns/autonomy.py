@@ -7,7 +7,7 @@ for each step that was issued in it, and one `GateEvidence` for each attempt at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final, Literal, NamedTuple, get_args
 
 from counterpoint.core.model.lifecycles import Lifecycle
@@ -29,6 +29,7 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 SessionStatus = Literal["running", "paused", "completed", "failed", "ended"]
 STATUSES: Final[tuple[SessionStatus, ...]] = get_args(SessionStatus)
@@ -167,7 +168,7 @@ def move_of(command: Command, status: SessionStatus | None) -> Move:
     return COMMAND_MOVES[command].get(status, _REFUSED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits:
     """When a run stops by itself, and how its context is estimated. Percentages are whole numbers."""
 
@@ -185,7 +186,7 @@ class Limits:
     sidecar_max_age_seconds: int = 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StopConditions:
     """Whether a run pauses at the end of each phase, and whether it tries a failed gate again by itself."""
 
@@ -193,7 +194,7 @@ class StopConditions:
     auto_retry_fidelity_gate: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Counters:
     """What a run counts.
 
@@ -211,7 +212,7 @@ class Counters:
         return self.phase_retries.get(phase, 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ContextUse:
     """How much of its context an agent has used, as it was last told.
 
@@ -226,7 +227,7 @@ class ContextUse:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class IssuedStep:
     """A step as rules see it; task and phase are ids of nodes.
 
@@ -248,7 +249,7 @@ class IssuedStep:
     report: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Evidence:
     """What a reviewer found about a phase in one attempt; step and phase as rules see them.
 
@@ -266,7 +267,7 @@ class Evidence:
     integrity: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SpecSession(Noun):
     """An unattended run of a spec, beside the session of the core that it is.
 
@@ -322,7 +323,7 @@ class SpecSession(Noun):
     updated_at: Touched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionStep(Noun):
     """A step that was issued in a run, and what was reported of it. Its key lists the steps of a run in their order.
 
@@ -358,7 +359,7 @@ class SessionStep(Noun):
     answer: JsonText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GateEvidence(Noun):
     """What a reviewer found about a phase of a run. id: the attempt at the gate, made with its step.
 

@@ -6,7 +6,6 @@ it, in their order. What a model answered is a step before the next one is asked
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, get_args
 
 from counterpoint.core.model.rows import (
@@ -23,6 +22,7 @@ from counterpoint.core.model.rows import (
     Word,
 )
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import frozen
 
 StudyKind = Literal["chat", "consensus", "thinkdeep", "ideate", "deep-research"]
 PREFIXES: Final[dict[StudyKind, str]] = {
@@ -50,7 +50,7 @@ HISTORY: Final = "research_history"
 """The type of a research node, and what is kept with one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ResearchStudy(Noun):
     """Something that is researched, over one step or many.
 
@@ -91,7 +91,7 @@ class ResearchStudy(Noun):
     updated_at: Touched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ResearchStep(Noun):
     """One thing that was said or found in a study.
 

@@ -1,0 +1,156 @@
+"""Frozen dataclasses whose methods cost nothing before the first of them is made.
+
+The standard library compiles six methods for each class, which is half of what a short command takes. Here equality, hash
+and text are shared, and the initializer is compiled when it is first called. To `fields`, `replace`, `asdict` and to
+classes of `dataclasses` that are drawn from these they are frozen, slotted, keyword-only dataclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field
+from operator import attrgetter
+from typing import Any, Final, Protocol, TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plain:
+    """What `dataclasses` keeps of a class of this kind."""
+
+    one: int
+
+
+class _Made(Protocol):
+    """A class that was made here."""
+
+    __dataclass_fields__: Mapping[str, Any]
+
+
+_STANDARD: Final[Any] = _Plain
+_PARAMETERS: Final[Any] = _STANDARD.__dataclass_params__
+_KIND: Final[Any] = _STANDARD.__dataclass_fields__["one"]._field_type  # noqa: SLF001 -- `fields` lists only what has it
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def frozen(cls: type[T]) -> type[T]:
+    """Return the class with fields for its annotations: immutable, slotted, and made by keywords alone."""
+    namespace = dict(cls.__dict__)
+    own = _own_fields(cls.__annotations__, namespace)
+    all_fields = {
+        name: one
+        for base in reversed(cls.__mro__[1:])
+        for name, one in base.__dict__.get("__dataclass_fields__", {}).items()
+    } | own
+    for name in (*own, "__dict__", "__weakref__"):
+        namespace.pop(name, None)
+    inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
+    namespace |= {
+        "__slots__": tuple(name for name in own if name not in inherited),
+        "__match_args__": (),
+        "__dataclass_fields__": all_fields,
+        "__dataclass_params__": _PARAMETERS,
+    }
+    for name, method in _methods(tuple(all_fields)).items():
+        namespace.setdefault(name, method)
+    made: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
+    made.__qualname__ = cls.__qualname__
+    made.__init__ = _initializer(made)
+    return made
+
+
+def _own_fields(annotations: Mapping[str, Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a class adds, by their names."""
+    found = dict[str, Any]()
+    for name, hint in annotations.items():
+        if str(hint).startswith("ClassVar"):
+            continue
+        given = namespace.get(name, MISSING)
+        made: Any = given if isinstance(given, type(field())) else field(default=given)
+        made.name, made.type, made.kw_only = name, hint, True
+        made._field_type = _KIND  # noqa: SLF001 -- `fields` lists only what has it
+        found[name] = made
+    return found
+
+
+def _methods(names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+    """Return what all classes have alike, for fields of these names."""
+    values: Callable[[object], object] = attrgetter(*names) if names else type
+
+    def equal(self: object, other: object) -> bool:
+        return values(self) == values(other) if type(other) is type(self) else NotImplemented
+
+    def digest(self: object) -> int:
+        return hash(values(self))
+
+    def state(self: object) -> list[object]:
+        return [getattr(self, name) for name in names]
+
+    def restore(self: object, kept: list[object]) -> None:
+        for name, value in zip(names, kept, strict=True):
+            object.__setattr__(self, name, value)
+
+    return {
+        "__eq__": equal,
+        "__hash__": digest,
+        "__repr__": _shown,
+        "__setattr__": _refuse_setting,
+        "__delattr__": _refuse_deleting,
+        "__getstate__": state,
+        "__setstate__": restore,
+    }
+
+
+def _shown(self: _Made) -> str:
+    shown = (one.name for one in self.__dataclass_fields__.values() if one.repr)
+    words = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+    return f"{type(self).__qualname__}({words})"
+
+
+def _refuse_setting(self: object, name: str, value: object) -> None:
+    del self, value
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_deleting(self: object, name: str) -> None:
+    del self
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _initializer(made: Any) -> Callable[..., None]:
+    """Return what compiles the initializer of a class when it is first called, and then is it."""
+
+    def first(self: object, *given: object, **named: object) -> None:
+        made.__init__ = compiled = _compiled(made)
+        compiled(self, *given, **named)
+
+    return first
+
+
+def _compiled(made: Any) -> Callable[..., None]:
+    """Return the initializer of a class: each value straight into its slot."""
+    takes, lines = ["self", "*"], list[str]()
+    names: dict[str, Any] = {"_missing": MISSING}
+    for name, one in made.__dataclass_fields__.items():
+        names[f"_set_{name}"] = getattr(made, name).__set__
+        given = name
+        if one.default is not MISSING:
+            names[f"_default_{name}"] = one.default
+            takes.append(f"{name}=_default_{name}")
+        elif one.default_factory is not MISSING:
+            names[f"_make_{name}"] = one.default_factory
+            takes.append(f"{name}=_missing")
+            given = f"_make_{name}() if {name} is _missing else {name}"
+        else:
+            takes.append(name)
+        lines.append(f" _set_{name}(self, {given})")
+    if hasattr(made, "__post_init__"):
+        lines.append(" self.__post_init__()")
+    if not made.__dataclass_fields__:
+        takes.pop()
+    text = "\n".join((f"def __init__({', '.join(takes)}):", *lines, " return None"))
+    exec(text, names)  # noqa: S102 -- as `dataclasses` does: the names are those of a class in our source
+    compiled = names["__init__"]
+    compiled.__qualname__ = f"{made.__qualname__}.__init__"
+    return compiled
