@@ -12,9 +12,9 @@ import pytest
 from live_door import PATIENCE, running
 
 from counterpoint.kernel.errors import InvalidInput, NotFound
-from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.http import events
 from counterpoint.protocol.http.events import Events, SentEvent
+from counterpoint.protocol.limits.shares import Shares
 
 
 @dataclass

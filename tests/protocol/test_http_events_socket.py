@@ -14,8 +14,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.http import conversation, serving, subscription
+from counterpoint.protocol.limits.shares import Shares
 
 NAME = conversation.NAME
 

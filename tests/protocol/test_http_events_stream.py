@@ -10,9 +10,9 @@ import pytest
 from live_door import PATIENCE, TOKENS, running, until
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.http import events, serving, subscription
 from counterpoint.protocol.http import subscribers as audience
+from counterpoint.protocol.limits.shares import Shares
 
 
 @pytest.fixture

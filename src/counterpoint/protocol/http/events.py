@@ -31,8 +31,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError
-from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.http.guards import GRANT, Refused, refuse
+from counterpoint.protocol.limits.shares import Shares
 from counterpoint.protocol.workers import Workers
 
 G = TypeVar("G")

@@ -1,7 +1,7 @@
 """Places for connections over HTTP, and who gives way when there are none.
 
 Rules: (1) There are so many places as the process has descriptors for, and what agents connect to has its own. (2) Nobody's
-address takes all of them (kernel/shares.py). (3) Where an address has no place left, the one of its connections
+address takes all of them (protocol/limits/shares.py). (3) Where an address has no place left, the one of its connections
 that has been waiting longest without a request gives way to the next; if all are in the middle of one, the next is refused.
 So silent connections cost others nothing, however many there are and wherever they come from. (4) A head must have come
 `HEAD` seconds after the connection, or after the first letter of it.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import resource
 from typing import Final, Protocol
 
-from counterpoint.kernel.shares import Shares
+from counterpoint.protocol.limits.shares import Shares
 
 MOST_CONNECTIONS: Final = 1024
 HEAD: Final = 10.0

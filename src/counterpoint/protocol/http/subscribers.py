@@ -30,7 +30,6 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
-from counterpoint.kernel.shares import Shares
 from counterpoint.kernel.visible import dump_visible
 from counterpoint.protocol.http.conversation import Conversation
 from counterpoint.protocol.http.events import (
@@ -42,6 +41,7 @@ from counterpoint.protocol.http.events import (
     take_place,
 )
 from counterpoint.protocol.http.subscription import Place, Subscription, load_place
+from counterpoint.protocol.limits.shares import Shares
 from counterpoint.protocol.surface import Event, Tell
 from counterpoint.protocol.workers import Workers
 
