@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from counterpoint.core.model.work import DEFAULT_PRIORITY
+from counterpoint.kernel.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ForeignNote:
     """Something that was written there about an item. at: when, in the words of the source."""
 
@@ -17,7 +18,7 @@ class ForeignNote:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ForeignItem:
     """One piece of work there.
 
@@ -46,7 +47,7 @@ class ForeignItem:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ForeignWork:
     """All that one source has.
 
@@ -62,7 +63,7 @@ class ForeignWork:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Source:
     """Where foreign work came from.
 
@@ -73,7 +74,7 @@ class Source:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Difference:
     """What differs of one item.
 
@@ -86,7 +87,7 @@ class Difference:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Arrival:
     """What an import did, or would do.
 

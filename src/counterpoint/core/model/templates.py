@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import DEFAULT_PRIORITY
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.frozen import frozen
 
 Form = Literal["yaml", "markdown"]
 Source = Literal["project", "built_in"]
@@ -17,7 +18,7 @@ GENERAL = "general"
 """The category of a template that names none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TemplateSource:
     """The text of a template as its file has it.
 
@@ -31,7 +32,7 @@ class TemplateSource:
     hides: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Variable:
     """What whoever uses a template may or must say.
 
@@ -51,7 +52,7 @@ class Variable:
     examples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TemplatePart:
     """A phase or a task of a template, its texts not filled yet.
 
@@ -77,7 +78,7 @@ class TemplatePart:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Template:
     """What a template says.
 
@@ -99,7 +100,7 @@ class Template:
     unused: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TemplateEntry:
     """A template as a list shows it; one that cannot be used says why in `problem`."""
 
@@ -117,7 +118,7 @@ class TemplateEntry:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Filled:
     """A template with its variables filled: the plan it would make, and what went into it.
 

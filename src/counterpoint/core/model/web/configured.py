@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from counterpoint.core.model.web.searching import SearcherKind
+from counterpoint.kernel.frozen import frozen
 
 STUDY_LIMIT_MICROS: Final = 2_000_000
 """What one deep research may cost if nobody says otherwise: two dollars."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SaidSearcher:
     """A provider of searches as a project says it; what is empty is as the product has it for this name.
 
@@ -27,7 +27,7 @@ class SaidSearcher:
     is_on: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Browsing:
     """Whom a project asks for searches, and which pages are fetched for it.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from counterpoint.kernel.frozen import frozen
 
 SearcherKind = Literal["tavily", "perplexity", "google", "semantic-scholar", "searxng"]
 """The format that a provider of searches speaks."""
@@ -11,7 +12,7 @@ SourceKind = Literal["web", "academic"]
 DEFAULT_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Searcher:
     """A provider of searches that can be asked, or could.
 
@@ -33,7 +34,7 @@ class Searcher:
         return not self.reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Search:
     """What is looked for. searcher: whom to ask; empty for the first that can be. most: how many results. timeout: seconds for the whole, tries included."""
 
@@ -47,7 +48,7 @@ class Search:
     """What it may cost at most; None: as much as the project's limits leave."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SearchResult:
     """One page that a search found. text: what the provider says of it; date: of the page, as the provider tells it."""
 
@@ -58,7 +59,7 @@ class SearchResult:
     kind: SourceKind = "web"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SearchAnswer:
     """What a search found, the best first, and what it cost."""
 
