@@ -12,6 +12,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.continuing import next_call, offered, present_left
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.nouns.nodes import ROOT, Node
+from counterpoint.dialects.foundry.nouns.tasks import PhaseLine
 from counterpoint.dialects.foundry.rules.nodes import document_node
 from counterpoint.dialects.foundry.tools.shown import META
 from counterpoint.dialects.foundry.tools.tasks.shown import (
@@ -166,20 +167,24 @@ def progress(
     }
     if not include_phases:
         return present(data)
-    room = (ROOM - size_of(data)) // max(1, len(found.phases)) - 130
-    phases: list[Json] = [
-        {
-            "id": phase.id,
-            "title": clip(phase.title, max(room, 12)),
-            "status": phase.status,
-            "completed_tasks": phase.tally.completed,
-            "total_tasks": phase.tally.total,
-            "percentage": phase.tally.percentage,
-        }
-        for phase in found.phases
-    ]
-    kept = fitted({"phases": phases}, ROOM - size_of(data))
+    room = ROOM - size_of(data)
+    phases: list[Json] = [_line(phase, phase.title) for phase in found.phases]
+    if size_of(phases) > room:
+        each = room // len(phases) - 130
+        phases = [_line(phase, clip(phase.title, max(each, 12))) for phase in found.phases]
+    kept = fitted({"phases": phases}, room)
     return present({**data, **(kept if isinstance(kept, dict) else {})})
+
+
+def _line(phase: PhaseLine, title: str) -> Json:
+    return {
+        "id": phase.id,
+        "title": title,
+        "status": phase.status,
+        "completed_tasks": phase.tally.completed,
+        "total_tasks": phase.tally.total,
+        "percentage": phase.tally.percentage,
+    }
 
 
 @action(reads=True, name="list", plain=True)

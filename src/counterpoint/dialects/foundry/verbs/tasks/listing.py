@@ -95,7 +95,8 @@ class Listing:
             item = known.named(task)
             kept = tallies_for(self._context)
             lines = kept.phases(known) if phases or not item.is_workable else ()
-            own = next((line for line in lines if line.id == known.id(item.id)), None)
+            its_id = known.id(item.id)
+            own = next((line for line in lines if line.id == its_id), None)
             if own is not None:
                 status, tally, sort = own.status, own.tally, "phase"
             elif item.id == known.root.id:
@@ -106,7 +107,7 @@ class Listing:
                 status, tally, sort = node.status, node.tally, node.type
             return Progressed(
                 spec=known.spec,
-                id=known.id(item.id),
+                id=its_id,
                 title=item.title,
                 type=sort,  # pyright: ignore[reportArgumentType] -- one of the words
                 status=status,
