@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick tamper faults conformance clients release-check check lint types imports format lock pages outside bench \
+.PHONY: help install demo test quick tamper faults conformance clients release-check snippets check lint types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -49,6 +49,9 @@ clients: $(STAMP) ## Claude Code and Codex against a scripted model; npm fetches
 
 release-check: $(STAMP) ## What would be released: version, changelog, two builds alike, contents, a start from the wheel
 	@$(BIN)/python scripts/release.py $(VERSION)
+
+snippets: $(STAMP) ## Every command that README and docs/ show, in an environment made from the wheel; PAGES=docs/people.md for some
+	@$(BIN)/python scripts/snippets.py $(PAGES)
 
 check: lint types imports test ## What .ci/run runs first
 

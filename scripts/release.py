@@ -114,19 +114,24 @@ def check_contents(wheel: Path) -> str:
     return f"{len(names)} files"
 
 
+def install(wheel: Path, made: Path) -> Path:
+    """Make an environment with the wheel and what it needs alone; return the folder of its programs."""
+    uv = str(Path(sys.executable).parent / "uv")
+    run(uv, "venv", "--quiet", "--python", sys.executable, str(made))
+    into = (uv, "pip", "install", "--quiet", "--python", str(made / "bin" / "python"))
+    run(*into, "--require-hashes", "-r", str(ROOT / "requirements" / "run.txt"))
+    run(*into, "--no-deps", str(wheel))
+    return made / "bin"
+
+
 def check_start(wheel: Path, folder: Path) -> str:
     """Install the wheel alone into a new environment, and use it as its first user would."""
     home, tree = folder / "home", folder / "project"
     home.mkdir()
     tree.mkdir()
-    made, uv = folder / "environment", str(Path(sys.executable).parent / "uv")
-    run(uv, "venv", "--quiet", "--python", sys.executable, str(made))
-    python = str(made / "bin" / "python")
-    install = (uv, "pip", "install", "--quiet", "--python", python)
-    run(*install, "--require-hashes", "-r", str(ROOT / "requirements" / "run.txt"))
-    run(*install, "--no-deps", str(wheel))
+    programs = install(wheel, folder / "environment")
     kept = {name: value for name, value in os.environ.items() if name in {"LANG", "TERM"}}
-    path = f"{made / 'bin'}:{Path(shutil.which('git') or '/usr/bin/git').parent}:/usr/bin:/bin"
+    path = f"{programs}:{Path(shutil.which('git') or '/usr/bin/git').parent}:/usr/bin:/bin"
     environ = {**kept, "HOME": str(home), "PATH": path, "COUNTERPOINT_IDLE_MINUTES": "0"}
 
     def use(*words: str, **more: Any) -> str:

@@ -2,59 +2,46 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import click
 import pytest
 
-from counterpoint.app import Identity, open_app
 from counterpoint.cli.main import cli
 from counterpoint.core.rules import outline
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-QUICKSTART = DOCS / "quickstart.md"
 
-FENCE = re.compile(r"^```(?P<sort>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-SORTS = {"", "text", "markdown", "json", "sh", "mermaid", "toml", "yaml"}
-"""Without a word and `text` are pictures or commands for a terminal: their commands must exist."""
+SORTS = {"console", "json", "markdown", "mermaid", "sh", "text", "toml", "yaml"}
+"""`sh` and `console` are run by `make snippets`; of `text` it is said what it is."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """One fenced block of a page."""
-
-    page: str
-    line: int
-    sort: str
-    text: str
-
-    def __str__(self) -> str:
-        """Name it by its place."""
-        return f"{self.page}:{self.line}"
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("snippets", ROOT / "scripts" / "snippets.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
-def blocks_of(page: Path) -> Iterator[Block]:
-    """Answer the fenced blocks of a page."""
-    text = page.read_text("utf-8")
-    for found in FENCE.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        name = page.relative_to(ROOT).as_posix()
-        yield Block(name, line, found["sort"].strip(), found["text"])
-
-
-BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+snippets = _load()
+RULES = snippets.rules()
+BLOCKS = [fence for page in PAGES for fence in snippets.fences(page)]
 
 
 def of(*sorts: str) -> pytest.MarkDecorator:
@@ -64,7 +51,7 @@ def of(*sorts: str) -> pytest.MarkDecorator:
 
 def anchors_of(page: Path) -> set[str]:
     """Answer what a link can point to within a page, as a forge names its headings."""
-    text = FENCE.sub("", page.read_text("utf-8"))
+    text = _FENCED.sub("", page.read_text("utf-8"))
     headings = re.findall(r"^#+\s+(.*)$", text, re.MULTILINE)
     plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return {heading.strip().replace(" ", "-") for heading in plain}
@@ -73,7 +60,7 @@ def anchors_of(page: Path) -> set[str]:
 def commands_in(text: str) -> Iterator[list[str]]:
     """Answer the words of each line that is a command of ours or of make."""
     for line in text.splitlines():
-        words = line.split("#")[0].strip()
+        words = line.removeprefix("$ ").split(" #")[0].strip()
         if re.match(r"(\S*/)?(counterpoint|make) [a-z]", words) and " · " not in words:
             yield shlex.split(words)
 
@@ -84,13 +71,67 @@ def test_every_block_says_what_it_is() -> None:
     assert {block.sort for block in BLOCKS} >= {"markdown", "json", "sh"}
 
 
-def test_only_the_quickstart_has_commands_that_are_run() -> None:
-    """Commands of other pages belong to no story that a test could follow."""
-    assert {block.page for block in BLOCKS if block.sort == "sh"} == {"docs/quickstart.md"}
+def test_what_is_said_of_commands_is_said_of_some_that_are_shown() -> None:
+    """A rule of a page that is gone, or of a command that no page shows any more, goes too."""
+    shown = {name: [] for name in RULES}
+    for block in BLOCKS:
+        shown.setdefault(block.page, []).extend(one.text for one in snippets.commands(block))
+    stale = [
+        f"{name}: {step.shown}"
+        for name, page in RULES.items()
+        for step in page.steps
+        if not any(page.step(command) is step for command in shown[name])
+    ]
+    assert stale == []
+    assert {name for name in RULES if not (ROOT / name).exists()} == set()
+
+
+def test_what_is_not_run_says_why() -> None:
+    """In words, in the one file of rules; so does each drawing, synopsis and line of output."""
+    reasons = [
+        reason
+        for page in RULES.values()
+        for reason in (page.reason, *(step.reason for step in page.steps), *page.pictures.values())
+        if reason
+    ]
+    assert [reason for reason in reasons if len(reason.split()) < 2] == []
+    assert [
+        str(block)
+        for block in BLOCKS
+        if block.sort == "text"
+        and not any(
+            block.text.startswith(begin)
+            for begin in (RULES[block.page].pictures if block.page in RULES else ())
+        )
+    ] == []
+
+
+def test_output_is_compared_with_what_is_shown() -> None:
+    """Dots stand for anything in a line, and on a line of their own for any lines; all else counts."""
+    shown = ("harbour-1 is open: … (2 items)", "…", "last")
+    assert snippets.matches(shown, "harbour-1 is open: Paint (2 items)\nmore\nmore\nlast\n")
+    assert snippets.matches(shown[:1], "\nharbour-1 is open: Paint it (2 items)   \n")
+    assert not snippets.matches(shown, "harbour-1 is open: Paint (3 items)\nmore\nlast\n")
+    assert not snippets.matches(shown[:1], "harbour-1 is open: Paint (2 items)\nmore\n")
+
+
+def test_a_command_goes_on_behind_a_backslash_and_a_remark_is_none() -> None:
+    """Those with output begin with `$`."""
+    read = snippets.commands
+    text = "# why\na b \\\n  c\n\nd # why\n"
+    found = list(read(snippets.Fence(page="p", line=3, sort="sh", text=text)))
+    assert [(one.line, one.text, one.prints) for one in found] == [
+        (6, "a b \\\n  c", None),
+        (8, "d # why", None),
+    ]
+    text = "$ a b\nsaid\nmore\n$ c\n"
+    found = list(read(snippets.Fence(page="p", line=3, sort="console", text=text)))
+    assert [(one.text, one.prints) for one in found] == [("a b", ("said", "more")), ("c", ())]
+    assert list(read(snippets.Fence(page="p", line=3, sort="text", text=text))) == []
 
 
 @of("markdown")
-def test_a_plan_that_is_shown_can_be_read(block: Block) -> None:
+def test_a_plan_that_is_shown_can_be_read(block: Any) -> None:
     """It has a title and tasks, and survives being written and read again."""
     draft = outline.load(block.text)
     assert draft.title
@@ -100,19 +141,19 @@ def test_a_plan_that_is_shown_can_be_read(block: Block) -> None:
 
 
 @of("json")
-def test_json_that_is_shown_parses(block: Block) -> None:
+def test_json_that_is_shown_parses(block: Any) -> None:
     """A configuration that is copied works."""
     assert json.loads(block.text)
 
 
 @of("toml")
-def test_toml_that_is_shown_parses(block: Block) -> None:
+def test_toml_that_is_shown_parses(block: Any) -> None:
     """A file that is copied can be read."""
     assert tomllib.loads(block.text)
 
 
-@of("", "text")
-def test_a_command_that_is_shown_exists(block: Block) -> None:
+@of("sh", "console", "text")
+def test_a_command_that_is_shown_exists(block: Any) -> None:
     """Each command, sub-command, option and recipe is there under that name."""
     recipes = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for program, *words in commands_in(block.text):
@@ -139,7 +180,7 @@ def assert_is_command(words: list[str]) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_within_the_house_leads_somewhere(page: Path) -> None:
     """Files are there, and so are the headings that a link names."""
-    text = FENCE.sub("", page.read_text("utf-8"))
+    text = _FENCED.sub("", page.read_text("utf-8"))
     broken: list[str] = []
     for target in LINK.findall(text):
         if re.match(r"[a-z]+:", target):
@@ -154,39 +195,9 @@ def test_every_link_within_the_house_leads_somewhere(page: Path) -> None:
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_quickstart_works_from_top_to_bottom(tmp_path: Path) -> None:
-    """Each command ends well in a throwaway repository; the plan is made where the page shows it."""
-    home = tmp_path / "greetings"
-    home.mkdir()
-    kept = {name: value for name, value in os.environ.items() if "COUNTERPOINT" not in name}
-    environ = kept | {"PATH": str(Path(sys.executable).parent) + os.pathsep + kept["PATH"]}
-    subprocess.run(["git", "init", "-q"], cwd=home, check=True, timeout=60)
-    ran: list[str] = []
-    for block in blocks_of(QUICKSTART):
-        if block.sort == "markdown":
-            make(home, block.text)
-        for command in block.text.splitlines() if block.sort == "sh" else ():
-            if command.startswith("#"):
-                continue
-            done = subprocess.run(
-                ["sh", "-c", command],
-                cwd=home,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-            ran.append(done.stdout)
-    assert any("Write the greeting" in said for said in ran)
-    assert len(ran) > 10
-
-
-def make(home: Path, plan: str) -> None:
-    """Make a plan as an agent would."""
-    app = open_app(home, {})
-    core = app.core(Identity(kind="agent", name="ada", session="ses_" + "a" * 26))
-    assert len(core.plans.create(core.plans.read(plan)).ready) == 1
-    app.close()
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_the_first_pages_work_from_top_to_bottom(page: str, tmp_path: Path) -> None:
+    """Each command ends well, and prints what is shown; `make snippets` runs all pages, from the wheel."""
+    programs = Path(sys.executable).parent
+    ran, _ = snippets.play(page, RULES[page], programs, tmp_path)
+    assert ran > 10
