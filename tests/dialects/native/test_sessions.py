@@ -82,6 +82,8 @@ def test_after_its_leases_a_lost_session_is_continued(
         ({"action": "continue", "session": "ses_nobody"}, "not_found"),
         ({"action": "resume"}, "conflict"),
         ({"action": "resume", "session": "ses_nobody"}, "invalid"),
+        ({"action": "pause", "session": "ses_nobody"}, "invalid"),
+        ({"action": "end", "session": "ses_nobody"}, "invalid"),
         ({"action": "stop"}, "invalid"),
         ({"action": "pause", "summary": "x" * 5_001}, "invalid"),
         ({"action": "pause", "context": "x" * 20_001}, "invalid"),

@@ -222,10 +222,13 @@ class Sessions:
         the caller's own paused session. continue: take up what another session left, with its claims.
         Raises Conflict, NotFound, InvalidInput, SessionEnded.
         """
-        if not self._context.caller.actor.session:
+        mine = self._context.caller.actor.session
+        if not mine:
             raise InvalidInput(
                 "there is no session to hand over", hint="Start the server with an agent's name."
             )
+        if handover.action != "continue" and handover.session not in {"", mine}:
+            raise InvalidInput(f"{handover.session} is not this session", hint=f"{Act.TAKE_OVER}.")
         verbs = {"pause": self._pause, "end": self._end, "resume": self._resume}
         return verbs.get(handover.action, self._continue)(handover)
 
@@ -248,13 +251,8 @@ class Sessions:
             change.add_facts(given_back=[claim.item for claim in claims])
             return HandedOver(session=after, handoff=handoff, claims=claims)
 
-    def _resume(self, handover: Handover) -> HandedOver:
+    def _resume(self, _handover: Handover) -> HandedOver:
         mine = self._context.caller.actor.session
-        if handover.session not in {"", mine}:
-            raise InvalidInput(
-                f"{handover.session} is not this session",
-                hint=f"{Act.TAKE_OVER}.",
-            )
         with joined(self._context):
             with self._context.reading() as view:
                 before = view.find(Session, mine)
