@@ -48,6 +48,8 @@ SINCE: Final = (
     "core/operations/models/",
     "dialects/foundry/verbs/research/",
     "dialects/foundry/verbs/reviews/",
+    *("dialects/agentic/verbs/writing.py", "dialects/agentic/verbs/batches.py"),
+    "dialects/agentic/verbs/plan_texts.py",
 )
 """What was not there when the ledgers of the last number were made."""
 VERIFIER: Final = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"))
@@ -60,6 +62,7 @@ LOOKS: Final = {
 UNWRITTEN: Final = {
     *("model_uses", "model_days", "model_answers"),
     *("research_studies", "research_steps"),
+    *("writing_orders", "written_texts"),
 }
 """Tables that nothing wrote when the ledgers of this number were made."""
 WAY: Final = (

@@ -62,7 +62,10 @@ class Core:
         It works in the transaction of this call if that has one open.
         """
         context = self._context.in_session(session)
-        return Core(context.ports, context.caller, context.unit)
+        core = Core(context.ports, context.caller, context.unit)
+        # With all that the call came with, its idempotency key too.
+        core._context = context
+        return core
 
     @property
     def caller(self) -> Caller:

@@ -12,6 +12,7 @@ from typing import Final
 from counterpoint.core.model.lifecycles import Lifecycle, register
 from counterpoint.core.model.rows import Noun
 from counterpoint.dialects.agentic.nouns.briefs import BRIEF, Brief
+from counterpoint.dialects.agentic.nouns.writing import WritingOrder, WrittenText
 from counterpoint.dialects.colibri.nouns import STAGED, Action
 from counterpoint.dialects.foundry.nouns.autonomy import (
     AUTONOMY,
@@ -24,6 +25,7 @@ from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchS
 NOUNS: Final[tuple[type[Noun], ...]] = (
     *(Action, Brief, SpecSession, SessionStep, GateEvidence),
     *(ResearchStudy, ResearchStep),
+    *(WritingOrder, WrittenText),
 )
 
 TABLES: Final[tuple[Lifecycle, ...]] = (STAGED, BRIEF, AUTONOMY)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from builders import Agent, Workshop
+from fakes.scripted_models import ModelServer
 
 PHASES = [
     {"name": "Design", "description": "Draw it", "tasks": ["TemplatePart", "Review"]},
@@ -35,3 +38,11 @@ def session(opus: Agent, plan: str) -> str:
     """Answer the id of a session of opus about that plan."""
     answer = opus.does("session_start", agent_type="opus", plan_slug=plan, context={"goal": "go"})
     return answer["session"]["session_id"]
+
+
+@pytest.fixture
+def models(request: pytest.FixtureRequest, workshop: Workshop) -> Iterator[ModelServer]:
+    """Answer a server that the project asks; it says what the test's parameter has."""
+    with ModelServer(*getattr(request, "param", ("forty-two",))) as server:
+        server.configure(workshop.root)
+        yield server

@@ -37,12 +37,13 @@ from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
-from counterpoint.kernel.errors import Conflict, StoreFull
+from counterpoint.kernel.errors import Conflict, ProviderRefused, StoreFull
 from fakes.errands import ERRANDS, Office
 from fakes.golden import people
 from fakes.golden.specs import runs, specs
 from fakes.golden.stage import Refused, Stage
 from fakes.pausing import pausing
+from fakes.scripted_models import ScriptedModels
 
 SLICED: Final = (
     "counterpoint.core.operations.planning.staging.SLICE",
@@ -336,6 +337,21 @@ def agentic(stage: Stage) -> None:
     )
     found = core.use(Briefs).list(BriefFilter(), 0, 1)
     core.use(Briefs).move(found[0].id, "queued", "next week")
+    _written(stage, found[0].id)
+
+
+def _written(stage: Stage, brief: str) -> None:
+    """Have texts written: of a prompt, of a brief that fails once, and about a plan."""
+    seat = stage.seat("ann", surface="agentic")
+    away = ProviderRefused("it is so")
+    seat.app.__dict__["_models"] = ScriptedModels(["a song", away, "a page", "a better page"])
+    seat.call("content_generate", prompt="Write a song.")
+    with suppress(Refused):
+        seat.call("content_generate", brief_id=brief)
+    seat.call("content_batch_generate")
+    phases = [{"name": "Only", "tasks": ["Row"]}]
+    seat.call("plan_create", title="Told of", slug="told", phases=phases)
+    seat.call("content_from_plan", plan_slug="told", limit=1)
 
 
 def pruned(stage: Stage) -> None:

@@ -4,7 +4,7 @@ kind of refusal                              code
 invalid, conflict, gate; an ended session    validation_error
 not_found                                    not_found
 forbidden                                    permission_denied
-a limit of calls was reached                 rate_limited
+a limit of calls, or of costs, was reached   rate_limited
 unavailable, integrity                       service_unavailable
 """
 
@@ -23,7 +23,7 @@ from counterpoint.dialects.envelope import (
 )
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, RateLimited, SessionEnded
+from counterpoint.kernel.errors import BudgetSpent, CounterpointError, RateLimited, SessionEnded
 
 _CODES: Final[Codes] = {
     "not_found": "not_found",
@@ -36,6 +36,7 @@ _CODES: Final[Codes] = {
 }
 _EXCEPTIONS: Final[Exceptions] = (
     (RateLimited, "rate_limited"),
+    (BudgetSpent, "rate_limited"),
     (SessionEnded, "validation_error"),
 )
 PHRASES: Final[Phrases] = {

@@ -10,6 +10,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.dialects import call as calls
 from counterpoint.dialects.agentic.envelope import refuse
 from counterpoint.dialects.agentic.tools import (
+    briefs,
     content,
     phases,
     plans,
@@ -72,9 +73,9 @@ _TOOLS: Final[tuple[Tool[Call], ...]] = (
     templates.template_create_plan,
     content.content_generate,
     content.content_batch_generate,
-    content.content_brief_create,
-    content.content_brief_get,
-    content.content_brief_list,
+    briefs.content_brief_create,
+    briefs.content_brief_get,
+    briefs.content_brief_list,
     content.content_status,
     content.content_usage_stats,
     content.content_from_plan,

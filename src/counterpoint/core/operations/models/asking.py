@@ -130,6 +130,18 @@ class ModelVerbs:
         with self._set_aside(question, provider, said):
             return self._asked(_Order(question, provider, said, name), asked, heard)
 
+    def at_most(self, question: Question) -> tuple[Provider, int | None]:
+        """Return who would be asked, and what that costs at most in millionths of a dollar: None where no price is known. Nobody is asked.
+
+        Raises NoProvider, NotFound, ProviderAway, NotTrusted, MalformedDocument.
+        """
+        said = self.said()
+        provider = self._chosen(question, said)
+        if provider.is_free:
+            return provider, 0
+        price = price_of(question.model or provider.model, said.prices, PRICES)
+        return provider, None if price is None else most(price, question)
+
     def said(self) -> Modelling:
         """Return what the configuration says of models, as far as it counts; NotTrusted, MalformedDocument."""
         return trusted(self._context, lambda said: models_loosened(said.models) is not None).models

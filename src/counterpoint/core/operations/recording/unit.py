@@ -174,7 +174,7 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
                 unit.changes[-1].put(
                     Reply(
                         project=context.project,
-                        holder=_holder(unit.changes[-1].writing, caller),
+                        holder=holder_of(unit.changes[-1].writing, caller),
                         name=name,
                         request=Prose(digest),
                         answer=Prose(canonical.dump_any(answer)),
@@ -195,10 +195,10 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
 
 def _kept(view: Reading, caller: Caller, name: str) -> Reply | None:
     """Return what the caller was answered under a key, also before he was started again."""
-    return view.find(Reply, _holder(view, caller), name)
+    return view.find(Reply, holder_of(view, caller), name)
 
 
-def _holder(view: Reading, caller: Caller) -> str:
+def holder_of(view: Reading, caller: Caller) -> str:
     """Return whose an idempotency key is: that of a connection, for several may be one principal, or have one name."""
     return caller.own_seat if _has_seat(view, caller) else standing(caller.actor)
 

@@ -19,7 +19,7 @@ from counterpoint.kernel.errors import BudgetSpent
 
 _DATED: Final = re.compile(r"-(?:latest|preview|\d{8}|\d{4}-\d{2}-\d{2}|\d{3})")
 _MILLION: Final = 1_000_000
-_BYTES_A_TOKEN: Final = 3
+BYTES_A_TOKEN: Final = 3
 """Tokens of any language have about four bytes; so is what a question may come to rather said too high."""
 _OF_A_MESSAGE: Final = 10
 """Tokens that surround each message."""
@@ -62,7 +62,7 @@ def most(price: Price, question: Question) -> int:
     """Return what a question costs at most, as far as its size tells."""
     texts = [question.system, *(one.text for one in question.messages)]
     size = sum(len(text.encode()) for text in texts)
-    tokens = size // _BYTES_A_TOKEN + _OF_A_MESSAGE * len(texts)
+    tokens = size // BYTES_A_TOKEN + _OF_A_MESSAGE * len(texts)
     return cost(price, Tokens(input=tokens, output=question.max_tokens))
 
 

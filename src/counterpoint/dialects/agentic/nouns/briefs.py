@@ -26,8 +26,9 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.frozen import frozen
 
-ContentType = Literal["help_article", "blog_post", "landing_page", "social_post"]
+ContentType = Literal["help_article", "blog_post", "landing_page", "social_post", "text"]
 CONTENT_TYPES: tuple[ContentType, ...] = get_args(ContentType)
+"""`text` is that of a brief that was made of a prompt."""
 Difficulty = Literal["", "beginner", "intermediate", "advanced"]
 DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
 
@@ -67,7 +68,7 @@ class BriefRequest:
 
     slug: one is made from the title if it is empty. variables: named values for whoever writes it.
     scheduled_for: an ISO-8601 time before which it is not to be written (UTC without an offset).
-    item: the plan it belongs to.
+    item: the plan it belongs to. batch: the batch that it is of; task: the task that it tells of.
     """
 
     title: str
@@ -83,6 +84,8 @@ class BriefRequest:
     priority: int = USUAL_PRIORITY
     scheduled_for: str = ""
     item: str = ""
+    batch: str = ""
+    task: str = ""
 
 
 @frozen

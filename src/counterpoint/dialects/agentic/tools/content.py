@@ -1,223 +1,375 @@
-"""The content tools: briefs are kept; what calls a model says there is none."""
+"""The content tools that models write with: one text, a batch of them, those about a plan, and what they took."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, NoReturn, cast
+from collections import Counter
+from typing import Annotated, Final, cast
 
 from pydantic import Field, WithJsonSchema
+from typing_extensions import TypedDict
 
-from counterpoint.core.model.rows import load_object
-from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefFilter, BriefRequest
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.models.asking import Provider
+from counterpoint.dialects.agentic.envelope import code_of, present
+from counterpoint.dialects.agentic.nouns.briefs import BriefFilter, BriefRequest
+from counterpoint.dialects.agentic.nouns.writing import Mode
 from counterpoint.dialects.agentic.rules.progress import slug_of
-from counterpoint.dialects.agentic.verbs.briefs import Briefs
-from counterpoint.dialects.agentic.verbs.plans import Planning
-from counterpoint.dialects.agentic.words import (
-    Cursor,
-    GivenSlug,
-    Limit,
-    Object,
-    Said,
-    Slug,
-    Text,
-    Title,
-    Word,
-    clipped,
-    current,
-    sized,
+from counterpoint.dialects.agentic.rules.writing import (
+    COMPANIES,
+    Period,
+    provider_named,
+    shown_provider,
 )
+from counterpoint.dialects.agentic.tools.briefs import (
+    BriefId,
+    ContentType,
+    Number,
+    dollars,
+    line,
+    present_text,
+)
+from counterpoint.dialects.agentic.verbs.batches import Batches, Estimate, Member, Result
+from counterpoint.dialects.agentic.verbs.briefs import Briefs
+from counterpoint.dialects.agentic.verbs.ordering import Piece, Wish
+from counterpoint.dialects.agentic.verbs.plan_texts import PlanTexts
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.verbs.usage import Sum, Usages
+from counterpoint.dialects.agentic.verbs.writing import Writing
+from counterpoint.dialects.agentic.words import Cursor, Limit, Said, Slug, Word, current
+from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import clip, pages_of, sparse
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    clip,
+    fitting,
+    pages_of,
+    part_of_list,
+    size_of,
+    sparse,
+)
+from counterpoint.dialects.progress import watching
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.parameters import Progress
 from counterpoint.protocol.tools import tool
 
-ContentType = Literal["help_article", "blog_post", "landing_page", "social_post"]
-Difficulty = Literal["beginner", "intermediate", "advanced"]
-BriefStatus = Literal["pending", "queued", "generating", "review", "published", "failed"]
-Provider = Literal["claude", "gemini", "openai"]
-Words = Annotated[
-    list[Word],
-    Field(max_length=50),
-    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+_LIMIT: Final = 50
+"""How many texts one call writes at most."""
+_USUAL: Final = 5
+_AT_ONCE: Final = 3
+"""How many texts are written side by side."""
+_FAULT: Final = 400
+"""The most bytes of what went wrong with one of many."""
+_BESIDE: Final = 800
+"""What stands beside a list of texts takes at most."""
+_NEXT: Final = "Call again: what is written stays, and what waits is written then."
+_NAMES: Final = ("claude", "gemini", "openai")
+_SAME: Final = frozenset(COMPANIES.values())
+"""Names of providers that the contract has others for."""
+ProviderName = Annotated[
+    str,
+    Field(max_length=100, description="Who writes"),
+    WithJsonSchema({"type": "string", "enum": list(_NAMES)}),
 ]
-Number = Annotated[int, Field(ge=1, le=100_000), WithJsonSchema({"type": "integer"})]
-BriefId = Annotated[
-    int | Annotated[str, Field(min_length=1, max_length=200)], WithJsonSchema({"type": "string"})
+Most = Annotated[int, Field(ge=1, le=_LIMIT), WithJsonSchema({"type": "integer"})]
+
+
+class Config(TypedDict, total=False):
+    """How a model is asked."""
+
+    temperature: Annotated[float, Field(ge=0, le=2), NUMBER]
+    max_tokens: Annotated[int, Field(ge=1, le=100_000), INTEGER]
+    model: Annotated[str, Field(min_length=1, max_length=200), TEXT]
+
+
+Settings = Annotated[
+    Config | None,
+    Field(description="temperature, max_tokens, model"),
+    WithJsonSchema({"type": "object"}),
 ]
 
-_PROVIDERS: Final = ("claude", "gemini", "openai")
 
-
-@tool(reads=False, idempotent=False)
-def content_brief_create(
+@tool(reads=False, idempotent=False, open_world=True, hidden=("brief_id", "mode", "sync"))
+def content_generate(
     call: Call,
-    title: Annotated[Title, Field(description="Title")],
-    content_type: Annotated[ContentType, Field(description="Sort of text")],
-    description: Annotated[Text, Field(description="What it says")] = "",
-    service: Annotated[Word, Field(description="What it is about")] = "",
-    keywords: Annotated[Words | None, Field(description="Keywords")] = None,
-    category: Annotated[Word, Field(description="Category")] = "",
-    difficulty: Annotated[Difficulty | None, Field(description="For whom")] = None,
-    target_word_count: Annotated[Number, Field(description="Words")] = 800,
-    slug: Annotated[GivenSlug | None, Field(description="Slug")] = None,
-    variables: Annotated[Object | None, Field(description="For the writer")] = None,
-    priority: Annotated[Number, Field(description="100 is first")] = 50,
-    scheduled_for: Annotated[Word, Field(description="ISO time")] = "",
-    plan_slug: Annotated[Slug | None, Field(description="Its plan")] = None,
+    progress: Progress,
+    prompt: Annotated[Said | None, Field(description="What to write")] = None,
+    provider: ProviderName = "",
+    config: Settings = None,
+    brief_id: Annotated[BriefId | None, Field(description="Brief")] = None,
+    mode: Annotated[Mode | None, Field(description="Stages")] = None,
+    *,
+    sync: Annotated[bool, Field(description="Wait")] = True,
 ) -> Json:
-    """Create a content brief, to be written later."""
+    """Write a text with a model: of a prompt; it is kept as a brief."""
+    if (prompt is None) == (brief_id is None):
+        raise InvalidInput(
+            "prompt is required, or else brief_id",
+            hint="Say what to write, or name one brief that says it.",
+        )
     core = current(call)
-    wish = BriefRequest(
-        title=title,
-        content_type=content_type,
-        description=description,
-        service=service,
-        keywords=tuple(keywords or ()),
-        category=category,
-        difficulty=difficulty or "",
-        target_word_count=target_word_count,
-        slug=slug or "",
-        variables=sized("variables", variables),
-        priority=priority,
-        scheduled_for=scheduled_for,
-        item=core.use(Planning).get(plan_slug).item.id if plan_slug else "",
-    )
-    return present(brief=_line(core.use(Briefs).create(wish)))
+    watch = watching(progress)
+    writing = core.use(lambda context: Writing(context, watch))
+    # A prompt says all of what is wanted: one answer is the text.
+    wish = _wish(writing, provider, config, mode or (None if prompt is None else "draft"))
+    if prompt is not None:
+        brief = writing.prompted(prompt, wish)
+    else:
+        brief = core.use(Briefs).get(str(brief_id)).id
+        writing.queue(brief, wish)
+    if not sync:
+        writing.tell(brief)
+        told = line(core.use(Briefs).get(brief))
+        return present(brief=told, next="`content_batch_generate` writes what waits.")
+    piece = writing.write(brief)
+    writing.tell(brief)
+    return _told(piece)
 
 
-@tool(reads=True, aliases={"brief_id": "id"})
-def content_brief_get(
+def _wish(writing: Writing, provider: str, config: Config | None, mode: Mode | None) -> Wish:
+    """Return how a text is to be written, if somebody can be asked; NoProvider, NotFound, ProviderAway."""
+    whom = writing.chosen(provider)
+    settings = cast("dict[str, Json]", dict(config or {}))
+    return Wish(mode=mode, provider=whom.name if provider else "", settings=settings)
+
+
+def _told(piece: Piece) -> Json:
+    """Return a text that was written, as far as it fits; `content_brief_get` has all of it."""
+    texts = piece.round
+    header: dict[str, Json] = {
+        "brief": line(piece.brief),
+        "outputs": [present_text(one) for one in texts],
+        "total_cost": dollars(sum(one.cost_micros for one in texts)),
+    }
+    content = texts[-1].text
+    count = fitting(content, PAGE - RESERVE - size_of(header))
+    if count < len(content):
+        header["more"] = "`content_brief_get` with the id of the brief shows the whole text."
+    return present(**header, content=content[:count], note=DATA)
+
+
+@tool(
+    reads=False,
+    idempotent=False,
+    open_world=True,
+    hidden=("limit", "mode", "config", "concurrency"),
+)
+def content_batch_generate(
     call: Call,
-    id: Annotated[BriefId, Field(description="Id or slug")],  # noqa: A002 -- the contract's name
+    progress: Progress,
+    batch_id: Annotated[Word, Field(description="Batch")] = "",
+    provider: ProviderName = "",
+    limit: Annotated[Most | None, Field(description="Most")] = None,
+    mode: Annotated[Mode | None, Field(description="Stages")] = None,
+    config: Settings = None,
+    concurrency: Annotated[int, Field(ge=1, le=8, description="At once"), INTEGER] = _AT_ONCE,
+    *,
+    dry_run: Annotated[bool, Field(description="Say what it costs")] = False,
 ) -> Json:
-    """Show a content brief."""
-    brief = call.core.use(Briefs).get(str(id))
-    plan = call.core.use(Planning).find(brief.item) if brief.item else None
+    """Write the texts of a batch with a model; what is there is not written again, so a batch that broke off goes on."""
+    watch, core = watching(progress), current(call)
+    batches = core.use(lambda context: Batches(context, watch))
+    members = batches.open(batch_id)
+    wish = _wish(core.use(Writing), provider, config, mode)
+    chosen = members[: limit or (_LIMIT if batch_id else _USUAL)]
+    if dry_run:
+        return _estimated(batch_id, batches.estimate(chosen, wish), len(members))
+    results = batches.run(chosen, wish, concurrency)
+    batches.tell(batch_id, results)
+    return _ran(core, batch_id, results)
+
+
+def _estimated(batch: str, found: list[Estimate], every: int) -> Json:
+    """Return what texts would cost, if they were written."""
+    costs = [one.cost_micros for one in found]
+    known = [one for one in costs if one is not None]
+    articles: list[Json] = [
+        {
+            "id": one.brief.id,
+            "slug": one.brief.slug,
+            "status": "would_generate",
+            "provider": shown_provider(one.provider),
+            "model": one.model,
+            "stages": one.stages,
+            "cost_at_most": None if one.cost_micros is None else dollars(one.cost_micros),
+        }
+        for one in found
+    ]
     return present(
-        brief={
-            **_line(brief),
-            **sparse(
-                description=clip(brief.description, 3_000),
-                service=brief.service,
-                keywords=[clip(word, 60) for word in brief.keywords],
-                category=brief.category,
-                difficulty=brief.difficulty,
-                variables=clipped(load_object(brief.variables), 1_500),
-                scheduled_for=brief.scheduled_for,
-                error_message=clip(brief.reason, 600),
-                plan=slug_of(plan) if plan else "",
-            ),
-            "target_word_count": brief.target_word_count,
-            "priority": brief.priority,
-            "total_cost": 0,
-            "created_by": brief.agent,
-            "updated_at": brief.updated_at,
-        },
+        dry_run=True,
+        **sparse(batch_id=batch),
+        articles=_fitting(articles),
+        would_generate=len(found),
+        remaining=every - len(found),
+        cost_at_most=dollars(sum(known)) if len(known) == len(costs) else None,
+    )
+
+
+def _ran(core: Core, batch: str, results: list[Result]) -> Json:
+    """Return what became of the texts that a call was to write, and how far the batch is."""
+    batches = core.use(Batches)
+    counts = Counter(one.outcome for one in results)
+    waiting = len(batches.open(batch))
+    every = batches.members(batch) if batch else []
+    spent = sum(text.cost_micros for one in results if one.piece for text in one.piece.round)
+    return present(
+        **sparse(batch_id=batch),
+        articles=_fitting([_result(one) for one in results]),
+        generated=counts["generated"],
+        failed=counts["failed"],
+        waiting=counts["waiting"],
+        **({"skipped": sum(one.is_done for one in every) - counts["generated"]} if batch else {}),
+        remaining=waiting,
+        total_cost=dollars(spent),
+        **sparse(next=_NEXT if waiting else ""),
         note=DATA,
     )
 
 
-@tool(reads=True)
-def content_brief_list(
+def _result(one: Result) -> dict[str, Json]:
+    told: dict[str, Json] = {"id": one.brief.id, "slug": one.brief.slug, "status": one.outcome}
+    if one.fault is not None:
+        told |= {"error": clip(one.fault.message, _FAULT), "code": code_of(one.fault)}
+    return told
+
+
+def _fitting(articles: list[dict[str, Json]] | list[Json]) -> list[Json]:
+    """Return the entries that fit into an answer; `content_status` has all of them."""
+    shown, _ = part_of_list(articles).cut(PAGE - RESERVE - _BESIDE)
+    return cast("list[Json]", shown)
+
+
+@tool(
+    reads=False,
+    idempotent=False,
+    open_world=True,
+    hidden=("limit", "service", "config"),
+)
+def content_from_plan(
     call: Call,
-    status: Annotated[BriefStatus | None, Field(description="Only these")] = None,
-    content_type: Annotated[ContentType | None, Field(description="Only these")] = None,
-    service: Annotated[Word, Field(description="Only about it")] = "",
-    limit: Annotated[Limit, Field(description="Most")] = 20,
+    progress: Progress,
+    plan_slug: Annotated[Slug, Field(description="Plan slug")],
+    content_type: Annotated[ContentType, Field(description="Sort of text")] = "help_article",
+    target_word_count: Annotated[Number, Field(description="Words")] = 800,
+    limit: Annotated[Most, Field(description="Most")] = _USUAL,
+    service: Annotated[Word, Field(description="What it is about")] = "",
+    provider: ProviderName = "",
+    config: Settings = None,
+) -> Json:
+    """Write a text with a model for each open task of a plan, a few in a call; they are a batch."""
+    core, watch = current(call), watching(progress)
+    slug = slug_of(core.use(Planning).get(plan_slug))
+    wish = _wish(core.use(Writing), provider, config, None)
+    batch = f"{slug}-{content_type}"
+    request = BriefRequest(
+        title=slug,
+        content_type=content_type,
+        target_word_count=target_word_count,
+        service=service,
+        batch=batch,
+    )
+    briefs = core.use(PlanTexts).brief(plan_slug, request, wish, limit)
+    batches = core.use(lambda context: Batches(context, watch))
+    members = [one for one in batches.among(batch, briefs) if not one.is_done]
+    results = batches.run(members, wish, _AT_ONCE)
+    batches.tell(batch, results)
+    return _ran(core, batch, results)
+
+
+@tool(reads=True)
+def content_status(
+    call: Call,
+    batch_id: Annotated[Word, Field(description="Batch")] = "",
+    limit: Annotated[Limit, Field(description="Most")] = 50,
     cursor: Cursor = "",
 ) -> Json:
-    """List content briefs, the latest first."""
-    pages = pages_of(call, cursor, "content_brief_list", status, content_type, service)
-    wanted = BriefFilter(status=status or "", content_type=content_type or "", service=service)
-    found = call.core.use(Briefs).list(wanted, pages.at, limit + 1)
-    briefs, rest = pages.rows(found, limit, _line, lambda brief: brief.number)
-    return present(briefs=briefs, count=len(briefs), **sparse(next_cursor=rest))
-
-
-def _line(brief: Brief) -> dict[str, Json]:
-    return {
-        "id": brief.id,
-        "slug": brief.slug,
-        "title": brief.title,
-        "status": brief.status,
-        "content_type": brief.content_type,
-        "created_at": brief.created_at,
-    }
-
-
-@tool(reads=True)
-def content_status(call: Call, batch_id: Annotated[Word, Field(description="Batch")] = "") -> Json:
-    """Show which providers there are, and how far the briefs are."""
+    """Show how far each text of a batch is; without one who can write, and how many briefs are how far."""
     if batch_id:
-        raise NotFound(f"there is no batch {batch_id!r}", hint="Leave `batch_id` out.")
+        return _batch(call, batch_id, limit, cursor)
+    every = call.core.models.providers()
+    named = {name: provider_named(name, every) for name in _NAMES}
+    known = {one.name: one for one in every}
+    shown = {**named, **{one.name: one.name for one in every if one.is_set}}
+    told = {name: _provider(known.get(one)) for name, one in shown.items() if name not in _SAME}
     return present(
-        providers={name: {"available": False} for name in _PROVIDERS},
-        pipeline_available=False,
+        providers=cast("dict[str, Json]", told),
+        pipeline_available=any(one.is_available for one in every),
         briefs=cast("dict[str, Json]", call.core.use(Briefs).counts(BriefFilter())),
     )
 
 
-@tool(reads=False, idempotent=False, hidden=("brief_id", "mode", "sync"))
-def content_generate(
-    call: Call,
-    prompt: Annotated[Said | None, Field(description="What to write")] = None,
-    provider: Annotated[Provider | None, Field(description="Who writes")] = None,
-    config: Annotated[Object | None, Field(description="temperature, max_tokens")] = None,
-    brief_id: Annotated[BriefId | None, Field(description="Brief")] = None,
-    mode: Annotated[Literal["draft", "refine", "full"], Field(description="Stages")] = "full",
-    *,
-    sync: Annotated[bool, Field(description="Wait")] = False,
-) -> Json:
-    """Write a text with a model; needs one that is connected."""
-    if prompt is None and brief_id is None:
-        raise InvalidInput("prompt is required", hint="Say what to write.")
-    _no_model(call, prompt, provider, config, brief_id, mode, sync)
+def _provider(one: Provider | None) -> dict[str, Json]:
+    if one is None:
+        return {"available": False}
+    return {
+        "available": one.is_available,
+        **sparse(model=one.model if one.is_available else "", reason=clip(one.reason, _FAULT)),
+    }
 
 
-@tool(reads=False, idempotent=False, hidden=("limit", "mode"))
-def content_batch_generate(
-    call: Call,
-    batch_id: Annotated[Word, Field(description="Batch")] = "",
-    provider: Annotated[Provider | None, Field(description="Who writes")] = None,
-    limit: Annotated[Limit, Field(description="Most")] = 5,
-    mode: Annotated[Literal["draft", "refine", "full"], Field(description="Stages")] = "full",
-    *,
-    dry_run: Annotated[bool, Field(description="Write nothing")] = False,
-) -> Json:
-    """Write the texts of a batch with a model; needs one that is connected."""
-    _no_model(call, batch_id, provider, limit, mode, dry_run)
+def _batch(call: Call, batch: str, limit: int, cursor: str) -> Json:
+    members = call.core.use(Batches).members(batch)
+    pages = pages_of(call, cursor, "content_status", batch, first=0)
+    places = {one.brief.id: place for place, one in enumerate(members, 1)}
+    rows = members[pages.at : pages.at + limit + 1]
+    shown, rest = pages.rows(rows, limit, _member, lambda one: places[one.brief.id])
+    return present(
+        batch_id=batch,
+        total=len(members),
+        counts=cast("dict[str, Json]", dict(Counter(one.brief.status for one in members))),
+        remaining=sum(not one.is_done for one in members),
+        articles=shown,
+        **sparse(next_cursor=rest),
+        note=DATA,
+    )
 
 
-@tool(reads=False, idempotent=False, hidden=("limit", "service"))
-def content_from_plan(
-    call: Call,
-    plan_slug: Annotated[Slug, Field(description="Plan slug")],
-    content_type: Annotated[ContentType, Field(description="Sort of text")] = "help_article",
-    target_word_count: Annotated[Number, Field(description="Words")] = 800,
-    limit: Annotated[Limit, Field(description="Most")] = 5,
-    service: Annotated[Word, Field(description="What it is about")] = "",
-) -> Json:
-    """Write texts about a plan with a model; needs one that is connected."""
-    call.core.use(Planning).get(plan_slug)
-    _no_model(call, content_type, target_word_count, limit, service)
+def _member(one: Member) -> Json:
+    order = one.order
+    return {
+        "id": one.brief.id,
+        "slug": one.brief.slug,
+        "title": clip(one.brief.title, _FAULT),
+        "status": one.brief.status,
+        **sparse(
+            error=clip(one.brief.reason, _FAULT),
+            failures=(order.failures if order else 0) or "",
+            begun_at=order.begun_at if order else "",
+            scheduled_for=one.brief.scheduled_for,
+        ),
+        "updated_at": one.brief.updated_at,
+    }
 
 
 @tool(reads=True)
 def content_usage_stats(
-    call: Call,
-    period: Annotated[
-        Literal["day", "week", "month", "year"], Field(description="How far back")
-    ] = "month",
+    call: Call, period: Annotated[Period, Field(description="How far back")] = "month"
 ) -> Json:
-    """Show what the models used; needs one that is connected."""
-    _no_model(call, period)
-
-
-def _no_model(*asked: Any) -> NoReturn:
-    """Refuse what only a model could do: nothing was written, and nothing was spent."""
-    del asked
-    raise Unavailable(
-        "no model is connected to this server, so nothing can be written",
-        hint="Keep what is wanted with `content_brief_create`.",
+    """Show what models were asked for in this day, week, month or year (of UTC), and what it cost."""
+    usage = call.core.use(Usages).since(period)
+    return present(
+        period=period,
+        since=usage.since,
+        total_requests=usage.whole.requests,
+        total_input_tokens=usage.whole.input_tokens,
+        total_output_tokens=usage.whole.output_tokens,
+        total_cost=f"{dollars(usage.whole.cost_micros):.4f}",
+        failures=usage.whole.failures,
+        answered_before=usage.whole.kept,
+        by_provider={name: _by_provider(one) for name, one in sorted(usage.providers.items())},
+        by_purpose={name: _by_purpose(one) for name, one in sorted(usage.purposes.items())},
     )
+
+
+def _by_provider(one: Sum) -> Json:
+    return {
+        "requests": one.requests,
+        "input_tokens": one.input_tokens,
+        "output_tokens": one.output_tokens,
+        "cost": f"{dollars(one.cost_micros):.4f}",
+    }
+
+
+def _by_purpose(one: Sum) -> Json:
+    return {"count": one.requests, "cost": f"{dollars(one.cost_micros):.4f}"}

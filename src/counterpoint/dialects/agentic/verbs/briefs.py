@@ -21,6 +21,7 @@ from counterpoint.dialects.agentic.nouns.briefs import (
     Difficulty,
 )
 from counterpoint.dialects.agentic.rules.briefing import refuse_faults, slug_of, when
+from counterpoint.dialects.agentic.verbs.ordering import order_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Conflict, StaleVersion
 
@@ -44,6 +45,9 @@ class Briefs:
             brief = change.masked(self._brief(change, request))
             brief = replace(brief, slug=_free_slug(change, request.slug, brief.title))
             change.put(brief)
+            if request.batch or request.task:
+                marks = {"batch": request.batch, "task": request.task}
+                change.put(order_of(self._context, brief.id, change.now, **marks))
             change.subject = brief.id
             change.add_facts(brief=brief.id)
             return brief

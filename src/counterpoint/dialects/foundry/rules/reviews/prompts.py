@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from counterpoint.dialects.foundry.rules.research.prompts import DATA, quoted
+from counterpoint.core.rules.models.quoting import DATA, quoted
 from counterpoint.dialects.foundry.rules.reviews.forms import ReviewType
 
 _ALWAYS: Final = (

@@ -1,0 +1,201 @@
+"""Batches of briefs: written side by side, one failing without the others, and gone on with by whoever calls next.
+
+What a batch has done and lacks is what its briefs say: there is no other note of it that could differ.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Collection, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from counterpoint.core.model.models.asking import Message
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.models.asking import ModelVerbs
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.rules.models.limits import BYTES_A_TOKEN
+from counterpoint.dialects.agentic.nouns.briefs import Brief
+from counterpoint.dialects.agentic.nouns.writing import WritingOrder
+from counterpoint.dialects.agentic.rules.writing import in_order, is_due
+from counterpoint.dialects.agentic.verbs.ordering import Piece, Wish, order_of, piece_of
+from counterpoint.dialects.agentic.verbs.writing import Writing
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import CounterpointError, NotFound, Unavailable
+
+_LOOK: Final = 0.5
+"""Seconds after which whoever waits hears again how many are done."""
+_DONE: Final = frozenset({"review", "published"})
+
+Outcome = Literal["generated", "failed", "waiting"]
+"""`waiting`: nobody could be asked for it, or another call is at it; the next call takes it up."""
+
+
+class _Gone(Unavailable):
+    """Whoever asked for a batch is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A brief of a batch, with how its text is written if anybody has said so."""
+
+    brief: Brief
+    order: WritingOrder | None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its text is there."""
+        return self.brief.status in _DONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of a brief in a call. fault: why it is not written."""
+
+    brief: Brief
+    outcome: Outcome
+    piece: Piece | None = None
+    fault: CounterpointError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Who would be asked for a brief, in how many stages. cost_micros: what that costs at most; None without a price."""
+
+    brief: Brief
+    provider: str
+    model: str
+    stages: int
+    cost_micros: int | None
+
+
+class Batches:
+    """Verbs for many briefs at once."""
+
+    def __init__(self, context: Context, watch: Watch | None = None) -> None:
+        self._context = context
+        self._watch = watch
+        self._gone = threading.Event()
+
+    def members(self, batch: str) -> list[Member]:
+        """Return the briefs of a batch in the order in which they are written; NotFound."""
+        with self._context.reading() as view:
+            orders = view.select(WritingOrder, batch=batch)
+            found = {one.brief: one for one in orders}
+            briefs = [brief for name in found if (brief := view.find(Brief, name))]
+        if not briefs:
+            raise NotFound(
+                f"there is no batch {batch[:80]!r}",
+                hint="`content_brief_create` with `batch_id` puts a brief into one, and `content_from_plan` makes one of a plan.",
+            )
+        return [Member(brief=one, order=found[one.id]) for one in in_order(briefs)]
+
+    def among(self, batch: str, briefs: Collection[str]) -> list[Member]:
+        """Return some of the briefs of a batch, in their order; none if it has none."""
+        return [one for one in self.members(batch) if one.brief.id in briefs] if briefs else []
+
+    def queued(self) -> list[Member]:
+        """Return the briefs that wait to be written and are due, in the order in which they are."""
+        now = self._context.ports.clock.now()
+        with self._context.reading() as view:
+            rows = view.select(Brief, status=("queued", "generating"))
+            there = [one for one in in_order(rows) if is_due(one, now)]
+            return [Member(brief=one, order=view.find(WritingOrder, one.id)) for one in there]
+
+    def open(self, batch: str) -> list[Member]:
+        """Return what a call would write of a batch, or without one of all that waits; NotFound."""
+        now = self._context.ports.clock.now()
+        members = self.members(batch) if batch else self.queued()
+        return [one for one in members if not one.is_done and is_due(one.brief, now)]
+
+    def estimate(self, members: Sequence[Member], wish: Wish) -> list[Estimate]:
+        """Return what it would cost to write briefs; nothing is written, and nobody is asked."""
+        return [self._estimate(one, wish) for one in members]
+
+    def _estimate(self, member: Member, wish: Wish) -> Estimate:
+        piece, verbs = self._wished(member, wish), ModelVerbs(self._context)
+        writing = Writing(self._context)
+        whom = writing.chosen(piece.order.provider)
+        questions, costs, unwritten = writing.questions(piece), list[int | None](), 0
+        for question in questions:
+            # A refinement is given the draft, which has as many tokens at most as its question lets it have.
+            sized = (*question.messages, Message(role="user", text=" " * unwritten))
+            asked = replace(question, provider=whom.name, messages=sized)
+            costs.append(verbs.at_most(asked)[1])
+            unwritten = question.max_tokens * BYTES_A_TOKEN
+        known = [one for one in costs if one is not None]
+        return Estimate(
+            brief=member.brief,
+            provider=whom.name,
+            model=next((one.model for one in questions if one.model), whom.model),
+            stages=len(questions),
+            cost_micros=sum(known) if len(known) == len(costs) else None,
+        )
+
+    def _wished(self, member: Member, wish: Wish) -> Piece:
+        """Return a brief as it would be written; what its round has is not written again."""
+        with self._context.reading() as view:
+            found = piece_of(view, member.brief.id)
+        now = self._context.ports.clock.now()
+        order = member.order or order_of(self._context, member.brief.id, now)
+        settings = canonical.dump_any(dict(wish.settings)) if wish.settings else order.settings
+        order = replace(
+            order,
+            mode=wish.mode or order.mode or "full",
+            provider=wish.provider or order.provider,
+            settings=Prose(settings),
+        )
+        return Piece(brief=member.brief, order=order, texts=found.texts if found else ())
+
+    def run(self, members: Sequence[Member], wish: Wish, most: int) -> list[Result]:
+        """Write briefs, so many at once, and return what became of each, in their order; what `watch` raises ends all of it."""
+        found: dict[str, Result] = {}
+        with ThreadPoolExecutor(max_workers=most) as pool:
+            waiting: dict[Future[Result], str] = {
+                pool.submit(self._one, one, wish): one.brief.id for one in members
+            }
+            try:
+                while waiting:
+                    done, _ = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        found[waiting.pop(future)] = future.result()
+                    if self._watch is not None:
+                        self._watch(f"{len(found)} of {len(members)} texts are done")
+            finally:
+                # Whoever is still asked is told at its next piece; whoever waits for a turn is not asked.
+                self._gone.set() if waiting else None
+                for future in waiting:
+                    future.cancel()
+        return [found[one.brief.id] for one in members]
+
+    def tell(self, batch: str, results: Sequence[Result]) -> None:
+        """Write down, with the call, what became of the briefs of a batch."""
+        with recording(self._context, "content.batch_generated") as change:
+            change.open_session()
+            counts = Counter(one.outcome for one in results)
+            change.add_facts(batch=batch, **{name: counts[name] for name in sorted(counts)})
+
+    def _one(self, member: Member, wish: Wish) -> Result:
+        """Write one brief; in a thread, and so in a context, of its own."""
+        # The idempotency key is that of the call with all of them.
+        writing = Writing(replace(self._context, unit=None, key=""))
+        brief = member.brief.id
+        try:
+            self._listen("")
+            writing.queue(brief, wish)
+            piece = writing.write(brief, self._listen)
+        except _Gone:
+            raise
+        except CounterpointError as fault:
+            row = writing.brief(brief)
+            outcome: Outcome = "failed" if row.status == "failed" else "waiting"
+            return Result(brief=row, outcome=outcome, fault=fault)
+        return Result(brief=piece.brief, outcome="generated", piece=piece)
+
+    def _listen(self, _piece: str) -> None:
+        if self._gone.is_set():
+            raise _Gone

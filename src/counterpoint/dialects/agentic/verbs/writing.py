@@ -1,0 +1,187 @@
+"""Having the text of a brief written by a model, stage by stage.
+
+Rule 1: what was paid for stays: the order lands before a model is asked, and each text in the transaction that says what it cost; whoever goes on
+with a brief has the stages alone written that its round lacks. Rule 2: one call at a time is at a brief: it says so in the ledger, with its
+process; where that is gone, another call takes the brief up. Rule 3: an idempotency key belongs to one round of one brief, whatever became of the
+call that brought it. Rule 4: a brief whose model failed has failed; where nobody could be asked it waits, with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from counterpoint.core.model.models.asking import Answer, Provider, Question
+from counterpoint.core.model.models.asking import asked as asked_of
+from counterpoint.core.model.work import TITLE_LIMIT
+from counterpoint.core.operations.models.asking import ModelVerbs
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.wording import first_line
+from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefRequest
+from counterpoint.dialects.agentic.nouns.writing import Stage, WritingOrder, WrittenText
+from counterpoint.dialects.agentic.rules.writing import PROMPT, provider_named, question_of
+from counterpoint.dialects.agentic.verbs.briefs import Briefs
+from counterpoint.dialects.agentic.verbs.ordering import (
+    Piece,
+    Wish,
+    around,
+    bring,
+    piece_of,
+    queue,
+    refuse_running,
+    text_of,
+    touched,
+    under_key,
+)
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    NotFound,
+    ProviderFailed,
+    ProviderRefused,
+)
+
+
+class Writing:
+    """Verbs for texts that models write."""
+
+    def __init__(self, context: Context, watch: Watch | None = None) -> None:
+        self._call = context
+        self._context = replace(context, unit=None)
+        self._watch = watch
+
+    def get(self, brief: str) -> Piece:
+        """Return a brief whose text was asked for, with what was written; NotFound."""
+        with self._context.reading() as view:
+            found = piece_of(view, brief)
+        if found is None:
+            raise NotFound(f"no text of {brief!r} was asked for")
+        return found
+
+    def brief(self, brief: str) -> Brief:
+        """Return a brief as it is now; NotFound."""
+        return Briefs(self._context).get(brief)
+
+    def texts(self, brief: str) -> list[WrittenText]:
+        """Return what was written for a brief, oldest first."""
+        with self._context.reading() as view:
+            return view.select(WrittenText, brief=brief, order="number")
+
+    def chosen(self, name: str = "") -> Provider:
+        """Return who is asked under a name of the contract or of the project, else who is asked first; NoProvider, NotFound, ProviderAway."""
+        verbs = ModelVerbs(self._context)
+        found = provider_named(name, verbs.providers()) if name else ""
+        return verbs.at_most(asked_of("", provider=found))[0]
+
+    def prompted(self, prompt: str, wish: Wish) -> str:
+        """Keep what a call asks in a prompt, to be written; return the id of its brief. KeyReused."""
+        asked = wish.digest(prompt=prompt)
+        with joined(self._context), recording(self._context, "content.asked") as change:
+            change.open_session()
+            brief = next(iter(under_key(change, asked)), "")
+            if not brief:
+                title = first_line(prompt, TITLE_LIMIT)
+                request = BriefRequest(title=title, content_type=PROMPT, description=prompt)
+                brief = Briefs(self._context).create(request).id
+            change.subject = brief
+            queue(change, brief, wish, asked)
+            return brief
+
+    def queue(self, brief: str, wish: Wish) -> None:
+        """Have a brief written next; NotFound, Conflict, KeyReused."""
+        asked = wish.digest(brief=brief)
+        with recording(self._context, "content.asked", brief) as change:
+            change.open_session()
+            under_key(change, asked)
+            queue(change, brief, wish, asked)
+
+    def write(self, brief: str, listen: Listen | None = None) -> Piece:
+        """Have the stages written that the round of a brief lacks; return what there is then.
+
+        Raises Conflict while another call is at it, and what asking a model raises; such a refusal names the brief.
+        """
+        if not self._begun(brief):
+            return self.get(brief)
+        try:
+            for stage in self.get(brief).lacking:
+                self._stage(brief, stage, listen)
+        except CounterpointError as fault:
+            self._ended(brief, "failed" if isinstance(fault, ProviderFailed) else "queued", fault)
+            fault.facts = {**fault.facts, "brief_id": brief}
+            raise
+        except BaseException:
+            # Whoever asked is gone, or the process ends: the brief waits for the next call.
+            self._ended(brief, "queued")
+            raise
+        self._ended(brief, "review")
+        return self.get(brief)
+
+    def tell(self, brief: str) -> None:
+        """Write down, with the call, that it is answered with the text of a brief."""
+        with recording(self._call, "content.generated", brief) as change:
+            change.open_session()
+            change.add_facts(brief=brief)
+
+    def questions(self, piece: Piece) -> list[Question]:
+        """Return what a model is asked for the stages that a brief lacks; a draft that is not written yet is empty in it."""
+        with self._context.reading() as view:
+            about = around(view, piece)
+        return [
+            question_of(piece.brief, piece.order, stage, about, piece.draft)
+            for stage in piece.lacking
+        ]
+
+    def _begun(self, brief: str) -> bool:
+        """Say that this call is at a brief; return whether anything of it is lacking. Conflict."""
+        with recording(self._context, "content.begun", brief) as change:
+            change.open_session()
+            row, order = change.get(Brief, brief), change.get(WritingOrder, brief)
+            piece = piece_of(change.writing, brief)
+            if piece is None or (row.status == "review" and not piece.lacking):
+                return False
+            refuse_running(self._context, row, order)
+            runner = self._context.ports.host.name
+            change.put(touched(change, order, runner=runner, begun_at=change.now, fault=""))
+            bring(change, row, "generating")
+            change.add_facts(brief=brief)
+            return True
+
+    def _stage(self, brief: str, stage: Stage, listen: Listen | None) -> None:
+        """Have one stage written: the text lands with what it cost."""
+        piece = self.get(brief)
+        (question, *_) = self.questions(piece)
+
+        def keep(change: Change, answer: Answer) -> None:
+            if not _fault_of(answer):
+                change.put(text_of(change, piece, stage, answer))
+                change.add_facts(brief=brief, stage=stage)
+
+        answer = ModelVerbs(self._context).ask(question, self._watch, listen, landed=keep)
+        fault = _fault_of(answer)
+        if fault is not None:
+            raise fault
+
+    def _ended(self, brief: str, status: str, fault: CounterpointError | None = None) -> None:
+        """Write down that nobody is at a brief any more, and what became of it."""
+        with recording(self._context, "content.ended", brief) as change:
+            order = change.get(WritingOrder, brief)
+            changes = {
+                "runner": "",
+                "begun_at": "",
+                "fault": fault.code if fault else "",
+                "failures": order.failures + (status == "failed"),
+            }
+            change.put(touched(change, order, **changes))
+            bring(change, change.get(Brief, brief), status, fault.message if fault else "")
+            change.add_facts(brief=brief)
+
+
+def _fault_of(answer: Answer) -> ProviderFailed | None:
+    """Return why an answer is no text; None for a text."""
+    if answer.stop == "refused":
+        return ProviderRefused(f"{answer.provider} declined to write this: {answer.text[:300]}")
+    if not answer.text.strip():
+        return ProviderFailed(f"{answer.provider} answered with no text")
+    return None
