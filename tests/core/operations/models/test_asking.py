@@ -394,3 +394,17 @@ def test_a_program_is_found_where_the_person_finds_it_who_trusted_it() -> None:
     desk.core.models.ask(asked("?"))
     desk.core.models.ask(asked("?", provider="local"))
     assert [one.search_path for one in desk.models.whom] == ["/trusted_path/bin"] * 2
+
+
+def test_what_a_question_costs_at_most_is_told_before_it_is_asked() -> None:
+    """Nothing for a model of this machine, what its size and the length of its answer come to for another; None without a price."""
+    free = Desk()
+    assert free.core.models.at_most(asked("x"))[1] == 0
+    desk = Desk(there=(paid(),), models=Modelling(prices=(DEAR,)))
+    trusted(desk)
+    whom, most = desk.core.models.at_most(asked("x" * 300, max_tokens=100))
+    assert (whom.model, most) == ("dear-1", 110 + 1_000)
+    assert desk.core.models.at_most(asked("x", model="nobody-1"))[1] is None
+    with pytest.raises(NotFound):
+        desk.core.models.at_most(asked("x", provider="nobody"))
+    assert (free.models.asked, desk.models.asked, desk.rows(ModelUse)) == ([], [], [])

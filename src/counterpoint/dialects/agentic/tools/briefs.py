@@ -106,10 +106,10 @@ def content_brief_create(
 def content_brief_get(
     call: Call,
     id: Annotated[BriefId, Field(description="Id or slug")],  # noqa: A002 -- the contract's name
-    output: Annotated[Count, Field(description="Earlier text, by number")] = 0,
+    output: Annotated[Count, Field(description="Number of an earlier text")] = 0,
     cursor: Cursor = "",
 ) -> Json:
-    """Show a content brief with its text; what is long comes in pages."""
+    """Show a content brief and its text, in pages."""
     brief = call.core.use(Briefs).get(str(id))
     texts = call.core.use(Writing).texts(brief.id)
     shown = _chosen(texts, output)
@@ -162,7 +162,8 @@ def _chosen(texts: list[WrittenText], output: int) -> WrittenText | None:
     found = next((one for one in texts if one.number == output), None)
     if found is None:
         raise NotFound(
-            f"the brief has no output {output}", hint="Its `outputs` name those that there are."
+            f"the brief has no output {output}",
+            hint="`content_brief_get` without it names those that there are.",
         )
     return found
 

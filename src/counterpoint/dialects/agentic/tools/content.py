@@ -1,4 +1,4 @@
-"""The content tools that models write with: one text, a batch of them, those about a plan, and what they took."""
+"""The content tools that models write with, and what tells of that."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ _SAME: Final = frozenset(COMPANIES.values())
 """Names of providers that the contract has others for."""
 ProviderName = Annotated[
     str,
-    Field(max_length=100, description="Who writes"),
-    WithJsonSchema({"type": "string", "enum": list(_NAMES)}),
+    Field(max_length=100, description="claude, gemini, openai"),
+    TEXT,
 ]
 Most = Annotated[int, Field(ge=1, le=_LIMIT), WithJsonSchema({"type": "integer"})]
 
@@ -85,7 +85,7 @@ class Config(TypedDict, total=False):
 
 Settings = Annotated[
     Config | None,
-    Field(description="temperature, max_tokens, model"),
+    Field(description="temperature, max_tokens"),
     WithJsonSchema({"type": "object"}),
 ]
 
@@ -102,7 +102,7 @@ def content_generate(
     *,
     sync: Annotated[bool, Field(description="Wait")] = True,
 ) -> Json:
-    """Write a text with a model: of a prompt; it is kept as a brief."""
+    """Write a text with a model; it is kept as a brief."""
     if (prompt is None) == (brief_id is None):
         raise InvalidInput(
             "prompt is required, or else brief_id",
@@ -167,7 +167,7 @@ def content_batch_generate(
     *,
     dry_run: Annotated[bool, Field(description="Say what it costs")] = False,
 ) -> Json:
-    """Write the texts of a batch with a model; what is there is not written again, so a batch that broke off goes on."""
+    """Write the texts of a batch that are not there yet; one that broke off goes on."""
     watch, core = watching(progress), current(call)
     batches = core.use(lambda context: Batches(context, watch))
     members = batches.open(batch_id)
@@ -244,7 +244,7 @@ def _fitting(articles: list[dict[str, Json]] | list[Json]) -> list[Json]:
     reads=False,
     idempotent=False,
     open_world=True,
-    hidden=("limit", "service", "config"),
+    hidden=("limit", "service", "provider", "config", "content_type", "target_word_count"),
 )
 def content_from_plan(
     call: Call,
@@ -257,7 +257,7 @@ def content_from_plan(
     provider: ProviderName = "",
     config: Settings = None,
 ) -> Json:
-    """Write a text with a model for each open task of a plan, a few in a call; they are a batch."""
+    """Write a text for each open task of a plan, a few in a call."""
     core, watch = current(call), watching(progress)
     slug = slug_of(core.use(Planning).get(plan_slug))
     wish = _wish(core.use(Writing), provider, config, None)
@@ -277,14 +277,14 @@ def content_from_plan(
     return _ran(core, batch, results)
 
 
-@tool(reads=True)
+@tool(reads=True, hidden=("limit",))
 def content_status(
     call: Call,
     batch_id: Annotated[Word, Field(description="Batch")] = "",
     limit: Annotated[Limit, Field(description="Most")] = 50,
     cursor: Cursor = "",
 ) -> Json:
-    """Show how far each text of a batch is; without one who can write, and how many briefs are how far."""
+    """Show how far a batch is; without one, who can write."""
     if batch_id:
         return _batch(call, batch_id, limit, cursor)
     every = call.core.models.providers()
@@ -346,7 +346,7 @@ def _member(one: Member) -> Json:
 def content_usage_stats(
     call: Call, period: Annotated[Period, Field(description="How far back")] = "month"
 ) -> Json:
-    """Show what models were asked for in this day, week, month or year (of UTC), and what it cost."""
+    """Show what models were asked for, and what it cost."""
     usage = call.core.use(Usages).since(period)
     return present(
         period=period,

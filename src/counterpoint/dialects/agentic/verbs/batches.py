@@ -1,4 +1,4 @@
-"""Batches of briefs: written side by side, one failing without the others, and gone on with by whoever calls next.
+"""Batches of briefs: written side by side, and gone on with by whoever calls next.
 
 What a batch has done and lacks is what its briefs say: there is no other note of it that could differ.
 """
@@ -33,10 +33,6 @@ _DONE: Final = frozenset({"review", "published"})
 
 Outcome = Literal["generated", "failed", "waiting"]
 """`waiting`: nobody could be asked for it, or another call is at it; the next call takes it up."""
-
-
-class _Gone(Unavailable):
-    """Whoever asked for a batch is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +184,6 @@ class Batches:
             self._listen("")
             writing.queue(brief, wish)
             piece = writing.write(brief, self._listen)
-        except _Gone:
-            raise
         except CounterpointError as fault:
             row = writing.brief(brief)
             outcome: Outcome = "failed" if row.status == "failed" else "waiting"
@@ -198,4 +192,4 @@ class Batches:
 
     def _listen(self, _piece: str) -> None:
         if self._gone.is_set():
-            raise _Gone
+            raise Unavailable("whoever asked for the batch is gone")

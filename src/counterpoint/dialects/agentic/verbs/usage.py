@@ -1,4 +1,4 @@
-"""What models were used for in a project, summed up by period, provider and purpose."""
+"""What models were used for in a project, by period, provider and purpose."""
 
 from __future__ import annotations
 
