@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
+from counterpoint.app import App
 from counterpoint.core.model.models.asking import Answer, Provider, Question, Tokens
 from counterpoint.core.ports.models import Listen
 from counterpoint.kernel.errors import CounterpointError
@@ -193,3 +194,9 @@ class ScriptedModels:
         """Wait for nothing, and remember for how long."""
         self.waits.append(seconds)
         listen("")
+
+
+def answer_with(app: App, models: ScriptedModels) -> ScriptedModels:
+    """Have an app ask such models in place of those of its configuration; answer them."""
+    app._outside.__dict__["models"] = models
+    return models

@@ -8,7 +8,15 @@ import pytest
 
 from builders import Agent, Workshop
 from fakes.reading import brief_pages, whole_text
-from fakes.scripted_models import MODEL, Cut, Failing, ModelServer, ScriptedModels, provider
+from fakes.scripted_models import (
+    MODEL,
+    Cut,
+    Failing,
+    ModelServer,
+    ScriptedModels,
+    answer_with,
+    provider,
+)
 
 BRIEF = {"title": "How to log in", "content_type": "help_article"}
 
@@ -190,7 +198,7 @@ def test_a_provider_is_found_by_the_name_of_the_contract(
 ) -> None:
     """The one of that name if there is one, else that of the company; it is told by the name of the contract."""
     models = ScriptedModels(there=tuple(provider(one) for one in there))
-    workshop.app.__dict__["_models"] = models
+    answer_with(workshop.app, models)
     answer = opus.does("content_generate", prompt="x", provider=name)
     assert [whom for whom, _ in models.asked] == [asked]
     assert answer["outputs"][0]["provider"] == name

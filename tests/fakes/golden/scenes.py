@@ -43,7 +43,7 @@ from fakes.golden import people
 from fakes.golden.specs import runs, specs
 from fakes.golden.stage import Refused, Stage
 from fakes.pausing import pausing
-from fakes.scripted_models import ScriptedModels
+from fakes.scripted_models import ScriptedModels, answer_with
 
 SLICED: Final = (
     "counterpoint.core.operations.planning.staging.SLICE",
@@ -344,7 +344,7 @@ def _written(stage: Stage, brief: str) -> None:
     """Have texts written: of a prompt, of a brief that fails once, and about a plan."""
     seat = stage.seat("ann", surface="agentic")
     away = ProviderRefused("it is so")
-    seat.app.__dict__["_models"] = ScriptedModels(["a song", away, "a page", "a better page"])
+    answer_with(seat.app, ScriptedModels(["a song", away, "a page", "a better page"]))
     seat.call("content_generate", prompt="Write a song.")
     with suppress(Refused):
         seat.call("content_generate", brief_id=brief)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from counterpoint.kernel.errors import ProviderRefused
 from fakes.golden.stage import Refused, Seat, Stage
-from fakes.scripted_models import ScriptedModels
+from fakes.scripted_models import ScriptedModels, answer_with
 from fakes.spec_documents import document
 
 WEEK: Final = 8 * 24 * 60
@@ -39,7 +39,7 @@ def specs(stage: Stage) -> None:
 def _researched(stage: Stage, seat: Seat, spec: str) -> None:
     """Ask a model in a thread, several at once without an answer, and for a node; let go of one thread."""
     away = ProviderRefused("it is so")
-    seat.app.__dict__["_models"] = ScriptedModels(["tar", away, away, away, "pitch"])
+    answer_with(seat.app, ScriptedModels(["tar", away, away, away, "pitch"]))
     thread = seat.call("research", action="chat", prompt="Which tar?")["data"]["thread_id"]
     with suppress(Refused):
         seat.call("research", action="consensus", prompt="Which tar?", providers=["local"])
@@ -49,7 +49,7 @@ def _researched(stage: Stage, seat: Seat, spec: str) -> None:
     named = {"spec_id": spec, "research_node_id": made}
     with suppress(Refused):
         seat.call("research", action="node-execute", **named)
-    seat.app.__dict__["_models"] = ScriptedModels(["pitch"])
+    answer_with(seat.app, ScriptedModels(["pitch"]))
     seat.call("research", action="node-execute", **named)
     seat.call("research", action="node-record", **named, result="completed", summary="pitch")
     stage.clock.pass_by(minutes=1)

@@ -403,7 +403,7 @@ def test_what_a_question_costs_at_most_is_told_before_it_is_asked() -> None:
     desk = Desk(there=(paid(),), models=Modelling(prices=(DEAR,)))
     trusted(desk)
     whom, most = desk.core.models.at_most(asked("x" * 300, max_tokens=100))
-    assert (whom.model, most) == ("dear-1", 110 + 1_000)
+    assert (whom.model, most) == ("dear-1", 120 + 1_000)
     assert desk.core.models.at_most(asked("x", model="nobody-1"))[1] is None
     with pytest.raises(NotFound):
         desk.core.models.at_most(asked("x", provider="nobody"))
