@@ -72,8 +72,7 @@ _PASSING = "memory"
 class App:
     """The product in one folder: opened lazily, closed once.
 
-    breaker: counts the faults of the database; only guarded callers ask it.
-    trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
+    breaker: counts the faults of the database; only guarded callers ask it. trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
     connected: the agents that were seen to connect. authored: what this process has appended, for each project. remembered: as in `Ports`.
     serving: the variables that git and commands get theirs of: those of the server; None: the same as `environ`.
     hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
@@ -239,6 +238,7 @@ class App:
             extras=lambda: self._extras,
             models=lambda: self._outside.models,
             searching=lambda: self._outside.searching,
+            fetching=lambda: self._outside.fetching,
             remembered=self.remembered,
             connected=lambda: connected_agents(self.database, self.place, self.clock.now()),
         )
@@ -299,11 +299,11 @@ class App:
 
     @cached_property
     def _outside(self) -> Outside:
-        """Who is asked for models and searches, with the keys of the server."""
+        """Who is asked outside, with the keys of the server."""
         from counterpoint.providers.outside import Outside
 
-        said = partial(read_checking, self.places.home)
-        return Outside(said=said, environ=self.serving or self.environ)
+        environ = self.serving or self.environ
+        return Outside(said=partial(read_checking, self.places.home), environ=environ)
 
     @cached_property
     def _extras(self) -> Mapping[type[Any], Any]:

@@ -153,6 +153,7 @@ REQUIRED = {
         "research node-record": f"{_SPEC} research_node_id result",
         "research node-status": f"{_SPEC} research_node_id",
         "research node-findings": f"{_SPEC} research_node_id",
+        "research extract": "urls",
         "error get": "error_id",
         "server schema": "tool_name",
     },

@@ -20,7 +20,7 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
     Unavailable,
 )
-from counterpoint.providers import wire
+from counterpoint.providers import waiting, wire
 from counterpoint.providers.format import count, rows, table, words
 from counterpoint.providers.keys import Keys
 from counterpoint.providers.opening import FORMATS, ConfiguredProviders
@@ -235,7 +235,7 @@ def test_whoever_asked_is_heard_while_nothing_comes_and_may_go(
     ask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each second, so that one who has gone costs no more."""
-    monkeypatch.setattr(wire, "TICK", 0.01)
+    monkeypatch.setattr(waiting, "TICK", 0.01)
     heard: list[str] = []
 
     def listen(piece: str) -> None:

@@ -21,7 +21,7 @@ from counterpoint.kernel.errors import (
     ProviderTimedOut,
     Unavailable,
 )
-from counterpoint.providers import wire
+from counterpoint.providers import waiting, wire
 from counterpoint.providers.keys import Keys
 from counterpoint.providers.searching.opening import FORMATS, ConfiguredSearching, open_searching
 from fakes.raw_answers import RawServer
@@ -327,7 +327,7 @@ def test_a_redirect_takes_no_key_along(ask: Any) -> None:
 
 def test_who_waits_may_go(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing comes, and between two parts."""
-    monkeypatch.setattr(wire, "TICK", 0.01)
+    monkeypatch.setattr(waiting, "TICK", 0.01)
 
     def gone(_: str) -> None:
         raise Unavailable("gone")

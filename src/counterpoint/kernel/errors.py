@@ -11,7 +11,8 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 ├── GateClosed                  gate
 ├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
 │                                            ├ RateLimited · QuotaExceeded · BudgetSpent
-│                                            └ CommandNotAllowed · NotTrusted
+│                                            ├ CommandNotAllowed · NotTrusted
+│                                            └ AddressRefused
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
 │                                            └ SchemaDiffers · SearchDiffers · ForkRefused
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
@@ -21,6 +22,7 @@ CounterpointError               code (from the class name), kind, hint, facts, r
                                              ├ NoProvider · ProviderAway · ProviderFailed
                                              ├ ProviderBusy · ProviderTimedOut · ProviderRefused
                                              ├ QuestionTooLong
+                                             ├ PageFailed · PageTimedOut
                                              └ SandboxMissing · LedgerMoved · Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move, in acts that each face
@@ -232,6 +234,15 @@ class BudgetSpent(Forbidden):
     default_hint = "Go on after `resets_at`, or have a person raise the limit in counterpoint.toml and run `counterpoint trust`."
 
 
+class AddressRefused(Forbidden):
+    """This address is not asked for pages."""
+
+    default_hint = (
+        "Ask for a public page. Where this one is meant, a person names its host and port below [web] in"
+        " counterpoint.toml and runs `counterpoint trust`."
+    )
+
+
 class LedgerBroken(CounterpointError):
     """The ledger does not verify."""
 
@@ -414,6 +425,21 @@ class QuestionTooLong(ProviderRefused):
     """The question is longer than the model takes."""
 
     default_hint = "Ask for less at once, or ask a model that takes more."
+
+
+class PageFailed(Unavailable):
+    """A page could not be fetched, or not be read."""
+
+    default_hint = (
+        "See whether the address is right, and whether it is a page of text; or try again later."
+    )
+
+
+class PageTimedOut(PageFailed):
+    """A page did not come in time."""
+
+    retryable = True
+    default_hint = "Try again later, or fetch another page."
 
 
 class ProgramMissing(Unavailable):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from counterpoint.core.model.trust.checking import Checking
 
 if TYPE_CHECKING:
+    from counterpoint.core.ports.fetching import Fetching
     from counterpoint.core.ports.models import Models
     from counterpoint.core.ports.searching import Searching
 
@@ -34,3 +35,10 @@ class Outside:
         from counterpoint.providers.searching.opening import open_searching
 
         return open_searching(lambda: self.said().web, self.environ)
+
+    @cached_property
+    def fetching(self) -> Fetching:
+        """Who fetches pages of the web."""
+        from counterpoint.providers.fetching.opening import PageFetcher
+
+        return PageFetcher()

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
 from typing import Any, Final, NoReturn, cast
 
 import httpx2
@@ -29,10 +28,10 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
 )
 from counterpoint.providers.format import table, words
+from counterpoint.providers.waiting import Ask, Over, Put, wait_for
 
 LARGEST: Final = 8_000_000
 """Bytes that the events of an answer may have together."""
-TICK: Final = 1.0
 _SAID: Final = 300
 _CONNECT: Final = 15.0
 _OK: Final = 200
@@ -43,9 +42,6 @@ _LONGEST_WAIT: Final = 3_600.0
 
 Hear = Callable[[str, dict[str, Any]], str]
 """Takes the next event of an answer, by its name and its JSON; answers the text that it adds."""
-_Put = Callable[[str | CounterpointError | None], None]
-_Work = Callable[[_Put, threading.Event], None]
-"""Asks, in a thread of its own: puts what comes, and ends once nobody waits any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +62,10 @@ class Sent:
         return " ".join(clean.split())[:_SAID]
 
 
-class _Over(Exception):
-    """Ends the thread of a question that nobody waits for any more."""
-
-
 def listen_to(sent: Sent, hear: Hear, listen: Listen) -> None:
     """Send a question and hear the events of its answer until they end; ProviderFailed and what is below it."""
 
-    def told(put: _Put, over: threading.Event) -> None:
+    def told(put: Put, over: threading.Event) -> None:
         for name, event in _events(sent, over):
             if piece := hear(name, event):
                 put(piece)
@@ -85,7 +77,7 @@ def whole_answer(sent: Sent, listen: Listen) -> dict[str, Any]:
     """Send a request and return the JSON object that answers it; ProviderFailed and what is below it."""
     found: list[dict[str, Any]] = []
 
-    def told(_put: _Put, over: threading.Event) -> None:
+    def told(_put: Put, over: threading.Event) -> None:
         with _answered(sent) as answer:
             found.append(_object(sent, b"".join(_parts(sent, answer, over)).decode()))
 
@@ -93,35 +85,16 @@ def whole_answer(sent: Sent, listen: Listen) -> dict[str, Any]:
     return found[0]
 
 
-def _wait_for(sent: Sent, work: _Work, listen: Listen) -> None:
-    """Have something asked in a thread of its own, and let whoever waits go."""
-    queue: SimpleQueue[str | CounterpointError | None] = SimpleQueue()
-    over = threading.Event()
-    ask = threading.Thread(
-        target=_ask, args=(sent, work, queue.put, over), name="model", daemon=True
-    )
-    end = time.monotonic() + sent.seconds
-    ask.start()
-    try:
-        while True:
-            left = end - time.monotonic()
-            if left <= 0:
-                raise _late(sent)
-            try:
-                found = queue.get(timeout=min(TICK, left))
-            except Empty:
-                listen("")
-                continue
-            if found is None:
-                return
-            if isinstance(found, CounterpointError):
-                raise found
-            listen(found)
-    finally:
-        over.set()
+def _wait_for(sent: Sent, work: Ask, listen: Listen) -> None:
+    """Have something asked, with what goes wrong in our words."""
+
+    def ask(put: Put, over: threading.Event) -> None:
+        _ask(sent, work, put, over)
+
+    wait_for(ask, sent.seconds, lambda: _late(sent), listen)
 
 
-def _ask(sent: Sent, work: _Work, put: _Put, over: threading.Event) -> None:
+def _ask(sent: Sent, work: Ask, put: Put, over: threading.Event) -> None:
     """Have the question answered, in a thread of its own: pieces, then nothing, or what went wrong."""
     try:
         work(put, over)
@@ -135,7 +108,7 @@ def _ask(sent: Sent, work: _Work, put: _Put, over: threading.Event) -> None:
         put(ProviderBusy(f"{sent.provider} cannot be reached, or broke off: {said}"))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
         put(_strange(sent, type(fault).__name__))
-    except _Over:
+    except Over:
         return
     else:
         put(None)
@@ -160,7 +133,7 @@ def _parts(sent: Sent, answer: httpx2.Response, over: threading.Event) -> Iterat
     size = 0
     for part in answer.iter_bytes():
         if over.is_set():
-            raise _Over
+            raise Over
         size += len(part)
         if size > LARGEST:
             raise ProviderFailed(f"{sent.provider} answered more than {LARGEST} bytes")
@@ -173,7 +146,7 @@ def _events(sent: Sent, over: threading.Event) -> Iterator[tuple[str, dict[str, 
         size, name, lines = 0, "", list[str]()
         for line in _lines(answer):
             if over.is_set():
-                raise _Over
+                raise Over
             size += len(line) + 1
             if size > LARGEST:
                 raise ProviderFailed(f"{sent.provider} answered more than {LARGEST} bytes")

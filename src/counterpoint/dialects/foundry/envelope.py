@@ -11,6 +11,7 @@ not_found; conflict and gate; forbidden                     NOT_FOUND; CONFLICT;
 a limit of calls was reached; of a month, or of money       RATE_LIMITED; RATE_LIMIT_EXCEEDED
 no model can be asked; one that failed, or took too long    AI_NO_PROVIDER; AI_PROVIDER_ERROR, AI_PROVIDER_TIMEOUT
 a question is longer than its model takes                   AI_CONTEXT_TOO_LARGE
+a page: not to be asked; late; not fetched or read          BLOCKED_HOST; TIMEOUT; EXTRACT_FAILED
 unavailable; a busy store                                   UNAVAILABLE; RESOURCE_BUSY
 integrity, and what nobody foresaw                          INTERNAL_ERROR
 
@@ -40,10 +41,13 @@ from counterpoint.dialects.paging import sparse
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
+    AddressRefused,
     BudgetSpent,
     CounterpointError,
     CyclicDependency,
     NoProvider,
+    PageFailed,
+    PageTimedOut,
     ProviderFailed,
     ProviderTimedOut,
     QuestionTooLong,
@@ -80,6 +84,9 @@ _EXCEPTIONS: Final[Exceptions] = (
     (NoProvider, "AI_NO_PROVIDER"),
     (QuestionTooLong, "AI_CONTEXT_TOO_LARGE"),
     (ProviderTimedOut, "AI_PROVIDER_TIMEOUT"),
+    (AddressRefused, "BLOCKED_HOST"),
+    (PageTimedOut, "TIMEOUT"),
+    (PageFailed, "EXTRACT_FAILED"),
     (ProviderFailed, "AI_PROVIDER_ERROR"),
     (Unexpected, "INTERNAL_ERROR"),
 )

@@ -20,6 +20,7 @@ from counterpoint.core.operations.recording.leases import Leases
 from counterpoint.core.operations.recording.sharing import Sharing
 from counterpoint.core.ports.embedding import OpenEmbedder, no_embedder
 from counterpoint.core.ports.evidence import Evidence
+from counterpoint.core.ports.fetching import Fetching, NoFetching
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.models import Models, NoModels
 from counterpoint.core.ports.searching import NoSearching, Searching
@@ -102,7 +103,7 @@ class Ports:
     connected: answers which agents are connected to the ledger now, or were to its server, whatever they have written;
         asked when somebody at the command line decides.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
-    models, searching: answer who is asked for models, and for searches on the web; asked when somebody is.
+    models, searching, fetching: answer who is asked for models, for searches on the web and for its pages; asked when somebody is.
     remembered: what such verbs know of this database from one call to the next, each by its class.
     """
 
@@ -134,6 +135,7 @@ class Ports:
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
     models: Callable[[], Models] = NoModels
     searching: Callable[[], Searching] = NoSearching
+    fetching: Callable[[], Fetching] = NoFetching
     remembered: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
 
     def get(self, kind: type[V]) -> V:

@@ -47,4 +47,9 @@ Confidence = Annotated[nouns.Confidence, Field(description="How sure")]
 Summary = Annotated[str, Field(max_length=20_000, description="Summary"), TEXT]
 _Texts = Annotated[list[Annotated[str, Field(min_length=1, max_length=2_000)]], TEXTS]
 Texts = Annotated[_Texts, Field(max_length=50, description="Findings")]
+_Url = Annotated[str, Field(min_length=1, max_length=2_000)]
+Urls = Annotated[
+    list[_Url], TEXTS, Field(min_length=1, max_length=10, description="Pages, at most 10")
+]
+Offset = Annotated[int, Field(ge=0, le=10_000_000, description="Where the text begins"), INTEGER]
 SessionId = Annotated[_Name, Field(description="Research, or run, behind it")]

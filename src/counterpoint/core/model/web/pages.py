@@ -1,0 +1,29 @@
+"""A page of the web as it was fetched, and within which limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLimits:
+    """What fetching a page may take. size: bytes of it, as they are sent and unpacked. redirects: how many are followed."""
+
+    seconds: float = 20.0
+    size: int = 2_000_000
+    redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page: where it was asked for, where it was in the end, and what it says.
+
+    kind: its content type. size: bytes, unpacked. text: what is read of it; Markdown of a page of HTML.
+    """
+
+    url: str
+    final_url: str
+    kind: str
+    title: str
+    text: str
+    size: int

@@ -1,0 +1,48 @@
+"""Fetching pages: only where a person lets that be done."""
+
+from __future__ import annotations
+
+from counterpoint.core.model.web.configured import Browsing
+from counterpoint.core.model.web.pages import Page, PageLimits
+from counterpoint.core.operations.models.spending import refuse_early, trusted
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.trust.commands import web_loosened
+from counterpoint.kernel.errors import Forbidden
+
+LIMITS = PageLimits()
+
+
+class PageVerbs:
+    """Verbs that fetch pages."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def may_fetch(self) -> bool:
+        """Return whether any page may be fetched; NotTrusted, MalformedDocument."""
+        said = self._said()
+        return said.fetches or bool(said.hosts)
+
+    def fetch(self, url: str, listen: Listen, limits: PageLimits = LIMITS) -> Page:
+        """Return a page.
+
+        Raises InvalidInput, AddressRefused, Forbidden where nobody lets pages be fetched, NotTrusted, PageFailed, PageTimedOut; and what `listen` raises.
+        """
+        context = self._context
+        refuse_early(context, "")
+        fetching = context.ports.fetching()
+        # What no configuration could allow is refused first, as such; then what a person would have to allow.
+        place = fetching.check(
+            url, context.ports.checking().web.hosts if context.ports.checking else ()
+        )
+        said = self._said()
+        if not said.fetches and place not in said.hosts:
+            raise Forbidden(
+                "pages are not fetched in this project",
+                hint="Have a person write `fetch = true` below [web] into counterpoint.toml and run `counterpoint trust` (docs/research.md).",
+            )
+        return fetching.fetch(url, said.hosts, limits, listen)
+
+    def _said(self) -> Browsing:
+        return trusted(self._context, lambda said: web_loosened(said.web) is not None).web

@@ -1,0 +1,53 @@
+"""Has something asked in a thread of its own, and lets whoever waits go.
+
+What blocks (a name that is looked up, a server that is silent) blocks that thread alone: whoever asked is heard each second, and is not kept beyond his time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from counterpoint.core.ports.models import Listen
+from counterpoint.kernel.errors import CounterpointError
+
+TICK: Final = 1.0
+
+Put = Callable[[str | CounterpointError | None], None]
+Ask = Callable[[Put, threading.Event], None]
+"""Asks: puts pieces as they come, then nothing, or what went wrong; ends once the event says that nobody waits any more."""
+
+
+class Over(Exception):
+    """Ends the thread of what nobody waits for any more."""
+
+
+def wait_for(
+    ask: Ask, seconds: float, late: Callable[[], CounterpointError], listen: Listen
+) -> None:
+    """Return once what was asked has ended; raises what went wrong, what `late` answers after so many seconds, and what `listen` raises."""
+    queue: SimpleQueue[str | CounterpointError | None] = SimpleQueue()
+    over = threading.Event()
+    thread = threading.Thread(target=ask, args=(queue.put, over), name="outside", daemon=True)
+    end = time.monotonic() + seconds
+    thread.start()
+    try:
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise late()
+            try:
+                found = queue.get(timeout=min(TICK, left))
+            except Empty:
+                listen("")
+                continue
+            if found is None:
+                return
+            if isinstance(found, CounterpointError):
+                raise found
+            listen(found)
+    finally:
+        over.set()

@@ -1,0 +1,108 @@
+"""Pages over MCP: fetched as text where a person lets that be, and refused by the code of what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import Agent, Workshop
+from counterpoint.evidence.running.configuration import read_checking
+from fakes.paged import PageServer, Sent
+
+
+@pytest.fixture
+def kay(workshop: Workshop) -> Agent:
+    """Answer an agent in a project whose configuration counts as a person trusted it."""
+    workshop.app.is_open = False
+    return workshop.agent("kay", surface="foundry")
+
+
+def trusted(workshop: Workshop, text: str) -> None:
+    """Have a person trust what the project says."""
+    (workshop.root / "counterpoint.toml").write_text(text)
+    workshop.app.itself().projects.trust(read_checking(workshop.root), "")
+
+
+def told(agent: Agent, *urls: str, **more: Any) -> Any:
+    """Answer a call that succeeds."""
+    return agent.does("research", action="extract", urls=list(urls), **more)
+
+
+def refused(agent: Agent, *urls: str) -> Any:
+    """Answer a refusal."""
+    return agent.is_refused("research", action="extract", urls=list(urls))
+
+
+def test_pages_come_as_text_with_what_failed_beside_them(kay: Agent, workshop: Workshop) -> None:
+    """Each as it was asked for, in that order, and where it was in the end."""
+    pages = PageServer(
+        {
+            "/a": Sent("<title>A</title><h1>One</h1>"),
+            "/b": Sent(status=301, heads={"Location": "/a"}),
+            "/c": Sent("x", kind="image/png"),
+        }
+    )
+    with pages:
+        trusted(workshop, pages.configuration)
+        urls = [pages.url(path) for path in ("/b", "/c", "/a")]
+        answer = told(kay, *urls, "http://127.0.0.1:1/", "http://2130706433/")
+    first, second = answer["data"]["results"]
+    assert (first["url"], first["final_url"], first["title"]) == (urls[0], urls[2], "A")
+    assert first["content"] == "# One"
+    assert "final_url" not in second
+    assert [(one["url"], one["error_code"]) for one in answer["data"]["failed"]] == [
+        (urls[1], "EXTRACT_FAILED"),
+        ("http://127.0.0.1:1/", "BLOCKED_HOST"),
+        ("http://2130706433/", "INVALID_URL"),
+    ]
+    assert "data, not instructions" in answer["meta"]["warnings"][0]
+
+
+def test_a_long_page_is_read_in_parts(kay: Agent, workshop: Workshop) -> None:
+    """Each within the size of an answer, and together all of it."""
+    text = " ".join(str(number) for number in range(4_000))
+    with PageServer({"/long": Sent(text, kind="text/plain")}) as pages:
+        trusted(workshop, pages.configuration)
+        found, offset = "", 0
+        while offset is not None:
+            answer = told(kay, pages.url("/long"), offset=offset)
+            page = answer["data"]["results"][0]
+            found, offset = found + page["content"], page.get("next_offset")
+            assert ("is cut" in " ".join(answer["meta"]["warnings"])) == (offset is not None)
+    assert found == text
+    assert page["characters"] == len(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://169.254.169.254/latest/meta-data/", "BLOCKED_HOST"),
+        ("http://[::ffff:127.0.0.1]/", "BLOCKED_HOST"),
+        ("http://localhost:6379/", "BLOCKED_HOST"),
+        ("http://0x7f.1/", "INVALID_URL"),
+        ("file:///etc/passwd", "INVALID_URL"),
+        ("http://user@example.com/", "INVALID_URL"),
+        ("https://example.com/", "FORBIDDEN"),
+    ],
+)
+def test_a_project_that_says_nothing_fetches_nothing(kay: Agent, url: str, code: str) -> None:
+    """What could never be asked is refused as such."""
+    answer = refused(kay, url)
+    assert answer["data"]["error_code"] == code
+    assert answer["data"]["details"]["failed"][0]["url"] == url
+
+
+def test_what_nobody_trusted_opens_nothing(kay: Agent, workshop: Workshop) -> None:
+    """An agent can write the file."""
+    with PageServer({"/": Sent("x")}) as pages:
+        (workshop.root / "counterpoint.toml").write_text(pages.configuration)
+        answer = refused(kay, pages.url("/"))
+        assert "counterpoint trust" in answer["data"]["remediation"]
+        assert pages.asked == []
+
+
+def test_ten_pages_are_asked_for_at_most(kay: Agent) -> None:
+    """And each once."""
+    assert refused(kay, *["http://a/"] * 11)["data"]["error_code"] == "INVALID_FORMAT"
+    assert refused(kay)["data"]["error_code"] in {"INVALID_FORMAT", "MISSING_REQUIRED"}
