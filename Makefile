@@ -74,10 +74,19 @@ lock: $(STAMP) ## Write requirements/*.txt anew; UPGRADE=--upgrade takes newer v
 	@$(COMPILE) pyproject.toml --group dev --constraint requirements/run.txt \
 		--output-file requirements/dev.txt
 	@$(COMPILE) --group pyproject.toml:bootstrap --output-file requirements/bootstrap.txt
+	@$(COMPILE) --group pyproject.toml:docs --output-file requirements/docs.txt
 
 pages: $(STAMP) ## Write the pages of docs/ that the product tells itself: lifecycles, tools
 	@$(BIN)/python scripts/pages.py
 	@$(BIN)/python scripts/plugin.py
+
+.PHONY: docs
+docs: $(STAMP) ## The site of docs/ in build/site, from an environment of its own; every broken link fails
+	@cmp -s requirements/docs.txt build/docs/.installed || { rm -rf build/docs && $(BIN)/python -m venv build/docs \
+		&& build/docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt \
+		&& cp requirements/docs.txt build/docs/.installed; }
+	@$(BIN)/python scripts/docs_site.py
+	@NO_MKDOCS_2_WARNING=1 build/docs/bin/mkdocs build --strict
 
 .PHONY: importers
 importers: $(STAMP) ## Projects made by the tools that `counterpoint import` reads, and counts compared; npm fetches 1.5 GB

@@ -1,0 +1,27 @@
+"""Where the program starts: on a system that lacks what it needs it says so, and where it runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("lacking", ["fcntl", "pwd", "resource"])
+@pytest.mark.parametrize("words", [["--help"], ["mcp"], ["serve"], ["status"]])
+def test_a_system_that_it_does_not_run_on_is_told_so(lacking: str, words: list[str]) -> None:
+    """As on Windows: two lines and exit code 3, in place of a traceback."""
+    program = (
+        f"import sys; sys.modules[{lacking!r}] = None; sys.argv = ['counterpoint', *{words!r}];"
+        " from counterpoint.__main__ import main; main()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )  # fmt: skip
+    assert ran.returncode == 3
+    assert ran.stdout == ""
+    assert ran.stderr.splitlines() == [
+        f"counterpoint: it runs on Linux and macOS, and this system has no `{lacking}`",
+        "On Windows run it, and the agents, inside WSL 2.",
+    ]
