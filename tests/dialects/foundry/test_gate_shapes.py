@@ -13,13 +13,13 @@ ROWS = (
         "review fidelity-gate",
         "{spec_id: str, session_id: str, phase_id: str, step_id: str, gate_attempt_id: str,"
         " verdict: str, gate_policy: str, gate_passed_preview: bool,"
-        f" findings: [{FOUND}], review_path: null}}",
+        f" findings: [{FOUND}], reviewer: str, review_path: null}}",
     ),
     row(
         "review fidelity",
         f"{{spec_id: str, title: str, scope: str, verdict: str, deviations: [{FOUND}],"
         " recommendations: [str], consensus: {mode: str, threshold: int, provider_id: null,"
-        " model_used: null, synthesis_performed: bool}}",
+        " model_used: null, synthesis_performed: bool}, review_path: null}",
     ),
     row(
         "task gate-waiver",

@@ -15,7 +15,7 @@ ROWS = (
         "review fidelity",
         "{spec_id: str, title: str, scope: str, verdict: str, deviations: [{*id: any}],"
         " recommendations: [str], consensus: {mode: str, threshold: int, provider_id: null,"
-        " model_used: null, synthesis_performed: bool}}",
+        " model_used: null, synthesis_performed: bool}, review_path: null}",
         spec_id=SPEC,
     ),
 )
@@ -23,7 +23,7 @@ GATE = row(
     "review fidelity-gate",
     "{spec_id: str, session_id: str, phase_id: str, step_id: str, gate_attempt_id: str,"
     " verdict: str, gate_policy: str, gate_passed_preview: bool, findings: [{type: str,"
-    " description: str, weight: str}], review_path: null}",
+    " description: str, weight: str}], reviewer: str, review_path: null}",
 )
 WAIVER = row(
     "task gate-waiver",

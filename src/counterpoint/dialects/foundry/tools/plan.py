@@ -13,12 +13,12 @@ from counterpoint.dialects.foundry.tools.models.status import llm_status
 from counterpoint.dialects.foundry.tools.reviews import words
 from counterpoint.dialects.foundry.tools.reviews.shown import (
     CUT,
+    DRY,
     UNSAVED,
     consensus_of,
     is_cached,
     usage_of,
 )
-from counterpoint.dialects.foundry.tools.reviews.specs import DRY
 from counterpoint.dialects.foundry.verbs.plans import Plans
 from counterpoint.dialects.foundry.verbs.reviews.panel import SECONDS
 from counterpoint.dialects.foundry.verbs.reviews.plans import PlanReviews

@@ -21,6 +21,8 @@ from counterpoint.kernel.canonical import Json, object_of
 
 META: Final = 400
 """What the envelope around the data may take beside a cursor."""
+_KEPT: Final = ""
+"""The name in a cursor of what later pages have from it."""
 SAID: Final = 1_500
 """The most bytes of a text in a list; `spec get` has all of it."""
 
@@ -32,23 +34,36 @@ def in_pages(
     report: Mapping[str, Json],
     *lists: str,
     limit: int = 1_000,
+    ahead: Mapping[str, Sequence[Json]] = {},
+    keeps: Mapping[str, Json] = {},
+    warnings: Sequence[str] = (),
 ) -> Json:
     """Return what a tool answers with a report of which some parts are lists that may be long.
 
-    query: the action and what narrows it, of which a cursor is good for this very one.
+    query: the action and what narrows it, of which a cursor is good for this very one. ahead: what stands before some lists on the first page.
+    keeps: short parts of the report that later pages have from the cursor, since they would not be found out again.
     """
-    beside = {name: value for name, value in report.items() if name not in lists}
-    whole = {name: cast("list[Json]", report[name]) for name in lists}
     pages = pages_of(call, cursor, *query, first=dict.fromkeys(lists, 0))
+    found = object_of(pages.at.get(_KEPT))
+    told, kept = {**report, **found}, found or dict(keeps)
+    before: Mapping[str, Sequence[Json]] = {} if cursor else ahead
+    beside = {name: value for name, value in told.items() if name not in lists}
+    whole = {name: cast("list[Json]", report[name]) for name in lists}
     opened = {
         name: part_of_list(entries, pages.at[name], limit)
         for name, entries in whole.items()
         if name in pages.at
     }
-    shown, rest = shared(opened, PAGE - RESERVE - META - size_of(beside))
-    size = sum(len(cast("list[Json]", one)) for one in shown.values())
-    told = page(pages.cursor(rest or None), size, sum(map(len, whole.values())))
-    return present({**report, **{name: [] for name in lists}, **shown}, pagination=told)
+    taken = size_of(beside) + sum(size_of(list(part)) for part in before.values())
+    shown, rest = shared(opened, PAGE - RESERVE - META - taken)
+    for name in lists:
+        told[name] = [*before.get(name, ()), *cast("list[Json]", shown.get(name, []))]
+    size = sum(len(cast("list[Json]", told[name])) for name in lists)
+    again = {**rest, _KEPT: kept} if rest and kept else rest
+    told_of = page(
+        pages.cursor(again or None), size, sum(map(len, (*whole.values(), *ahead.values())))
+    )
+    return present(told, pagination=told_of, warnings=warnings)
 
 
 def clipped(value: Json) -> Json:

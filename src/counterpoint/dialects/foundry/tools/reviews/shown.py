@@ -13,6 +13,7 @@ ROOM: Final = 6_500
 """The most bytes of what reviewers found in an answer; all of it stands in the file."""
 _WHY: Final = 200
 CUT: Final = "What was found is cut: the file in `review_path` has all of it."
+DRY: Final = "Dry run: nobody was asked."
 UNSAVED: Final = "No file was written: this server writes none for its callers."
 
 

@@ -13,6 +13,7 @@ from counterpoint.dialects.foundry.tools.models.status import llm_status, standi
 from counterpoint.dialects.foundry.tools.reviews import words
 from counterpoint.dialects.foundry.tools.reviews.shown import (
     CUT,
+    DRY,
     ROOM,
     UNSAVED,
     consensus_of,
@@ -32,7 +33,6 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action
 from counterpoint.protocol.parameters import Progress
 
-DRY: Final = "Dry run: nobody was asked."
 _TYPES: Final = {
     "full-review": "Completeness, architecture, sequencing, feasibility, risk and clarity",
     "quick-review": "What keeps work from beginning, and open questions",

@@ -26,6 +26,14 @@ Model = Annotated[_Name, Field(description="Other than its usual one")]
 Seconds = Annotated[float, Field(ge=1, le=3_600, description="Seconds"), NUMBER]
 Cache = Annotated[bool, Field(description="Kept answers count")]
 Agreeing = Annotated[int, Field(ge=0, le=10, description="Who have to agree"), INTEGER]
+Files = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=2_000)]],
+    TEXTS,
+    Field(max_length=100, description="Only these"),
+]
+Tests = Annotated[bool, Field(description="Tests too")]
+Branch = Annotated[str, Field(min_length=1, max_length=200, description="Work began there"), TEXT]
+Incremental = Annotated[bool, Field(description="What changed since the last review")]
 ReviewType = Annotated[forms.ReviewType, Field(description="What to look for")]
 ReviewPath = Annotated[
     str, Field(min_length=1, max_length=2_000, description="From the folder of specs"), TEXT

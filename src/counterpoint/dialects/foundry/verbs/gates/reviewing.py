@@ -15,6 +15,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, IssuedStep, SpecSession
 from counterpoint.dialects.foundry.reviewers import Reviewers
@@ -28,6 +29,7 @@ from counterpoint.dialects.foundry.rules.autonomy.gating import (
 )
 from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
     ChangedPromise,
+    PhaseWork,
     Review,
     changed_promises,
     kept_findings,
@@ -37,6 +39,14 @@ from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.gates.seeing import Promised, promised, seen
 from counterpoint.dialects.foundry.verbs.gates.views import PhaseReview
+from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
+from counterpoint.dialects.foundry.verbs.reviews.saving import is_there, name_of
+from counterpoint.dialects.foundry.verbs.reviews.work import (
+    REVIEWS,
+    ModelReviewer,
+    Reviewed,
+    written,
+)
 from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
 from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of, policy_in
@@ -72,40 +82,80 @@ class Reviewing:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def review(self, asked: GateStep) -> PhaseReview:
+    def review(
+        self, asked: GateStep, wanted: Consulted | None = None, watch: Watch | None = None
+    ) -> PhaseReview:
         """Have a phase judged for a step of a run, and keep what was found.
 
+        wanted: which models judge beside the rules; None: none. What the rules fail is not shown to them, since no model makes it milder.
         Raises NotFound, Conflict for another step than the one that is out, Forbidden to whoever has not the run's session,
-        Unavailable if the signer or the reviewer cannot be asked: without integrity there is no evidence.
+        Unavailable if the signer or a reviewer cannot be asked: without integrity there is no evidence.
         """
         key = self._context.ports.get(EvidenceKeys).of(self._context)
         with self._context.reading() as view:
             place = _place(view, asked)
             if (before := _found(view, place, key)) is not None:
-                return _told(view, place, before, again=True)
+                return self._told(view, place, before, again=True)
             said = promised(view, place.shape, place.phase)
         # Before the transaction: nobody waits to write while git or a reviewer is asked.
-        review = reviewed(self._context, said, place.row)
+        work = work_of(self._context, said, place.row)
+        review, models = judged_by(self._context, work), None
+        if wanted is not None and review.verdict != "fail":
+            models = self._models(place, wanted, watch, work)
+            review = models.beside(review) if models else review
         inside = self._context.in_session(asked.session)
         with recording(inside, "gate.reviewed", place.phase.id) as change:
             change.open_session()
             # Asked again: the step may have been reported meanwhile, or another call have judged it.
             place = _place(change.writing, asked)
             if (before := _found(change.writing, place, key)) is not None:
-                return _told(change.writing, place, before, again=True)
-            evidence = _evidence(change, place, review, key)
+                return self._told(change.writing, place, before, again=True)
+            if models is not None:
+                name = f"{place.shape.known.spec}-{place.step.phase}-{place.step.attempt}"
+                written(self._context, change, name, models, review)
+            evidence = _evidence(change, place, review, key, models)
             _tell(change, place, evidence)
-            return _told(change.writing, place, evidence)
+            found = self._told(change.writing, place, evidence)
+            return replace(found, settled=models.settled) if models else found
+
+    def _told(
+        self, view: Reading, place: _Place, found: GateEvidence, *, again: bool = False
+    ) -> PhaseReview:
+        """Return what was found in an attempt, with its file if models had a part in it and that is there."""
+        told = _told(view, place, found, again=again)
+        if found.reviewer == self._context.ports.get(Reviewers).phases.name:
+            return told
+        path = name_of(REVIEWS, f"{told.spec}-{told.phase}-{told.attempt}")
+        return replace(told, path=path if is_there(self._context, path) else "")
+
+    def _models(
+        self, place: _Place, wanted: Consulted, watch: Watch | None, work: PhaseWork
+    ) -> Reviewed | None:
+        """Return what models say of a phase; None where nobody can be asked."""
+        models = ModelReviewer(
+            context=self._context,
+            wanted=wanted,
+            spec=place.shape.known.spec,
+            about=place.phase.id,
+            sample=place.step.attempt,
+            watch=watch,
+        )
+        return models.review((work,)) if models.can_be_asked() else None
 
 
-def reviewed(context: Context, said: Promised, row: SpecSession | None) -> Review:
-    """Return what the reviewer of a project says of a phase, or of a part of it; row: the run that works on it, if one does.
+def work_of(context: Context, said: Promised, row: SpecSession | None) -> PhaseWork:
+    """Return what reviewers see of a phase, or of a part of it; row: the run that works on it, if one does.
 
-    Asked while no transaction is open: git and the reviewer take their time.
+    Asked while no transaction is open: git takes its time.
     """
     work = seen(context, said)
-    if row is not None:
-        work = replace(work, promises=_changed(context, row, said))
+    if row is None:
+        return work
+    return replace(work, promises=_changed(context, row, said))
+
+
+def judged_by(context: Context, work: PhaseWork) -> Review:
+    """Return what the reviewer of a project says, who needs no model; no transaction is open."""
     return context.ports.get(Reviewers).phases.review(work)
 
 
@@ -148,7 +198,9 @@ def _found(view: Reading, place: _Place, key: bytes) -> GateEvidence | None:
     return found if is_kept else None
 
 
-def _evidence(change: Change, place: _Place, review: Review, key: bytes) -> GateEvidence:
+def _evidence(
+    change: Change, place: _Place, review: Review, key: bytes, models: Reviewed | None
+) -> GateEvidence:
     """Keep what was found, with its integrity, and answer it."""
     told = [one.told() for one in kept_findings(review.findings)]
     drafted = GateEvidence(
@@ -159,7 +211,7 @@ def _evidence(change: Change, place: _Place, review: Review, key: bytes) -> Gate
         phase=place.phase.id,
         verdict=review.verdict,
         findings=Prose(canonical.dump_any(told)),
-        reviewer=change.context.ports.get(Reviewers).phases.name,
+        reviewer=models.named if models else change.context.ports.get(Reviewers).phases.name,
         issued_at=change.now,
         integrity="",
         reported_at="",

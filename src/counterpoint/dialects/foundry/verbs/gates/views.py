@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from counterpoint.dialects.foundry.nouns.autonomy import GatePolicy, Verdict
+from counterpoint.dialects.foundry.verbs.reviews.panel import Settled
 from counterpoint.kernel.canonical import Json
 
 
@@ -14,7 +16,8 @@ class PhaseReview:
     """What a reviewer found about a phase in one attempt at its gate; every name of a node is its id.
 
     policy: the one that counts. opens: whether the gate opens with this, or is open already. again: whether it was found before, in the
-    same attempt. findings: the heaviest first.
+    same attempt. findings: the heaviest first. settled: what models came to that were asked now; of nobody if none was. path: of the file
+    that says what they found, from the folder of specs on.
     """
 
     spec: str
@@ -28,18 +31,29 @@ class PhaseReview:
     reviewer: str
     findings: Sequence[Json]
     again: bool = False
+    settled: Settled = field(default_factory=Settled)
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What the reviewer says of a spec, of a phase or of a task as it is now, and what people asked for. scope: which of them."""
+    """What reviewers say of a spec, of a phase or of a task as it is now, and what people asked for. scope: which of them.
+
+    findings: of the rules. models: of models, as far as any were asked. path: of the file that has all of it. left: files that were not
+    shown to models for want of room. is_unchanged: whether nothing had changed since the last review, so that none was asked.
+    """
 
     spec: str
     title: str
     scope: str
-    verdict: Verdict
+    verdict: Verdict | Literal["unknown"]
     findings: Sequence[Json]
     asked: Sequence[str] = ()
+    models: Sequence[Json] = ()
+    settled: Settled = field(default_factory=Settled)
+    path: str = ""
+    left: Sequence[str] = ()
+    is_unchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

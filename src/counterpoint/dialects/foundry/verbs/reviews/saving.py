@@ -14,7 +14,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.kernel.canonical import Json, object_of
-from counterpoint.kernel.errors import NotFound, Unavailable
+from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside, Unavailable
 
 LONGEST = 500_000
 """The most bytes of a review that is read."""
@@ -58,6 +58,17 @@ def load(context: Context, path: str) -> str:
         # What was written in a worktree is not in the main one yet.
         content = evidence.load(places.tree, inside, LONGEST)
     return content.decode("utf-8", "replace")
+
+
+def is_there(context: Context, path: str) -> bool:
+    """Return whether a review lies there, from the folder of specs on."""
+    places = context.ports.get(SpecsPlaces)
+    folder = places.specs.relative_to(places.home).as_posix()
+    try:
+        context.ports.evidence.digest(places.home, f"{folder}/{path}")
+    except (NotFound, PathOutside, InvalidInput, Unavailable):
+        return False
+    return True
 
 
 def _plain(part: str) -> str:

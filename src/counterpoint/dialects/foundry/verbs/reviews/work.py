@@ -1,0 +1,217 @@
+"""Has models review work beside its spec, for gates and whenever it is wanted.
+
+Rule 1: what the server finds by its rules stands beside what models find, and they make its verdict only stricter. Rule 2: what is shown is
+read by the server, from the tree in which the work is. Rule 3: at a gate nobody who works chooses what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.dialects.foundry.reviewers import DETERMINISTIC
+from counterpoint.dialects.foundry.rules.autonomy import reviewer
+from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
+    PhaseWork,
+    Review,
+)
+from counterpoint.dialects.foundry.rules.reviews import prompts
+from counterpoint.dialects.foundry.rules.reviews.forms import FIDELITY, JUDGMENTS
+from counterpoint.dialects.foundry.rules.reviews.material import (
+    FILE_LIMIT,
+    Looking,
+    Shown,
+    Work,
+    named_in,
+    sections_of,
+    shown,
+    told_of,
+)
+from counterpoint.dialects.foundry.rules.reviews.pages import fidelity_page, headed
+from counterpoint.dialects.foundry.rules.reviews.verdicts import (
+    as_verdict,
+    findings_of,
+    judgment_of,
+    stricter,
+)
+from counterpoint.dialects.foundry.rules.shape import items_of, metadata_of, text_of
+from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted, Panel, Settled, Task
+from counterpoint.dialects.foundry.verbs.reviews.saving import load, name_of, save
+from counterpoint.dialects.foundry.verbs.specs import whole
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside, Unavailable
+
+REVIEWS: Final = ".fidelity-reviews"
+"""Where reviews of work lie in the folder of specs."""
+_DIFF: Final = 1_000_000
+_USUAL: Final = "main"
+_REVIEWER: Final = 200
+_SEEN: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What models say of work. review: theirs alone. named: how evidence calls all who judged."""
+
+    settled: Settled
+    review: Review
+    shown: Shown
+    named: str
+
+    def beside(self, rules: Review) -> Review:
+        """Return what the rules and the models say together."""
+        return stricter(rules, self.review)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReviewer:
+    """A reviewer that asks models. spec: the id of the root's item. about: that of what is judged, a phase, a task or the whole.
+
+    sample: tells one attempt at a gate from another, so that each is judged anew.
+    """
+
+    context: Context
+    wanted: Consulted
+    spec: str
+    about: str
+    looking: Looking = field(default_factory=Looking)
+    sample: str = ""
+    watch: Watch | None = None
+
+    def can_be_asked(self) -> bool:
+        """Return whether anybody can be, or was named; MalformedDocument."""
+        return Panel(self.context).can_ask(self.wanted)
+
+    def review(self, works: Sequence[PhaseWork]) -> Reviewed | None:
+        """Return what models say of phases, or of parts of them; None where only changes are wanted and there are none.
+
+        Raises what `Panel.ask` does, and NotFound, PathOutside or InvalidInput for a file that is named and cannot be shown.
+        """
+        work = self._work(tuple(works))
+        before = self._before() if self.looking.incremental else {}
+        seen = shown(work, self.looking, before)
+        if before and not seen.seen:
+            return None
+        task = Task(
+            system=prompts.FIDELITY,
+            text=seen.text,
+            form=FIDELITY,
+            purpose="review-fidelity",
+            item=self.about,
+            sample=self.sample,
+            judge=judgment_of,
+            order=JUDGMENTS,
+        )
+        settled = Panel(self.context, self.watch).ask(task, self.wanted)
+        verdict = as_verdict(settled.verdict)
+        found = findings_of(settled.said, verdict)
+        return Reviewed(
+            settled=settled,
+            review=Review(verdict=verdict, findings=found),
+            shown=seen,
+            named=", ".join((DETERMINISTIC, *settled.reviewers))[:_REVIEWER],
+        )
+
+    def _work(self, works: tuple[PhaseWork, ...]) -> Work:
+        with self.context.reading() as view:
+            document = whole(view, spec_named(view, self.spec))
+        ids = {"spec-root", *(work.phase for work in works)}
+        ids |= {one.id for work in works for one in (*work.tasks, *work.verifications)}
+        nodes, entries = told_of(document, ids)
+        nodes["spec"] = metadata_of(document)
+        return Work(
+            works=works,
+            findings=tuple(one for work in works for one in reviewer.review(work).findings),
+            nodes=nodes,
+            entries=tuple(entries),
+            plan=self._plan(text_of(metadata_of(document).get("plan_path"))),
+            diffs=self._diffs(),
+            files=self._files(works),
+        )
+
+    def _plan(self, path: str) -> str:
+        try:
+            return load(self.context, path) if path else ""
+        except (NotFound, PathOutside, InvalidInput):
+            return ""
+
+    def _diffs(self) -> dict[str, str]:
+        """Return how the tree differs from the branch that work begins at, as far as git can say."""
+        bases = (self.looking.base, "") if self.looking.base == _USUAL else (self.looking.base,)
+        for base in bases:
+            try:
+                found = self.context.ports.evidence.branch(
+                    self.context.caller.root, "", base, _DIFF
+                )
+            except (NotFound, InvalidInput, Unavailable):
+                continue
+            return sections_of(found.diff)
+        return {}
+
+    def _files(self, works: Sequence[PhaseWork]) -> dict[str, str]:
+        """Return the files that are named, with what they hold; of what tasks name only what is a text."""
+        found: dict[str, str] = {}
+        for path in self.looking.files:
+            found[path] = self._text(path)
+        for path in () if self.looking.files else named_in(works):
+            try:
+                found[path] = self._text(path)
+            except (NotFound, PathOutside, InvalidInput, Unavailable):
+                continue
+        return {path: text for path, text in found.items() if "\0" not in text}
+
+    def _text(self, path: str) -> str:
+        content = self.context.ports.evidence.load(self.context.caller.root, path, FILE_LIMIT)
+        return content.decode("utf-8", "replace")
+
+    def _before(self) -> dict[str, str]:
+        """Return what the last review of the same saw, by path."""
+        with self.context.reading() as view:
+            for place in view.sequences(subject=self.about, action="review.written", limit=_SEEN):
+                facts = load_fields(next(view.entries(place, place + 1))).get("f", {})
+                if facts.get("review") == "fidelity":
+                    rows = [items_of(one) for one in items_of(facts.get("seen"))]
+                    return {str(path): str(digest) for path, digest in rows}
+        return {}
+
+
+def written(
+    context: Context,
+    change: Change,
+    name: str,
+    reviewed: Reviewed,
+    combined: Review,
+) -> str:
+    """Write a review of work down; return its path, empty where this server writes no file.
+
+    name: of its file. combined: with what the rules say.
+    """
+    said = reviewed.settled.said
+    heads = [("Reviewers", reviewed.named), ("Verdict", combined.verdict)]
+    body = fidelity_page(combined.findings, said, asked_of(said))
+    page = headed(f"Fidelity review: {name}", heads, body)
+    seen: list[Json] = [[path, digest] for path, digest in reviewed.shown.seen.items()]
+    paths = save(
+        context,
+        change,
+        {name_of(REVIEWS, name): page},
+        review="fidelity",
+        reviewers=list(reviewed.settled.reviewers),
+        seen=seen[:_SEEN],
+        verdict=combined.verdict,
+    )
+    return "".join(paths)
+
+
+def asked_of(said: Mapping[str, Mapping[str, Json]]) -> list[str]:
+    """Return what reviewers recommend, each thing once."""
+    every = (
+        text_of(one) for answer in said.values() for one in items_of(answer["recommendations"])
+    )
+    return list(dict.fromkeys(one for one in every if one))
