@@ -2,7 +2,8 @@
 
     python3 scripts/agent.py NAME '["start", {"id": "4"}]' '["finish", {"id": "4", "token": "$token", …}]'
 
-It needs the standard library only. `["shell", {"command": …}]` is what it does itself, without the server. `$token` stands for the token of the last answer that had one.
+It needs the standard library only. `["shell", {"command": …}]` is what it does itself, without the server. `$token` and `$item`
+stand for those of the last claim; what a shell runs has the second as ITEM.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Agent:
             raise OSError("a process without pipes")
         self._in, self._out = self._process.stdin, self._process.stdout
         self._asked = 0
-        self.token = 0
+        self.token, self.item = 0, ""
         client = {"name": name, "version": "1"}
         self._ask(
             "initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client}
@@ -53,8 +54,10 @@ class Agent:
 
     def does(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool and return what it answers. Refused."""
+        claim = {"$token": self.token, "$item": self.item}
         meant = {
-            key: self.token if value == "$token" else value for key, value in arguments.items()
+            key: claim.get(value, value) if isinstance(value, str) else value
+            for key, value in arguments.items()
         }
         said = self._ask("tools/call", {"name": tool, "arguments": meant})
         answer: dict[str, Any] = said.get("structuredContent") or json.loads(
@@ -62,7 +65,8 @@ class Agent:
         )
         if said.get("isError"):
             raise Refused(json.dumps(answer))
-        self.token = _token(answer) or self.token
+        if isinstance(answer.get("claim"), dict):
+            self.token, self.item = answer["claim"]["token"], answer["claim"]["item"]
         return answer
 
     def leaves(self) -> None:
@@ -86,11 +90,6 @@ class Agent:
         self._in.flush()
 
 
-def _token(answer: Mapping[str, Any]) -> int:
-    inside = (answer, *(value for value in answer.values() if isinstance(value, dict)))
-    return next((one["token"] for one in inside if isinstance(one.get("token"), int)), 0)
-
-
 def main(words: list[str]) -> int:
     """Make the calls one after the other, and say each answer on a line; 1 with the first that is refused."""
     agent = Agent(words[0], Path.cwd())
@@ -98,7 +97,8 @@ def main(words: list[str]) -> int:
         for word in words[1:]:
             tool, arguments = json.loads(word)
             if tool == "shell":
-                subprocess.run(["/bin/sh", "-c", arguments["command"]], check=True)  # noqa: S603 -- told by who runs this
+                environ = {**os.environ, "ITEM": agent.item}
+                subprocess.run(["/bin/sh", "-c", arguments["command"]], check=True, env=environ)  # noqa: S603 -- told by who runs this
                 continue
             print(json.dumps(agent.does(tool, **arguments)))
     except Refused as fault:

@@ -42,6 +42,27 @@ def within(text: str) -> str:
     )
 
 
+def spread(navigation: Any) -> Any:
+    """Return the navigation with every decision where it says `decisions/`."""
+    if navigation == "decisions/":
+        return [
+            f"decisions/{page.name}" for page in sorted((ROOT / "docs" / "decisions").glob("*.md"))
+        ]
+    if isinstance(navigation, list):
+        return [spread(part) for part in navigation]
+    return (
+        {k: spread(v) for k, v in navigation.items()}
+        if isinstance(navigation, dict)
+        else navigation
+    )
+
+
+def on_config(config: Any) -> Any:
+    """Give decisions their place: a hook of MkDocs."""
+    config.nav = spread(config.nav)
+    return config
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Bring in what does not lie in docs/: a hook of MkDocs."""
     from mkdocs.structure.files import File

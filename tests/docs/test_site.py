@@ -53,9 +53,11 @@ def pages_in(part: Any) -> Iterator[str]:
         yield from pages_in(one)
 
 
-def test_every_page_has_one_place_in_the_navigation(settings: dict[str, Any]) -> None:
+def test_every_page_has_one_place_in_the_navigation(
+    settings: dict[str, Any], site: ModuleType
+) -> None:
     """And no place leads nowhere; `make docs` is as strict, and slower."""
-    named = list(pages_in(settings["nav"]))
+    named = list(pages_in(site.spread(settings["nav"])))
     there = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert sorted(named) == sorted(there | BROUGHT)
 

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -201,3 +202,18 @@ def test_the_first_pages_work_from_top_to_bottom(page: str, tmp_path: Path) -> N
     programs = Path(sys.executable).parent
     ran, _ = snippets.play(page, RULES[page], programs, tmp_path)
     assert ran > 10
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_the_walk_ends_with_three_agents_that_have_done_a_task_each() -> None:
+    """As `make walk`, with the program of this environment: each step says how long it took."""
+    script = ROOT / "scripts" / "walk.py"
+    ran = subprocess.run(
+        [sys.executable, script, "--here"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    steps = re.findall(r"^ *[\d.]+ s  (.+)$", ran.stdout, re.MULTILINE)
+    assert steps[-3:] == ["counterpoint status", "counterpoint audit verify", "in all"]
+    assert len(steps) > 6

@@ -61,7 +61,7 @@ def plan_command(
 ) -> None:
     """Make a tree of work from a Markdown file, JSON or a template.
 
-    In Markdown headings are phases and check-list items are tasks (docs/quickstart.md); `-` reads it from
+    In Markdown headings are phases and check-list items are tasks (docs/plans.md); `-` reads it from
     standard input. JSON is the `tree` that agents give to the tool `plan`. What could never be started is told,
     whether the plan is made or only shown.
     """
