@@ -45,7 +45,16 @@ class Terminal:
 
     def type(self, line: str) -> None:
         """Type a line."""
-        os.write(self._mine, line.encode() + b"\n")
+        self.press(f"{line}\n")
+
+    def press(self, keys: str) -> None:
+        """Press keys, as a terminal says them."""
+        os.write(self._mine, keys.encode())
+
+    @property
+    def descriptor(self) -> int:
+        """The end of the terminal that a person has."""
+        return self._mine
 
     def end(self) -> int:
         """Wait for the end of the program; answer its exit code."""

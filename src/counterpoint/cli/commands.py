@@ -45,6 +45,9 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
     },
     "Look": {
         "status": Command("work.status", "Show how the project stands, and what waits for you"),
+        "top": Command(
+            "top.command", "Watch agents, claims, work and reviews as they change, and decide"
+        ),
         "list": Command("work.lists", "List items"),
         "next": Command("work.lists", "Show what can be started now, most urgent first, and why"),
         "show": Command("work.show", "Show one thing by its id, with all that belongs to it"),
@@ -80,7 +83,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "agent": Command("trust.agents", "Give agents credentials"),
         "token": Command("tokens", "Give callers over HTTP tokens"),
         "provider": Command(
-            "models.provider", "Tell who is asked for models, and keep the keys for them"
+            "models.provider", "Tell who is asked for models and searches, and keep their keys"
         ),
         "profile": Command("profiles", "Say which tools the agents of a role may call"),
     },

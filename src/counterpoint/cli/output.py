@@ -66,10 +66,15 @@ def visible(text: str) -> str:
     return shown(text)
 
 
+def flat(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
 def one_line(text: str, limit: int = 100) -> str:
     """Return a text on one line: on a terminal the beginning of it, elsewhere all."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= limit or not sys.stdout.isatty() else f"{flat[: limit - 1]}…"
+    line = flat(text)
+    return line if len(line) <= limit or not sys.stdout.isatty() else f"{line[: limit - 1]}…"
 
 
 def fitted(widths: Sequence[int], room: int) -> list[int]:

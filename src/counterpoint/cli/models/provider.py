@@ -27,7 +27,7 @@ _TOKENS: Final = 200
 
 @click.group("provider", cls=Group)
 def provider_command() -> None:
-    """Tell who is asked for models and for searches, and keep the keys for them.
+    """Tell who is asked for models and searches, and keep their keys.
 
     Which there are, and in which order they are asked, stands in counterpoint.toml, docs/models.md and docs/research.md.
     """

@@ -68,7 +68,7 @@ def log_command(
     entries = latest[::-1]
     if action and not entries and not follow:
         _refuse_action(core, action)
-    shown = _Lines(context, is_long=long)
+    shown = Lines(context, is_long=long)
     if not follow:
         with paged(wanted=not (no_pager or context.out.json)):
             shown.show(entries)
@@ -87,7 +87,7 @@ def _refuse_action(core: Core, action: str) -> None:
         raise unknown("--action", action, known)
 
 
-class _Lines:
+class Lines:
     """Entries as lines; the titles of items are looked up once."""
 
     def __init__(self, context: CommandContext, *, is_long: bool) -> None:
@@ -102,7 +102,7 @@ class _Lines:
         self._out.rows(
             {"entries": [self._entry(one) for one in entries]},
             headings,
-            [self._row(one) for one in entries],
+            [self.row(one) for one in entries],
             nothing="Nothing happened yet that fits.",
         )
 
@@ -111,12 +111,13 @@ class _Lines:
         if self._out.json:
             self._out.answer_line(self._entry(entry))
             return
-        self._out.line("  ".join(filter(None, self._row(entry))))
+        self._out.line("  ".join(filter(None, self.row(entry))))
 
     def _entry(self, entry: Entry) -> dict[str, Json]:
         return {**present_entry(entry), "title": self._title(entry.subject)}
 
-    def _row(self, entry: Entry) -> tuple[str, ...]:
+    def row(self, entry: Entry) -> tuple[str, ...]:
+        """Return the cells of one entry: its number, when, who, what, about what; of the long form the facts too."""
         title = self._title(entry.subject)
         about = " ".join(filter(None, (entry.subject, title)))
         if self._long:

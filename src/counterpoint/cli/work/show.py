@@ -64,6 +64,11 @@ def show_command(context: CommandContext, *, id_: str, whole: bool) -> None:
     An item (by any of its names), record, receipt, submission, verdict, handoff or session; '#12' is the entry
     of the ledger with that number, ITEM@TOKEN how the claim with that token ended.
     """
+    show(context, id_, whole=whole)
+
+
+def show(context: CommandContext, id_: str, *, whole: bool) -> None:
+    """Say all that belongs to one thing; NotFound."""
     noun = noun_of_id(id_, NOUNS)
     if id_.startswith("#"):
         _print_one(context.out, "entry", id_, present_entry(_entry_of(context.core, id_)))

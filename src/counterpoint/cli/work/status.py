@@ -62,7 +62,7 @@ def _print_status(context: CommandContext) -> None:
     unsigned = core.signing.unsigned()
     facets = [core.overview.facets(root.id) for root in state.roots]
     progress = {one.item.id: one.progress.by_category() for one in facets}
-    due = list(_due(state, awaiting, core.awaiting.approvals()))
+    waiting = list(due(state, awaiting, core.awaiting.approvals()))
     if context.out.json:
         context.out.answer(
             {
@@ -75,7 +75,7 @@ def _print_status(context: CommandContext) -> None:
                     }
                     for one in awaiting
                 ],
-                "waiting_for_you": [one._asdict() for one in due],
+                "waiting_for_you": [one._asdict() for one in waiting],
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
                 "checks": said_of_lacking(core.gates.lacking_now()),
@@ -83,7 +83,7 @@ def _print_status(context: CommandContext) -> None:
         )
         return
     _print_head(context, state, unsigned)
-    _print_work(context.out, state, awaiting, due, progress)
+    _print_work(context.out, state, awaiting, waiting, progress)
 
 
 def _print_head(context: CommandContext, state: State, unsigned: Unsigned) -> None:
@@ -117,13 +117,13 @@ def _print_work(
         "Waiting for agents",
         ("id", "for what", "title"),
         [
-            (one.item.id, _for_what(one), one_line(one.item.title))
+            (one.item.id, for_what(one), one_line(one.item.title))
             for one in awaiting
             if one.step != "review"
         ],
     )
     live = [
-        (one.item.id, one.claim.agent, _lease(one.claim, state.now), one_line(one.item.title))
+        (one.item.id, one.claim.agent, left_of(one.claim, state.now), one_line(one.item.title))
         for one in state.live
     ]
     has_work = bool(state.counts)
@@ -150,7 +150,7 @@ class Due(NamedTuple):
     run: str
 
 
-def _due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) -> Iterator[Due]:
+def due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) -> Iterator[Due]:
     """Return what waits for a person: verdicts, starts to be approved, blockers, leases that have run out."""
     for one in awaiting:
         if one.step == "review" and not one.is_mine:
@@ -168,7 +168,7 @@ def _due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) 
             yield Due(id_, what, one_line(live.item.title), f"counterpoint release {id_}")
 
 
-def _lease(claim: Claim, now: Timestamp) -> str:
+def left_of(claim: Claim, now: Timestamp) -> str:
     """Return how long a claim still holds; one that ends soon says that first, and has its colour."""
     words = lease(claim, now)
     if not claim.is_live(now):
@@ -184,7 +184,8 @@ def _warnings(core: Core) -> Iterator[str]:
         yield f"Checks: {lacks}"
 
 
-def _for_what(found: Awaiting) -> str:
+def for_what(found: Awaiting) -> str:
+    """Return in words what an item waits for that no review is due of."""
     if found.step == "mend":
         return f"its repair, {one_line(why_back(found, 200), 200)}"
     return "an agent that hands it in, or `counterpoint approve`"
