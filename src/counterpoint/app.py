@@ -213,9 +213,8 @@ class App:
         """Every port, joined; the project is opened on first use, NotFound if nothing may be written."""
         is_read_only = self.settings.is_read_only
         said = partial(read_checking, self.places.home)
-        store = writable(self.store, self.project, is_read_only=is_read_only)
         ports = Ports(
-            store=store,
+            store=(store := writable(self.store, self.project, is_read_only=is_read_only)),
             evidence=self._evidence,
             signer=self.signer,
             library=TemplateDirectory(folder=self.folder / "templates"),
@@ -233,6 +232,7 @@ class App:
             witnesses=lambda: self._witnesses,
             trailers=self._trailers,
             embedder=partial(open_embedder, self.settings.embedding),
+            embeddings=lambda: self._outside.embeddings(self.settings.embedding),
             authored=self.authored.setdefault(self.project, Authored()),
             checking=None if self.is_open or self.evidence else said,
             extras=lambda: self._extras,

@@ -30,6 +30,7 @@ FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {
     "gemini": Gemini,
 }
 _NO_KEY: Final = "it has no key"
+NO_MODEL: Final = "counterpoint.toml names no model for it"
 _OFF: Final = "counterpoint.toml turns it off"
 
 
@@ -90,7 +91,7 @@ class ConfiguredProviders:
             return fault.message, True
         if key is None and not is_here(address):
             return _NO_KEY, is_named
-        return ("" if model else "counterpoint.toml names no model for it"), True
+        return ("" if model else NO_MODEL), True
 
     def _why_not_run(self, said: SaidProvider) -> str:
         if not said.command:

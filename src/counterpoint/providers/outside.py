@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from counterpoint.core.model.trust.checking import Checking
+from counterpoint.providers.embedding.opening import AUTO
 
 if TYPE_CHECKING:
+    from counterpoint.core.ports.embedding import Embeddings
     from counterpoint.core.ports.fetching import Fetching
     from counterpoint.core.ports.models import Models
     from counterpoint.core.ports.searching import Searching
@@ -28,6 +30,17 @@ class Outside:
         from counterpoint.providers.opening import open_models
 
         return open_models(lambda: self.said().models, self.environ)
+
+    def embeddings(self, setting: str) -> Embeddings | None:
+        """Return who is asked for vectors, where a setting lets the project say so; else None."""
+        return self.embedding if setting == AUTO else None
+
+    @cached_property
+    def embedding(self) -> Embeddings:
+        """Who is asked for vectors."""
+        from counterpoint.providers.embedding.asking import open_embeddings
+
+        return open_embeddings(lambda: self.said().models, self.environ)
 
     @cached_property
     def searching(self) -> Searching:

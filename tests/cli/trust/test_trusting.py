@@ -231,4 +231,6 @@ def test_where_models_are_asked_is_shown_and_holds_once_a_person_trusted_it(
         command = file.read_text() + "[models.providers.other]\ncommand = ['sh', '-c', 'true']\n"
         file.write_text(command)
         assert "Asks other for models by running: sh -c true" in call("trust").out
+        file.write_text(command + '[models.embedding]\nprovider = "openai"\nmodel = "vec-1"\n')
+        assert "Sends every text of the ledger to openai, to be found by vec-1" in call("trust").out
         assert len(models.questions) == 2

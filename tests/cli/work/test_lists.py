@@ -70,9 +70,11 @@ def test_the_status_shows_all_that_matters(call, ledger):
 def test_the_status_has_stable_keys(call, ledger):
     """Programs read it."""
     found = call("status", "--json").json
+    assert found["embedding"]["model"] == "static-256.1"
+    assert found["embedding"]["passages"] >= found["embedding"]["embedded"] == 0
     assert set(found) == {
         *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now", "you"),
-        *("recovered", "awaiting", "checks", "waiting_for_you"),
+        *("recovered", "awaiting", "checks", "waiting_for_you", "embedding"),
     }
     assert found["project"]["id"] == "harbour"
     assert found["counts"]["task"] == {"open": 3, "active": 1}

@@ -69,6 +69,11 @@ def lines_of_models(said: Modelling) -> list[str]:
         f"A million tokens of {one.model} cost {dollars(one.input)} ({dollars(one.cached)} kept), of its answers {dollars(one.output)}"
         for one in said.prices
     ]
+    if said.embedding is not None:
+        far = said.embedding
+        lines.append(
+            f"Sends every text of the ledger to {far.provider}, to be found by {far.model}"
+        )
     if lines or said.day_limit > DAY_LIMIT_MICROS:
         ever = f", and {dollars(said.limit)} in all" if said.limit else ""
         lines.append(f"Models may cost {dollars(said.day_limit)} a day{ever}")

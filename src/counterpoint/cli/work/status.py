@@ -33,6 +33,7 @@ from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.dialects.next_step import why_back
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, moment
+from counterpoint.kernel.errors import CounterpointError
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _REFRESH: Final = 2.0
@@ -78,12 +79,25 @@ def _print_status(context: CommandContext) -> None:
                 "waiting_for_you": [one._asdict() for one in waiting],
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
+                "embedding": _embedding(core),
                 "checks": said_of_lacking(core.gates.lacking_now()),
             }
         )
         return
     _print_head(context, state, unsigned)
     _print_work(context.out, state, awaiting, waiting, progress)
+
+
+def _embedding(core: Core) -> Json:
+    """Return how many texts are found by their meaning, and by which model; null for none, as is set or while it cannot be had."""
+    try:
+        covered = core.embedding.coverage()
+    except CounterpointError:
+        return None
+    if covered is None:
+        return None
+    ready, every = covered
+    return {"model": core.embedding.model, "embedded": ready, "passages": every}
 
 
 def _print_head(context: CommandContext, state: State, unsigned: Unsigned) -> None:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from counterpoint.core.model.models.asking import Provider
+from counterpoint.core.model.models.configured import SaidEmbedding
+from counterpoint.core.ports.models import Listen
+from counterpoint.kernel.frozen import frozen
+
 
 class Embedder(Protocol):
     """A model that places texts so that those of like meaning are near each other."""
@@ -43,3 +48,46 @@ OpenEmbedder = Callable[[], Embedder | None]
 
 def no_embedder() -> None:
     """Return nothing: texts are found by words alone."""
+
+
+@frozen
+class Embedded:
+    """What a provider made of texts: the vector of each, and how many tokens it counted."""
+
+    vectors: tuple[bytes, ...]
+    tokens: int
+
+
+class Embeddings(Protocol):
+    """Models of providers that turn texts into vectors."""
+
+    def said(self) -> SaidEmbedding | None:
+        """Return which model the project wants; None: that of this machine. MalformedDocument."""
+        ...
+
+    def provider(self, said: SaidEmbedding) -> Provider:
+        """Return who is asked, with why it cannot be asked now; NotFound, MalformedDocument."""
+        ...
+
+    def embed(
+        self,
+        provider: Provider,
+        said: SaidEmbedding,
+        texts: Sequence[str],
+        seconds: float,
+        listen: Listen,
+    ) -> Embedded:
+        """Return what one try makes of texts that say something: ProviderBusy, ProviderTimedOut, ProviderRefused, ProviderFailed."""
+        ...
+
+    def pause(self, seconds: float, listen: Listen) -> None:
+        """Return after some seconds; `listen` is called meanwhile."""
+        ...
+
+
+OpenEmbeddings = Callable[[], Embeddings | None]
+"""Answers who is asked for vectors; None: the model of this machine is set."""
+
+
+def no_embeddings() -> None:
+    """Return nobody."""

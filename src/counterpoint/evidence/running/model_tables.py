@@ -32,8 +32,10 @@ from counterpoint.core.model.models.asking import ProviderKind
 from counterpoint.core.model.models.configured import (
     CACHE_SECONDS,
     DAY_LIMIT_MICROS,
+    EmbeddingKind,
     Modelling,
     Price,
+    SaidEmbedding,
     SaidProvider,
 )
 from counterpoint.evidence.running.tables import (
@@ -70,6 +72,7 @@ def read_models(value: Any) -> tuple[Modelling, list[str]]:
     hours = table.take(
         "keep_hours", _is_hours, "whole hours, from 0 to 8760", CACHE_SECONDS // 3600
     )
+    embedding = _embedding(table, faults)
     found = Modelling(
         order=tuple(order),
         providers=tuple(said),
@@ -77,6 +80,7 @@ def read_models(value: Any) -> tuple[Modelling, list[str]]:
         day_limit=micros(day),
         limit=micros(limit),
         cache_seconds=hours * 3600,
+        embedding=embedding,
     )
     return found, [*table.end(), *faults]
 
@@ -108,6 +112,27 @@ def _provider(name: str, value: Mapping[str, Any], faults: list[str]) -> SaidPro
     )
 
 
+def _embedding(whole: Table, faults: list[str]) -> SaidEmbedding | None:
+    value = whole.take("embedding", lambda one: type(one) is dict, "a table", None)
+    if value is None:
+        return None
+    table = Table(f"{_MODELS}.embedding", dict(cast("dict[str, Any]", value)))
+    needed = [one for one in ("provider", "model") if one not in value]
+    table.faults += [f"`{one}` is missing below [{table.place}]" for one in needed]
+    kinds = get_args(EmbeddingKind)
+    part = "a number from 0 to 1"
+    said = SaidEmbedding(
+        provider=table.take("provider", is_word, "the name of a provider", ""),
+        model=table.take("model", is_word, "the name of a model", ""),
+        kind=table.take("kind", lambda one: one in kinds, f"one of {', '.join(kinds)}", ""),
+        dimensions=table.take("dimensions", _is_dimensions, "a whole number from 8 to 4096", 0),
+        weight=table.take("weight", _is_part, part, 0.5),
+        least=table.take("least", _is_part, part, 0.3),
+    )
+    faults += table.end()
+    return said
+
+
 def _price(name: str, value: Mapping[str, Any], faults: list[str]) -> Price:
     table = Table(f'{_MODELS}.prices."{name[:60]}"', dict(value))
     money = "dollars for a million tokens"
@@ -118,6 +143,14 @@ def _price(name: str, value: Mapping[str, Any], faults: list[str]) -> Price:
     output = table.take("output", is_money, money, 0)
     faults += table.end()
     return Price(model=name, input=micros(fresh), cached=micros(cached), output=micros(output))
+
+
+def _is_dimensions(value: Any) -> bool:
+    return type(value) is int and 8 <= value <= 4096  # noqa: PLR2004 -- what models have
+
+
+def _is_part(value: Any) -> bool:
+    return type(value) in {int, float} and 0 <= value <= 1
 
 
 def _is_hours(value: Any) -> bool:

@@ -8,6 +8,8 @@ from typing import Final
 from counterpoint.core.ports.embedding import Embedder
 from counterpoint.kernel.errors import InvalidInput
 
+AUTO: Final = "auto"
+"""What the project's configuration says of a provider's model, else the one inside the product."""
 STATIC: Final = "static"
 MINILM: Final = "minilm"
 OFF: Final = "off"
@@ -24,6 +26,7 @@ def open_embedder(said: str) -> Embedder | None:
     if said == OFF:
         return None
     with _OPENING:
+        said = STATIC if said in {"", AUTO} else said
         found = _OPENED.get(said)
         if found is None:
             found = _OPENED[said] = _opened(said)
@@ -31,7 +34,7 @@ def open_embedder(said: str) -> Embedder | None:
 
 
 def _opened(said: str) -> Embedder:
-    if said in {"", STATIC}:
+    if said == STATIC:
         from counterpoint.providers.embedding.static import StaticEmbedder
 
         return StaticEmbedder()
@@ -41,5 +44,5 @@ def _opened(said: str) -> Embedder:
         return MiniLMEmbedder(installed())
     raise InvalidInput(
         f"there is no embedding model {said!r}",
-        hint=f"Set COUNTERPOINT_EMBEDDING to {STATIC}, {MINILM} or {OFF}.",
+        hint=f"Set COUNTERPOINT_EMBEDDING to {AUTO}, {STATIC}, {MINILM} or {OFF}.",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
+from counterpoint.core.operations.finding.embedders import embedder_of
 from counterpoint.core.operations.finding.hits import Searches
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.kernel.errors import CounterpointError
@@ -37,7 +38,7 @@ class Embedding:
         Once there are none, vectors of other models are taken away.
         """
         ports = self._context.ports
-        model = ports.embedder()
+        model = embedder_of(ports)
         if model is None:
             return 0
         done = 0
@@ -58,9 +59,15 @@ class Embedding:
         with suppress(CounterpointError):
             self.advance(_BEFORE)
 
+    @property
+    def model(self) -> str:
+        """The name of the model that texts are found by; empty without one."""
+        model = embedder_of(self._context.ports)
+        return model.name if model else ""
+
     def coverage(self) -> tuple[int, int] | None:
         """Return how many texts have a vector, and how many there are; None without a model."""
-        model = self._context.ports.embedder()
+        model = embedder_of(self._context.ports)
         if model is None:
             return None
         with self._context.reading() as view:

@@ -1,7 +1,7 @@
 """Finding rows by their words and by their meaning.
 
 Rule 1: of the few texts that have no vector yet, whoever searches makes one for the moment. Rule 2: without a model, or
-where it has not come yet, words alone find. Rule 3: a page goes on where the last one ended.
+where it has not come yet or does not answer, words alone find. Rule 3: a page goes on where the last one ended.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from operator import mul
 from typing import Final
 
 from counterpoint.core.model.answers import Found
+from counterpoint.core.operations.finding.embedders import ProviderEmbedder, embedder_of
 from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.ports.embedding import Embedder
 from counterpoint.core.ports.store import Hit, Reading, Unembedded
 from counterpoint.core.rules.finding.hybrid import fit, ranked
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, MalformedDocument
 
 CANDIDATES: Final = 200
 """How many hits by words are ranked anew; those behind them come as they are."""
@@ -80,9 +81,15 @@ class Meaning:
 
 def meaning_of(ports: Ports, view: Reading, query: str) -> Meaning | None:
     """Return what a question means; None without a model, or if it means nothing to it."""
-    model = ports.embedder()
+    try:
+        model = embedder_of(ports)
+    except MalformedDocument:
+        # What is wrong with the file is told by whatever needs it more, and by `doctor`.
+        return None
     if model is None:
         return None
+    if isinstance(model, ProviderEmbedder):
+        return _asked_elsewhere(ports, view, model, query)
     (vector,) = model.embed([query])
     if not vector:
         return None
@@ -91,6 +98,18 @@ def meaning_of(ports: Ports, view: Reading, query: str) -> Meaning | None:
     if waiting := view.unembedded(model.name, _AT_ONCE):
         found.look_at(waiting)
     return found
+
+
+def _asked_elsewhere(
+    ports: Ports, view: Reading, model: ProviderEmbedder, query: str
+) -> Meaning | None:
+    """Return what a question means to a provider's model; None where it does not answer: words find without it."""
+    # What waits is embedded behind the answers, though a question of now fails.
+    ports.remember(Searches).has_any = True
+    try:
+        return Meaning(view, model, model.question(query))
+    except CounterpointError:
+        return None
 
 
 def find_hits(

@@ -18,7 +18,12 @@ from counterpoint.core.operations.recording.known.under_way import UnderWay
 from counterpoint.core.operations.recording.last_reads import LastReads
 from counterpoint.core.operations.recording.leases import Leases
 from counterpoint.core.operations.recording.sharing import Sharing
-from counterpoint.core.ports.embedding import OpenEmbedder, no_embedder
+from counterpoint.core.ports.embedding import (
+    OpenEmbedder,
+    OpenEmbeddings,
+    no_embedder,
+    no_embeddings,
+)
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.fetching import Fetching, NoFetching
 from counterpoint.core.ports.host import Host, OnlyHost
@@ -97,7 +102,7 @@ class Ports:
     witnesses: answers who keeps heads of the ledger elsewhere; asked when somebody compares or tells.
     trailers: answers the heads that commits have.
     checking: answers what the project says of commands; None: any may be run. embedder: answers the model that texts are found
-        by, beside their words.
+        by, beside their words. embeddings: answers who is asked for vectors, if the project wants a model of a provider.
     sharing: the texts that were kept last. under_way: the trees that are being closed. last_reads: when each connection looked last. leases: when each has to renew.
     authored: what this process has appended, until its writers' signatures are there.
     connected: answers which agents are connected to the ledger now, or were to its server, whatever they have written;
@@ -126,6 +131,7 @@ class Ports:
     checking: Callable[[], Checking] | None = None
     trailers: Trailers = no_trailers
     embedder: OpenEmbedder = no_embedder
+    embeddings: OpenEmbeddings = no_embeddings
     sharing: Sharing = field(default_factory=Sharing)
     under_way: UnderWay = field(default_factory=UnderWay)
     authored: Authored = field(default_factory=Authored)

@@ -6,7 +6,7 @@ out of it has loosened it too. Rule 2: a command may be run that the configurati
 the same words, or those before a last `*` and any after them. Rule 3: where it lets free commands be run any other may, too, by
 whoever brings no credential, or one with the scope `run`. Rule 4: whoever asks: a check is a command that somebody else wrote.
 Rule 5: of models, what loosens is where they are asked (an address, to which keys and texts go, or a command, which is run), what they are
-said to cost, and that they may cost more than the product lets them. Rule 6: of the web, it is where searches are asked for, what they are said to
+said to cost, that texts are embedded elsewhere, and that they may cost more than the product lets them. Rule 6: of the web, it is where searches are asked for, what they are said to
 cost, that pages are fetched at all, from which addresses that are not public, and that a research may cost more than the product lets it.
 
 An agent can edit the file and the gates of its items; so neither is a person's word, and only what was trusted is.
@@ -51,13 +51,16 @@ def loosened(said: Checking, search_path: str) -> str:
 def models_loosened(said: Modelling) -> dict[str, Json] | None:
     """Return what a configuration of models loosens, with the limits beside it; None if that is nothing."""
     led = [one for one in said.providers if one.address or one.command]
-    if not (led or said.prices or said.day_limit > DAY_LIMIT_MICROS):
+    far = said.embedding
+    if not (led or said.prices or far or said.day_limit > DAY_LIMIT_MICROS):
         return None
-    return {
+    told: dict[str, Json] = {
         "providers": [[one.name, one.kind or "", one.address, [*one.command]] for one in led],
         "prices": [[one.model, one.input, one.cached, one.output] for one in said.prices],
         "limits": [said.day_limit, said.limit],
     }
+    # What was trusted before texts could be embedded elsewhere has no word of it, and stands.
+    return told | ({"embedding": [far.provider, far.kind, far.model]} if far else {})
 
 
 def web_loosened(said: Browsing) -> dict[str, Json] | None:

@@ -1,0 +1,104 @@
+"""Joins providers, keys and formats of vectors into the port that the core asks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from counterpoint.core.model.models.asking import Provider, ProviderKind
+from counterpoint.core.model.models.configured import EmbeddingKind, Modelling, SaidEmbedding
+from counterpoint.core.ports.embedding import Embedded
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.kernel.errors import NotFound, ProviderFailed
+from counterpoint.providers.keys import Keys
+from counterpoint.providers.opening import NO_MODEL, ConfiguredProviders
+from counterpoint.providers.pausing import pause
+
+_KINDS: Final[Mapping[ProviderKind, EmbeddingKind]] = {
+    "chat": "embeddings",
+    "responses": "embeddings",
+    "gemini": "gemini",
+}
+"""The format of vectors that goes with a provider's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingProviders:
+    """Implements the port, by the same addresses and keys as models that answer. told: answers what the project says of models."""
+
+    told: Callable[[], Modelling]
+    keys: Keys
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def said(self) -> SaidEmbedding | None:
+        """Return which model the project wants."""
+        return self.told().embedding
+
+    def provider(self, said: SaidEmbedding) -> Provider:
+        """Return who is asked, with why it cannot be asked now."""
+        known = ConfiguredProviders(said=self.told, keys=self.keys).providers()
+        found = next((one for one in known if one.name == said.provider), None)
+        if found is None:
+            there = ", ".join(one.name for one in known)
+            raise NotFound(
+                f"there is no provider {said.provider[:60]!r}", hint=f"There are: {there}."
+            )
+        reason = "" if found.reason == NO_MODEL else found.reason
+        if not reason and self._kind(found, said) is None:
+            reason = "it makes no vectors"
+        return replace(found, model=said.model, reason=reason)
+
+    def embed(
+        self,
+        provider: Provider,
+        said: SaidEmbedding,
+        texts: Sequence[str],
+        seconds: float,
+        listen: Listen,
+    ) -> Embedded:
+        """Return what one try makes of texts."""
+        from counterpoint.providers.embedding.formats import FORMATS, unit
+        from counterpoint.providers.wire import Sent, whole_answer
+
+        kind = self._kind(provider, said)
+        if kind is None:
+            raise ProviderFailed(f"{provider.name} makes no vectors")
+        spoken, key = FORMATS[kind], self.keys.find_for(provider.name, provider.address)
+        secret = key.secret if key else ""
+        answer = whole_answer(
+            Sent(
+                provider=provider.name,
+                url=provider.address + spoken.path(said),
+                headers=spoken.headers(secret),
+                body=spoken.body(said, texts),
+                seconds=seconds,
+                is_here=is_here(provider.address),
+                secret=secret,
+            ),
+            listen,
+        )
+        try:
+            vectors, tokens = spoken.told(answer)
+            return Embedded(vectors=unit(vectors, len(texts)), tokens=tokens)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise ProviderFailed(
+                f"{provider.name} answers with other than vectors of these texts: {fault}"
+            ) from fault
+
+    def pause(self, seconds: float, listen: Listen) -> None:
+        """Wait, and let whoever waits go meanwhile."""
+        pause(self.sleep, seconds, listen)
+
+    @staticmethod
+    def _kind(provider: Provider, said: SaidEmbedding) -> EmbeddingKind | None:
+        return said.kind or _KINDS.get(provider.kind)
+
+
+def open_embeddings(
+    told: Callable[[], Modelling], environ: Mapping[str, str]
+) -> EmbeddingProviders:
+    """Return who is asked for vectors. environ: the variables of the server, which may have keys and lead to those of its person."""
+    return EmbeddingProviders(told=told, keys=Keys(environ=environ))
