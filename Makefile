@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick tamper faults conformance clients release-check snippets walk check lint types imports format lock pages outside bench \
+.PHONY: help install demo test quick tamper faults conformance clients release-check snippets walk recordings check lint types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -52,6 +52,9 @@ release-check: $(STAMP) ## What would be released: version, changelog, two build
 
 snippets: $(STAMP) ## Every command that README and docs/ show, in an environment made from the wheel; PAGES=docs/people.md for some
 	@$(BIN)/python scripts/snippets.py $(PAGES)
+
+recordings: $(STAMP) ## What terminals show of the program, drawn anew in docs/recordings
+	@$(BIN)/python scripts/recordings.py
 
 walk: $(STAMP) ## The quickstart alone, from the wheel to three agents at work: how long each step takes
 	@$(BIN)/python scripts/walk.py

@@ -22,7 +22,7 @@ import release
 
 _AGENT: Final = Path(__file__).with_name("agent.py")
 _NAMES: Final = ("ada", "grace", "linus")
-_PLAN: Final = """# Greet the world
+PLAN: Final = """# Greet the world
 ## Build
 - [ ] Greet in English
   - areas: en
@@ -37,8 +37,8 @@ _PLAN: Final = """# Greet the world
 - review: yes
 - [ ] Read it aloud
 """
-_TAKE: Final = ('["brief", {}]', '["next", {"claim": true}]')
-_WORK: Final = (
+TAKE: Final = ('["brief", {}]', '["next", {"claim": true}]')
+WORK: Final = (
     '["shell", {"command": "mkdir -p said && echo hello > said/$ITEM"}]',
     '["verify", {"id": "$item", "token": "$token"}]',
     '["finish", {"id": "$item", "token": "$token", "outcome": "done", "summary": "It greets"}]',
@@ -102,12 +102,12 @@ def walk(there: Walk) -> None:
         "git config user.email ada@example.org",
     )
     there.run("counterpoint init", "counterpoint init --yes --client claude")
-    (there.folder / "PLAN.md").write_text(_PLAN, "utf-8")
+    (there.folder / "PLAN.md").write_text(PLAN, "utf-8")
     there.run(
         "counterpoint plan", "git add -A && git commit -qm Begin", "counterpoint plan PLAN.md"
     )
     there.run("counterpoint trust", 'counterpoint trust --allow "grep -rq hello said"')
-    answered = there.agents("three agents take, do, verify and finish a task each", *_TAKE, *_WORK)
+    answered = there.agents("three agents take, do, verify and finish a task each", *TAKE, *WORK)
     taken = {str(answers[1]["claim"]) for answers in answered}
     if len(taken) != len(_NAMES):
         raise release.Unfit(f"{len(_NAMES)} agents have {len(taken)} tasks")
