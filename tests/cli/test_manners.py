@@ -25,7 +25,7 @@ NEVER_FOR_HELP = {
     *("orjson", "json", "logging"),
 }
 EVERY = dict(walk(cli))
-VERBS = [name for group in ("Plan", "Look", "Work", "Review") for name in GROUPS[group]]
+LEAVES = [name for name, command in EVERY.items() if not isinstance(command, click.Group)]
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in GROUPS[HIDDEN]])
@@ -68,21 +68,30 @@ def test_every_command_helps_in_lines_that_fit(name, call, place, monkeypatch):
     assert call("help", *name.split()).out.strip() == said.out.strip()
 
 
-@pytest.mark.parametrize("name", VERBS)
-def test_what_people_do_with_work_is_said_with_examples(name):
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_is_said_with_examples(name):
     """Each runs a command that there is, with options that it has."""
     command = EVERY[name]
-    if isinstance(command, click.Group) or name in {"status", "supervise"}:
-        return
     shown = (command.epilog or "").splitlines()[2:]
     assert shown, name
     for line in shown:
-        words = shlex.split(line.rpartition("counterpoint ")[2].partition(" | ")[0])
-        assert words[0] == name
-        with command.make_context(name, words[1:], resilient_parsing=True) as context:
+        typed = re.split(r" [|>-]{1,2} ", line)
+        words = shlex.split(next(part for part in typed if "counterpoint " in part))
+        words = words[words.index("counterpoint") + 1 :]
+        below = len(name.split())
+        assert words[:below] == name.split()
+        more = ["--", "agent"] if " -- " in line else []
+        with command.make_context(name, words[below:] + more, resilient_parsing=True) as context:
             assert context.args == []
         known = {flag for option in command.params for flag in option.opts}
-        assert {word for word in words[1:] if re.match("--?[a-z]", word)} <= known
+        assert {word for word in words if re.match("--?[a-z]", word)} <= known
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_option_says_what_it_is_for(name):
+    """Also those whose name seems to say it."""
+    options = [one for one in EVERY[name].params if isinstance(one, click.Option)]
+    assert [one.opts[0] for one in options if not (one.help or one.hidden)] == []
 
 
 def test_a_mistyped_name_is_told_its_neighbour_at_every_level(call, place):

@@ -25,6 +25,7 @@ import click
 
 from counterpoint.app import App
 from counterpoint.cli.context import open_here, opened_context, project_options
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given
@@ -88,7 +89,7 @@ class Lost:
     is_other: bool = False
 
 
-@click.command("backup")
+@click.command("backup", epilog=examples("counterpoint backup monday.db"))
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
@@ -126,7 +127,7 @@ def _time(app: App) -> str:
     return re.sub(r"[-:.]", "", app.clock.now())
 
 
-@click.command("restore")
+@click.command("restore", epilog=examples("counterpoint restore monday.db"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--yes", is_flag=True, help="Replace the present ledger without asking.")
 @click.option(

@@ -18,6 +18,7 @@ from counterpoint.app import App
 from counterpoint.cli.checks.mirrored import has_files
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client, runs
 from counterpoint.cli.context import open_here, project_options, require
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import agree, ahead_in_words, in_words
 from counterpoint.cli.server.starting import Started, start_server
@@ -58,7 +59,7 @@ class Finding:
     advice: str = ""
 
 
-@click.command("doctor")
+@click.command("doctor", epilog=examples("counterpoint doctor"))
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:

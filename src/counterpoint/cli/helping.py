@@ -61,7 +61,7 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     output_for().line(made.source_template % made.source_vars())
 
 
-@click.command("version")
+@click.command("version", epilog=examples("counterpoint version --json"))
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 def version_command(as_json: bool) -> None:
     """Print the version."""

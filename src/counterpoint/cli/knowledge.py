@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import one_line
 from counterpoint.core.model.documents import Document, Shelf
 from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
@@ -23,9 +23,11 @@ def learning_command() -> None:
     """Find and judge what agents have learned."""
 
 
-@learning_command.command("find")
+@learning_command.command("find", epilog=examples("counterpoint learning find 'time zones'"))
 @click.argument("query")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many at most."
+)
 @with_context
 def find(context: CommandContext, query: str, limit: int) -> None:
     """List learnings that have a word of the query, best first."""
@@ -40,7 +42,9 @@ def find(context: CommandContext, query: str, limit: int) -> None:
     )
 
 
-@learning_command.command("judge")
+@learning_command.command(
+    "judge", epilog=examples("counterpoint learning judge l-1 --verified --quality 80")
+)
 @click.argument("name", metavar="ID")
 @click.option("--verified/--not-verified", default=None, help="Whether it was seen to be right.")
 @click.option("--quality", type=click.IntRange(0, 100), help="What it is worth.")
@@ -74,7 +78,7 @@ def vault_command() -> None:
     """Keep documents that agents find again."""
 
 
-@vault_command.command("on")
+@vault_command.command("on", epilog=examples("counterpoint vault on"))
 @with_context
 def on(context: CommandContext) -> None:
     """Let this project keep documents of its own, which search_knowledge finds."""
@@ -85,7 +89,7 @@ def on(context: CommandContext) -> None:
     )
 
 
-@vault_command.command("add")
+@vault_command.command("add", epilog=examples("counterpoint vault add docs/*.md"))
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True)
 @_OWN
 @with_context
@@ -102,7 +106,7 @@ def add(context: CommandContext, paths: tuple[str, ...], *, own: bool) -> None:
     )
 
 
-@vault_command.command("list")
+@vault_command.command("list", epilog=examples("counterpoint vault list"))
 @_OWN
 @with_context
 def list_(context: CommandContext, *, own: bool) -> None:
@@ -116,7 +120,7 @@ def list_(context: CommandContext, *, own: bool) -> None:
     )
 
 
-@vault_command.command("remove")
+@vault_command.command("remove", epilog=examples("counterpoint vault remove docs/old.md"))
 @click.argument("path")
 @_OWN
 @with_context

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 import click
 
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import Output, output_for, taken
 from counterpoint.cli.present import agree, counted
 from counterpoint.cli.trust import given
@@ -44,7 +44,7 @@ def audit_command() -> None:
     """Verify, prove, export or rebuild the ledger."""
 
 
-@click.command("verify")
+@click.command("verify", epilog=examples("counterpoint verify ledger.bundle"))
 @click.argument("bundle", type=_FILE)
 @click.option("--key", metavar="TEXT", help="The public key that must have signed it.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
@@ -63,7 +63,9 @@ audit_command.add_command(epoch_command)
 audit_command.add_command(trailer_command)
 
 
-@audit_command.command("verify")
+@audit_command.command(
+    "verify", epilog=examples("counterpoint audit verify", "counterpoint audit verify --quick")
+)
 @click.option("--checkpoint", "notes", type=_FILE, multiple=True, help="Must agree; repeatable.")
 @click.option("--bundle", type=_FILE, help="Verify an exported bundle; needs no ledger.")
 @click.option("--key", metavar="TEXT", help="The public key that must have signed the bundle.")
@@ -229,7 +231,9 @@ def _bundle(found: BundleReport) -> Json:
     }
 
 
-@audit_command.command("prove")
+@audit_command.command(
+    "prove", epilog=examples("counterpoint audit prove 12", "counterpoint audit prove --checkpoint")
+)
 @click.argument("sequence", type=click.IntRange(min=0), required=False)
 @click.option("--checkpoint", is_flag=True, help="The present size and root, signed.")
 @click.option("--since", type=click.IntRange(min=0), metavar="SIZE", help="Nothing was rewritten.")
@@ -276,7 +280,7 @@ def _print_proof(out: Output, sort: str, proof: Proof, by: WriterProof | None = 
             out.line(f"  {name if place == 0 else '':<12}{part}")
 
 
-@audit_command.command("export")
+@audit_command.command("export", epilog=examples("counterpoint audit export ledger.bundle"))
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @click.option("--session", metavar="ID", help="Only the thoughts of this sealed session.")
 @click.option("--receipt", metavar="ID", help="This receipt, for tools of others.")
@@ -368,7 +372,7 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 audit_command.add_command(redact_command)
 
 
-@audit_command.command("rebuild")
+@audit_command.command("rebuild", epilog=examples("counterpoint audit rebuild"))
 @with_context
 def rebuild(context: CommandContext) -> int:
     """Replay the ledger and compare every table with it; exit code 1 if any differs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import taken
 from counterpoint.core.model.journal import Profile
 from counterpoint.dialects.symphony.scope import effective_tools
@@ -20,7 +20,7 @@ def profile_command() -> None:
     """
 
 
-@profile_command.command("set")
+@profile_command.command("set", epilog=examples("counterpoint profile set reviewer --deny finish"))
 @click.argument("name")
 @click.option("--allow", metavar="TOOL", multiple=True, help="Only these of the role; repeatable.")
 @click.option("--deny", metavar="TOOL", multiple=True, help="None of these; repeatable.")
@@ -40,7 +40,9 @@ def set_(
     _print(context, profile.name, profile, as_json=context.out.json)
 
 
-@profile_command.command("tools")
+@profile_command.command(
+    "tools", epilog=examples("counterpoint profile tools reviewer > reviewer.json")
+)
 @click.argument("name")
 @with_context
 def tools(context: CommandContext, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.trust import given
 from counterpoint.core.model.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
@@ -22,7 +22,9 @@ def runs_command() -> None:
     """Take in the event streams of agents' runs."""
 
 
-@runs_command.command("ingest")
+@runs_command.command(
+    "ingest", epilog=examples("counterpoint runs ingest events.jsonl --run nightly-1")
+)
 @click.argument(
     "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )

@@ -16,7 +16,7 @@ import click
 
 from counterpoint.app import App
 from counterpoint.cli.context import open_here
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import agree, counted
 from counterpoint.core.coordinator import Core
@@ -46,7 +46,12 @@ def storage_command() -> None:
     """Move ledgers between databases."""
 
 
-@storage_command.command("move")
+@storage_command.command(
+    "move",
+    epilog=examples(
+        "counterpoint storage move .counterpoint/ledger.db postgresql://ann@host/ledgers"
+    ),
+)
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("--project", metavar="NAME", help="Only this project.  [default: all of them]")

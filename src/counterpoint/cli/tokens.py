@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import (
@@ -35,7 +35,9 @@ def token_command() -> None:
     """
 
 
-@token_command.command("create")
+@token_command.command(
+    "create", epilog=examples("counterpoint token create ci --scope read --expires 30d")
+)
 @click.argument("name")
 @click.option(
     "--surface", "surfaces", metavar="NAME", multiple=True, help="Good for this one; repeatable."
@@ -116,7 +118,7 @@ def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
         )
 
 
-@token_command.command("local")
+@token_command.command("local", epilog=examples("counterpoint token local"))
 @with_context
 def local(context: CommandContext) -> None:
     """Print the token of this account for its own callers of `counterpoint up`.
@@ -129,7 +131,7 @@ def local(context: CommandContext) -> None:
     context.out.result({"token": token, "file": str(found.path)}, token)
 
 
-@token_command.command("list")
+@token_command.command("list", epilog=examples("counterpoint token list"))
 @with_context
 def list_(context: CommandContext) -> None:
     """List every token that was made, without the secrets, and where this account's own lies."""
@@ -155,7 +157,7 @@ def _local(context: CommandContext) -> LocalToken:
     return local_token(app.environ, app.place, app.project)
 
 
-@token_command.command("revoke")
+@token_command.command("revoke", epilog=examples("counterpoint token revoke ci"))
 @click.argument("which", metavar="ID|NAME")
 @with_context
 def revoke(context: CommandContext, which: str) -> None:

@@ -20,6 +20,7 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.clients.hooks import HOOKS
 from counterpoint.cli.context import open_here, require
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import one_line, output_for
 from counterpoint.cli.present import counted, lease
 from counterpoint.core.coordinator import Core
@@ -44,7 +45,7 @@ _OLD: Final = 200
 """Reminders that are remembered."""
 
 
-@click.command("prime")
+@click.command("prime", epilog=examples("counterpoint prime"))
 @click.option(
     "--surface",
     type=click.Choice(dialects()),

@@ -26,6 +26,7 @@ from counterpoint.cli.clients.files import Change, remove, write
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client
 from counterpoint.cli.clients.toml import set_table
 from counterpoint.cli.context import SILENT, open_here, sign_written
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import counted
 from counterpoint.dialects.registry import names as dialects
@@ -42,7 +43,9 @@ _ABSENT: Final = (
 )
 
 
-@click.command("init")
+@click.command(
+    "init", epilog=examples("counterpoint init --yes", "counterpoint init --client claude --hooks")
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option(
     "--client",

@@ -20,6 +20,7 @@ from counterpoint.cli.demo.report import print_all
 from counterpoint.cli.demo.repository import MAIN, child_environ, create_repository
 from counterpoint.cli.demo.scenario import Scenario
 from counterpoint.cli.demo.summary import DemoResult, faults_of, history_of, prove, tree_of
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.server.serving import end_server
 from counterpoint.core.model.identity import Connection
@@ -32,7 +33,7 @@ NAME = "quill"
 BUNDLE = "ledger.bundle"
 
 
-@click.command("demo")
+@click.command("demo", epilog=examples("counterpoint demo"))
 @click.option("--keep", is_flag=True, help="Leave the repository and its ledger there.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON, at the end.")
 def demo_command(*, keep: bool, as_json: bool) -> int:

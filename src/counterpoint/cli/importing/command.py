@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.importing.foundry import foundry_command
 from counterpoint.cli.output import Output
 from counterpoint.cli.present import counted
@@ -26,11 +26,12 @@ _NAME: Final = 40
 
 
 class Reader(NamedTuple):
-    """A module of `readers`, what it reads in a few words, and more of it."""
+    """A module of `readers`, what it reads in a few words, more of it, and a source for the example."""
 
     module: str
     source: str
     more: str
+    example: str
 
 
 READERS: Final[Mapping[str, Reader]] = {
@@ -38,47 +39,65 @@ READERS: Final[Mapping[str, Reader]] = {
         "beads",
         "issues of beads",
         "SOURCE is what `bd export` wrote, beads' SQLite file, or a folder with `.beads`.",
+        ".beads",
     ),
     "task-master": Reader(
         "taskmaster",
         "tasks of task-master, tag by tag",
         "SOURCE is its tasks.json, or the folder of the project.",
+        ".taskmaster/tasks/tasks.json",
     ),
     "backlog": Reader(
         "backlog",
         "tasks of Backlog.md",
         "SOURCE is the folder of the project, or its folder `backlog`.",
+        "backlog",
     ),
     "vibe-kanban": Reader(
-        "vibekanban", "tasks of vibe-kanban", "SOURCE is its db.sqlite, or the folder that has it."
+        "vibekanban",
+        "tasks of vibe-kanban",
+        "SOURCE is its db.sqlite, or the folder that has it.",
+        "db.sqlite",
     ),
     "github": Reader(
         "github",
         "issues of GitHub",
-        "SOURCE is what `gh issue list --state all --limit 10000 --json"
-        " number,title,body,state,stateReason,labels,assignees,author,milestone,comments,createdAt,closedAt,url`"
-        " wrote; with the fields parent, subIssues and blockedBy too, where your gh has them.",
+        "SOURCE is a file that the GitHub command line wrote:\n\n\b\n"
+        "gh issue list --state all --limit 10000 --json number,title,body,state,\\\n"
+        "stateReason,labels,assignees,author,milestone,comments,createdAt,\\\n"
+        "closedAt,url > issues.json\n\n"
+        "Add the fields parent, subIssues and blockedBy where your gh has them.",
+        "issues.json",
     ),
     "spec-kit": Reader(
         "speckit",
         "features of spec-kit",
         "SOURCE is the folder of the project, or that of one feature.",
+        "specs/001-login",
     ),
     "openspec": Reader(
         "openspec",
         "changes of OpenSpec",
         "SOURCE is the folder of the project, or that of one change.",
+        "openspec/changes/login",
     ),
     "linear": Reader(
-        "linear", "issues of Linear", "SOURCE is the CSV file that its settings export."
+        "linear",
+        "issues of Linear",
+        "SOURCE is the CSV file that its settings export.",
+        "issues.csv",
     ),
     "markdown": Reader(
         "checklists",
         "a check-list in Markdown",
         "SOURCE is the file. What is ticked comes in as done.",
+        "tasks.md",
     ),
     "counterpoint": Reader(
-        "own", "work of another ledger", "SOURCE is what `counterpoint export --format json` wrote."
+        "own",
+        "work of another ledger",
+        "SOURCE is what `counterpoint export --format json` wrote.",
+        "work.json",
     ),
 }
 """What can be imported, by the name of the command."""
@@ -97,6 +116,7 @@ def _command(name: str, reader: Reader) -> click.Command:
         name,
         short_help=f"Take in {reader.source}.",
         help=f"Take in {reader.source}.\n\n{reader.more}",
+        epilog=examples(f"counterpoint import {name} {reader.example} --dry-run"),
     )
     @click.argument("source", type=click.Path(path_type=Path))
     @click.option(

@@ -12,6 +12,7 @@ import click
 
 from counterpoint.cli.checks.mirrored import core_for_files
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output
 from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
@@ -46,7 +47,12 @@ class _Outcome:
     fault: CounterpointError | None = None
 
 
-@click.command("foundry")
+@click.command(
+    "foundry",
+    epilog=examples(
+        "counterpoint import foundry --dry-run", "counterpoint import foundry --take file spec-1"
+    ),
+)
 @click.argument("path", required=False, metavar="[PATH|SPEC]")
 @click.option("--dry-run", is_flag=True, help="Only say what would come in, and what is wrong.")
 @click.option(

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust import signing
 from counterpoint.core.model.models.asking import Provider, asked
@@ -33,7 +33,7 @@ def provider_command() -> None:
     """
 
 
-@provider_command.command("list")
+@provider_command.command("list", epilog=examples("counterpoint provider list"))
 @with_context
 def list_(context: CommandContext) -> None:
     """List the providers in the order in which they are asked, and why some are not."""
@@ -47,7 +47,7 @@ def list_(context: CommandContext) -> None:
     context.out.table(("provider", "asked", "model", "why not"), rows)
 
 
-@provider_command.command("status")
+@provider_command.command("status", epilog=examples("counterpoint provider status anthropic"))
 @click.argument("name")
 @with_context
 def status(context: CommandContext, name: str) -> int:
@@ -71,7 +71,7 @@ def status(context: CommandContext, name: str) -> int:
     return 0 if one.is_available else 1
 
 
-@provider_command.command("login")
+@provider_command.command("login", epilog=examples("counterpoint provider login anthropic"))
 @click.argument("name")
 @click.option(
     "--keyring", is_flag=True, help="Keep the key in the system's keyring, not in a file."
@@ -99,7 +99,7 @@ def login(context: CommandContext, name: str, *, keyring: bool) -> None:
     )
 
 
-@provider_command.command("logout")
+@provider_command.command("logout", epilog=examples("counterpoint provider logout anthropic"))
 @click.argument("name")
 @with_context
 def logout(context: CommandContext, name: str) -> None:
@@ -113,7 +113,7 @@ def logout(context: CommandContext, name: str) -> None:
     context.out.result({"provider": name, "variables": [*left]}, " ".join(words))
 
 
-@provider_command.command("test")
+@provider_command.command("test", epilog=examples("counterpoint provider test anthropic"))
 @click.argument("name")
 @click.option("--model", default="", metavar="NAME", help="Other than its usual one.")
 @with_context

@@ -10,6 +10,7 @@ from typing import TypeVar
 import click
 
 from counterpoint.cli.context import open_here
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.garbage import settle
@@ -26,7 +27,7 @@ from counterpoint.settings import Settings
 F = TypeVar("F", bound=Callable[..., object])
 
 
-@click.command("mcp")
+@click.command("mcp", epilog=examples("counterpoint mcp --surface native --agent ada"))
 @click.option("--surface", metavar="NAME", help="The dialect to speak.  [default: native]")
 @click.option("--db", metavar="PATH", help="The database.  [default: .counterpoint/ledger.db]")
 @click.option(
@@ -102,7 +103,9 @@ def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
         raise click.UsageError(f"{refused.message}. {refused.hint}") from None
 
 
-@click.command("tools")
+@click.command(
+    "tools", epilog=examples("counterpoint tools", "counterpoint tools --surface foundry")
+)
 @click.option("--surface", "named", default="native", show_default=True, help="The dialect.")
 @click.option("--where", metavar="NAME", help="Say only in which file and line a tool stands.")
 @click.option("--sizes", is_flag=True, help="Show how many bytes each takes in the list.")

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from counterpoint.cli.context import open_here, project_options
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import output_for
 from counterpoint.cli.server.serving import end_server, serve
 
 
-@click.command("serve")
+@click.command("serve", epilog=examples("counterpoint serve"))
 @click.option("--socket", "at", metavar="PATH", help="Listen here, for agents of other accounts.")
 @click.option(
     "--allow-user",
@@ -47,7 +48,7 @@ def serve_command(
     serve(app, ready_fd, turn_fd, others)
 
 
-@click.command("down")
+@click.command("down", epilog=examples("counterpoint down"))
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def down_command(as_json: bool, db: str | None, project: str | None) -> None:

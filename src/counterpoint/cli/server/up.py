@@ -28,6 +28,7 @@ from starlette.datastructures import Address
 
 from counterpoint.app import App, Identity
 from counterpoint.cli.context import open_here, project_options, require
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import present_entry
 from counterpoint.cli.server.admitting import (
     has_tokens,
@@ -322,9 +323,15 @@ class _JsonLog(logging.Handler):
         log_line("log", level=record.levelname.lower(), logger=record.name, text=text)
 
 
-@click.command("up")
+@click.command("up", epilog=examples("counterpoint up", "counterpoint up --port 8765"))
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=PORT,
+    show_default=True,
+    help="Listen here; 0: any that is free.",
+)
 @click.option(
     "--allow-host", "names", metavar="NAME", multiple=True, help="Also goes by it; repeatable."
 )

@@ -14,6 +14,7 @@ import click
 
 from counterpoint.app import App
 from counterpoint.cli.context import open_here, project_options, require
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import output_for
 from counterpoint.cli.supervise.agent import (
     PROMPT,
@@ -44,7 +45,7 @@ _STOPPING: Final = (
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@click.command("supervise")
+@click.command("supervise", epilog=examples("counterpoint supervise spec-1 -- claude -p"))
 @click.argument("spec")
 @click.argument("agent", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT...")
 @click.option(

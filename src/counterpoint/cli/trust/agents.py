@@ -6,7 +6,7 @@ import click
 
 from counterpoint.app import CREDENTIAL
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import MAINTAIN, RUN, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import is_in_force, seconds_of
@@ -22,7 +22,7 @@ def agent_command() -> None:
     """
 
 
-@agent_command.command("create")
+@agent_command.command("create", epilog=examples("counterpoint agent create ada --expires 30d"))
 @click.argument("name")
 @click.option("--maintain", is_flag=True, help="It may also loosen what others work on.")
 @click.option("--run", "runs", is_flag=True, help="It may also have free commands run, if any may.")
@@ -51,7 +51,7 @@ def create(
         )
 
 
-@agent_command.command("list")
+@agent_command.command("list", epilog=examples("counterpoint agent list"))
 @with_context
 def list_(context: CommandContext) -> None:
     """List every credential that was made, without the secrets."""
@@ -67,7 +67,7 @@ def list_(context: CommandContext) -> None:
     )
 
 
-@agent_command.command("revoke")
+@agent_command.command("revoke", epilog=examples("counterpoint agent revoke ada"))
 @click.argument("which", metavar="ID|NAME")
 @with_context
 def revoke(context: CommandContext, which: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust.confirming import confirmed
@@ -14,7 +15,9 @@ from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.kernel.canonical import Json
 
 
-@click.command("epoch")
+@click.command(
+    "epoch", epilog=examples("counterpoint audit epoch --reason 'Restored the backup of Monday'")
+)
 @click.option("--reason", required=True, help="Why; it stands in the ledger for ever.")
 @with_context
 def epoch_command(context: CommandContext, *, reason: str) -> None:

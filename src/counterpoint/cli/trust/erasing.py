@@ -13,6 +13,7 @@ import click
 
 from counterpoint.app import App
 from counterpoint.cli.context import CommandContext, keep_files, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.coordinator import Core
@@ -43,7 +44,13 @@ _OF_A_SERVER: Final = ("the log, the backups and the copies of the database serv
 _CLEANED: Final = ("texts and salts", "search", "kept answers")
 
 
-@click.command("redact")
+@click.command(
+    "redact",
+    epilog=examples(
+        "counterpoint audit redact 4 --reason 'It names a customer'",
+        "counterpoint audit redact --text words.txt --reason 'A key that leaked'",
+    ),
+)
 @click.argument("id_", metavar="[ID]", default="")
 @click.option(
     "--text",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given, signing
 from counterpoint.cli.trust.enrolling import (
@@ -35,7 +35,7 @@ def key_command() -> None:
     """
 
 
-@key_command.command("add")
+@key_command.command("add", epilog=examples("counterpoint key add", "counterpoint key add --ssh"))
 @click.option("--name", metavar="TEXT", help="Whose key it is; your name here without it.")
 @click.option(
     "--ssh",
@@ -74,7 +74,9 @@ def add(
         _add_ssh(context, owner, ssh_key, agent_asks=agent_asks)
 
 
-@key_command.command("recover")
+@key_command.command(
+    "recover", epilog=examples("counterpoint key recover --reason 'The laptop was lost'")
+)
 @click.option(
     "--reason", required=True, metavar="TEXT", help="Why; it stands in the ledger for ever."
 )
@@ -130,7 +132,7 @@ def _ssh_key(context: CommandContext, named: str, *, agent_asks: bool) -> HeldKe
     )
 
 
-@key_command.command("list")
+@key_command.command("list", epilog=examples("counterpoint key list"))
 @with_context
 def list_(context: CommandContext) -> None:
     """List the keys that were ever enrolled, and which of them you hold here."""
@@ -154,7 +156,9 @@ def list_(context: CommandContext) -> None:
     )
 
 
-@key_command.command("revoke")
+@key_command.command(
+    "revoke", epilog=examples("counterpoint key revoke ann --reason 'The laptop was lost'")
+)
 @click.argument("which", metavar="ID|OWNER")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
 @with_context
@@ -176,7 +180,7 @@ def revoke(context: CommandContext, *, which: str, reason: str) -> None:
         context.out.aside("No key is in force any more: `counterpoint key recover` lets one in.")
 
 
-@key_command.command("export")
+@key_command.command("export", epilog=examples("counterpoint key export allowed_signers"))
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @with_context
 def export(context: CommandContext, *, file: Path | None) -> None:

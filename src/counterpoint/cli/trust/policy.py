@@ -7,6 +7,7 @@ from typing import Final, get_args
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import ProposedAct
@@ -14,7 +15,9 @@ from counterpoint.core.model.identity import ProposedAct
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 
 
-@click.command("policy")
+@click.command(
+    "policy", epilog=examples("counterpoint policy", "counterpoint policy --reviews person")
+)
 @click.option(
     "--reviews",
     type=click.Choice(POLICIES),

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from counterpoint.cli.grouping import examples
 from counterpoint.evidence.trust import signer_lines as lines
 from counterpoint.evidence.trust.opening import own_signer
 from counterpoint.kernel.clock import SystemClock
@@ -14,7 +15,7 @@ from counterpoint.kernel.errors import CounterpointError, InvalidInput
 from counterpoint.settings import load_settings
 
 
-@click.command("signer")
+@click.command("signer", epilog=examples("counterpoint signer --place payments"))
 @click.option(
     "--place",
     metavar="NAME",

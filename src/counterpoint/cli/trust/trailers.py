@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.core.ledger.witnesses.trailer import render_trailer
 from counterpoint.evidence.witnesses.trailers import install_hook, remove_hook
 from counterpoint.kernel.errors import Unavailable
 
 
-@click.command("trailer")
+@click.command("trailer", epilog=examples("counterpoint audit trailer --install"))
 @click.option("--install", is_flag=True, help="Have a hook of this repository add it to commits.")
 @click.option("--remove", is_flag=True, help="Take that hook away.")
 @with_context

@@ -23,6 +23,7 @@ from counterpoint.cli.checks.configured import (
 )
 from counterpoint.cli.clients.toml import set_table
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.trust.signing import has_terminal
 from counterpoint.core.model.trust.checking import Checking
@@ -33,7 +34,9 @@ from counterpoint.evidence.running.configuration import NAME, TABLE, load_checki
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
 
-@click.command("trust")
+@click.command(
+    "trust", epilog=examples("counterpoint trust", "counterpoint trust --allow 'pytest *'")
+)
 @click.option(
     "--allow", "allowed", metavar="COMMAND", multiple=True, help="Also let this be run; repeatable."
 )

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 import click
 
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import output_for
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.evidence.trust.folders import state_folder
@@ -35,13 +36,19 @@ _STATUS: Final[dict[Kind, int]] = {
 }
 
 
-@click.command("witness")
+@click.command("witness", epilog=examples("counterpoint witness --state keys --port 8383"))
 @click.option("--log", "logs", multiple=True, metavar="VKEY", help="Cosign this log; repeatable.")
 @click.option("--state", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Where key and heads are kept.")  # fmt: skip
 @click.option("--name", default="", metavar="NAME", help="The name of its key, given once.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Listen at this address.")
-@click.option("--port", default=8383, show_default=True, type=click.IntRange(0, 65_535))
+@click.option(
+    "--port",
+    default=8383,
+    show_default=True,
+    type=click.IntRange(0, 65_535),
+    help="Listen here; 0: any that is free.",
+)
 @click.option("--forget", metavar="ORIGIN", help="Let this log begin anew, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 def witness_command(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group
+from counterpoint.cli.grouping import Group, examples
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.nouns.phases import MARKER
@@ -24,7 +24,7 @@ def issue_command() -> None:
     """Say how large an issue is."""
 
 
-@issue_command.command("size")
+@issue_command.command("size", epilog=examples("counterpoint issue size 4 small"))
 @click.argument("issue")
 @click.argument("size", type=click.Choice(SIZES))
 @with_context
@@ -42,7 +42,7 @@ def phases_command() -> None:
     """Bring issues from phase to phase."""
 
 
-@phases_command.command("advance")
+@phases_command.command("advance", epilog=examples("counterpoint phases advance"))
 @with_context
 def advance(context: CommandContext) -> None:
     """Act upon every phase that was handed over or judged since the last time.
@@ -66,7 +66,7 @@ def workspace_command() -> None:
     """Mark the working tree you are in as the one for an issue."""
 
 
-@workspace_command.command("open")
+@workspace_command.command("open", epilog=examples("counterpoint workspace open 4 --base main"))
 @click.argument("issue")
 @click.option(
     "--base", metavar="BRANCH", default="", help="Where the work goes back to.  [default: main]"

@@ -33,7 +33,13 @@ _PRIORITY: Final = click.IntRange(PRIORITIES[0], PRIORITIES[-1])
     ),
 )
 @click.argument("title")
-@click.option("--kind", type=click.Choice(get_args(Kind)), default="task", show_default=True)
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(Kind)),
+    default="task",
+    show_default=True,
+    help="What it is.",
+)
 @click.option("--parent", default="", metavar="ID", type=ITEM, help="Put it below this item.")
 @click.option("--description", "-d", default="", metavar="TEXT", help="What it is; `-` reads it.")
 @click.option("--after", multiple=True, metavar="ID", type=ITEM, help="It waits for this one.")
@@ -99,7 +105,7 @@ def add_command(
     ),
 )
 @click.argument("name", metavar="ID", type=ITEM)
-@click.option("--title", metavar="TEXT")
+@click.option("--title", metavar="TEXT", help="Call it so from now on.")
 @click.option("--description", "-d", metavar="TEXT", help="The whole text; `-` reads it.")
 @click.option("--status", metavar="STATE", help="The state to move it to.")
 @click.option("--priority", type=_PRIORITY, help="0 is most urgent.")

@@ -28,7 +28,13 @@ from counterpoint.core.model.journal import NoteKind, Record
     ),
 )
 @click.argument("text")
-@click.option("--kind", type=click.Choice(get_args(NoteKind)), default="comment", show_default=True)
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(NoteKind)),
+    default="comment",
+    show_default=True,
+    help="What it is.",
+)
 @click.option("--item", default="", metavar="ID", type=ITEM, help="What it is about.")
 @click.option("--title", default="", metavar="TEXT", help="Else the first line of the text.")
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help="Repeatable.")

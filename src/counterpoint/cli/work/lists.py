@@ -48,7 +48,7 @@ _LIMITS: Final = click.IntRange(1, 1000)
 @click.option("--root", default="", metavar="ID", type=ITEM, help="Only items of this tree.")
 @click.option("--assignee", default="", metavar="NAME", help="Only items of this assignee.")
 @click.option("--ready", is_flag=True, help="Only what can be taken up now; as `next` shows it.")
-@click.option("--limit", type=_LIMITS, default=50, show_default=True)
+@click.option("--limit", type=_LIMITS, default=50, show_default=True, help="How many at most.")
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
 @pageable
 @with_context
@@ -118,7 +118,7 @@ def _print_more(out: Output, items: list[Item], more: bool) -> None:
 @click.option("--label", default="", metavar="WORD", help="Only items with this label.")
 @click.option("--root", default="", metavar="ID", type=ITEM, help="Only items of this tree.")
 @click.option("--profile", default="", metavar="NAME", help="Only what this role may take.")
-@click.option("--limit", type=_LIMITS, default=10, show_default=True)
+@click.option("--limit", type=_LIMITS, default=10, show_default=True, help="How many at most.")
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
 @with_context
 def next_command(
@@ -166,7 +166,7 @@ def _offer(offer: ReadyItem) -> dict[str, Json]:
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
 @click.option("--item", default="", metavar="ID", type=ITEM, help="Only what is about this item.")
-@click.option("--limit", type=_LIMITS, default=20, show_default=True)
+@click.option("--limit", type=_LIMITS, default=20, show_default=True, help="How many at most.")
 @pageable
 @with_context
 def find_command(

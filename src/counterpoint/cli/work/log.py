@@ -41,7 +41,13 @@ _LOOKED_AT: Final = 2_000
     "--item", metavar="ID", default="", type=ITEM, help="Only what happened to this item."
 )
 @click.option("--action", metavar="NAME", default="", help="Only this action, as task.started.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=30,
+    show_default=True,
+    help="How many at most.",
+)
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
 @click.option("--no-pager", is_flag=True, help="Print it all at once.")
 @click.option(

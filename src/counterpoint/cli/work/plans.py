@@ -169,7 +169,7 @@ def plans_command() -> None:
     """Take the texts of old plans away."""
 
 
-@plans_command.command("prune")
+@plans_command.command("prune", epilog=examples("counterpoint plans prune --older-than 180"))
 @click.option(
     "--older-than",
     "days",
@@ -219,7 +219,7 @@ def sessions_command() -> None:
     """End the sessions that were forgotten."""
 
 
-@sessions_command.command("sweep")
+@sessions_command.command("sweep", epilog=examples("counterpoint sessions sweep"))
 @with_context
 def sweep_command(context: CommandContext) -> None:
     """End the sessions from which nothing came for a day, as failed."""

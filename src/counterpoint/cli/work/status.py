@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import (
     agree,
@@ -41,7 +42,7 @@ _SOON: Final = 300
 """Seconds before the end of a lease from which on it is said to run out."""
 
 
-@click.command("status")
+@click.command("status", epilog=examples("counterpoint status", "counterpoint status --json"))
 @click.option("--watch", is_flag=True, help="Show it again and again, until Ctrl-C.")
 @with_context
 def status_command(context: CommandContext, *, watch: bool) -> None:
