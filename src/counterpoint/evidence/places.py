@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from counterpoint.evidence.git.tracked import refuse_tracked
-from counterpoint.kernel.errors import InvalidInput, Unavailable
+from counterpoint.kernel.errors import InvalidInput, StoreReadOnly, Unavailable
 from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.ownership import Untrusted, check_folder
 from counterpoint.kernel.places import FOLDER, TOO_LONG_HINT, find_tree_and_home, too_long
@@ -56,14 +56,20 @@ def chosen_tree(worktree: str, places: Places) -> Path:
 
 
 def open_folder(folder: Path) -> None:
-    """Make the data folder, hidden from git, unless it is there."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # A link that leads nowhere yet may have come with a repository, and must not be followed.
-    with suppress(FileExistsError), (folder / ".gitignore").open("x") as ignore:
-        ignore.write(
-            "# The ledger and its keys stay on this machine.\n"
-            "*\n!templates/\n!templates/*\n!phases/\n!phases/*\n"
-        )
+    """Make the data folder, hidden from git, unless it is there; StoreReadOnly."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # A link that leads nowhere yet may have come with a repository, and must not be followed.
+        with suppress(FileExistsError), (folder / ".gitignore").open("x") as ignore:
+            ignore.write(
+                "# The ledger and its keys stay on this machine.\n"
+                "*\n!templates/\n!templates/*\n!phases/\n!phases/*\n"
+            )
+    except OSError as fault:
+        raise StoreReadOnly(
+            f"{folder} cannot be made ({fault.strerror})",
+            hint="Check the owner and the mode of the folder that it lies in.",
+        ) from fault
 
 
 def check_state(database: Path, environ: Mapping[str, str]) -> None:

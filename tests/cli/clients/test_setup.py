@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -113,27 +112,6 @@ env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "
 }
 
 
-@pytest.fixture
-def project(place: Path) -> Path:
-    """A git repository in which nobody has set anything up."""
-    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
-    return place
-
-
-@pytest.fixture
-def installed(project: Path) -> Path:
-    """The same, with `counterpoint` on the PATH."""
-    return with_program(project, "counterpoint")
-
-
-def with_program(folder: Path, name: str) -> Path:
-    """Put a program on the PATH."""
-    program = Path(os.environ["PATH"]) / name
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    return folder
-
-
 def written(folder: Path) -> dict[str, str]:
     """Answer the texts of all files but git's and the ledger's."""
     hidden = {".git", ".counterpoint"}
@@ -234,11 +212,11 @@ def test_with_nobody_to_ask_nothing_is_written(call, installed):
     assert not (installed / ".counterpoint").exists()
 
 
-def test_only_clients_that_are_found_are_configured(call, installed):
+def test_only_clients_that_are_found_are_configured(call, installed, with_program):
     """A folder of the project, a program on the PATH, a folder of the home: each is a trace."""
     assert call("init", "--yes").out.count("Wrote") == 1
     (installed / ".cursor").mkdir()
-    with_program(installed, "gemini")
+    with_program("gemini")
     home = Path(os.environ["HOME"])
     (home / ".codex").mkdir(parents=True)
     assert call("init", "--yes").code == 0

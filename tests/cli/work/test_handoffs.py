@@ -13,7 +13,7 @@ def test_the_last_handoff_is_shown(call, agent):
     said = call("handoff")
     assert "Half way\n  Next: Go on\n  In the way: Rain\n" in said.out
     assert call("handoff", "read", agent.caller.actor.session).out == said.out
-    assert call("handoff", "read", "ses_nobody").code == 2
+    assert call("handoff", "read", "ses_nobody").code == 1
     assert call("handoff", "--json").json["handoff"]["summary"] == "Half way"
 
 

@@ -63,7 +63,13 @@ def test_an_item_is_changed_in_what_was_named(call, ledger):
         ["edit", "5"],
         ["edit", "5", "--priority", "9"],
         ["edit", "5", "--verify", "sh -c 'open"],
+        ["edit", "5", "--accept", " "],
+        ["edit", "5", "--add-label", ""],
         ["add", ""],
+        ["add", "x", "--verify", ""],
+        ["add", "x", "--area", ""],
+        ["add", "x", "--label", "two\nlines"],
+        ["note", ""],
         ["add", "x", "--kind", "nonsense"],
     ],
 )

@@ -86,7 +86,8 @@ def test_outcomes_show_their_evidence_as_json(call, ledger, agent):
     assert found["summary"] == "Red now"
     assert found["evidence"]["files"][0]["path"] == "paint/red"
     assert "#1  done by ada: Red now" in call("show", "harbour-6").out
-    assert call("show", "harbour-6@1", "--json").json["outcome"]["summary"] == "Red now"
+    for name in ("harbour-6@1", "6@1"):
+        assert call("show", name, "--json").json["outcome"]["summary"] == "Red now"
 
 
 def test_an_entry_is_shown_by_its_number(call, ledger):

@@ -35,11 +35,18 @@ def test_every_kind_of_record_is_kept_with_its_author(studio, ada):
 
 
 def test_a_long_or_empty_first_line_still_makes_a_title(ada):
-    """At most 120 characters; an own title wins."""
+    """At most 120 characters; an own title wins, and stands alone too."""
     long = ada.journal.append(Note(kind="comment", body="\n" + "x" * 200))
     assert (len(long.title), long.title[-1]) == (120, "…")
-    assert ada.journal.append(Note(kind="comment", body="  ")).title == ""
+    assert ada.journal.append(Note(kind="comment", body="  ", title="own")).title == "own"
     assert ada.journal.append(Note(kind="comment", body="b", title="own")).title == "own"
+
+
+def test_a_record_says_something(studio, ada):
+    """One without a word is refused, and a tag without one is left out."""
+    studio.refuses(InvalidInput, lambda: ada.journal.append(Note(kind="comment", body=" \n")))
+    kept = ada.journal.append(Note(kind="comment", body="b", tags=("", "wind", " ")))
+    assert kept.tags == ("wind",)
 
 
 def test_a_blocker_stands_in_the_way_until_it_is_resolved(studio, ada, bob):

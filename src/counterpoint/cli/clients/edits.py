@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,10 +11,11 @@ from typing import Final
 from counterpoint.cli.clients.files import Change, change, drop_section, set_section
 from counterpoint.cli.clients.hooks import HOOKS, Hooks, prune
 from counterpoint.cli.clients.jsonc import remove_member
-from counterpoint.cli.clients.known import CLIENTS, Client, runs
+from counterpoint.cli.clients.known import CLIENTS, Client, runs, spoken
 from counterpoint.cli.clients.toml import remove_table
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.protocol.surface import Surface
 
 GUIDES: Final = ("AGENTS.md", "CLAUDE.md")
@@ -40,7 +42,8 @@ class _Edit:
 class Setup:
     """What is to be set up in a tree.
 
-    names: the dialect that was asked for, empty for the default. hooks: clients are to run `counterpoint prime`.
+    name: the dialect that new entries speak, empty for the default. is_asked: it was asked for, so that entries which
+    are there change to it. hooks: clients are to run `counterpoint prime`.
     """
 
     tree: Path
@@ -48,14 +51,18 @@ class Setup:
     clients: tuple[Client, ...]
     surface: Surface[Call]
     name: str = ""
+    is_asked: bool = False
     hooks: bool = False
 
     def changes(self) -> list[Change]:
         """Return the change of each file, whether it changes anything or not."""
         edits = [self._server(client) for client in self.clients]
-        if self.hooks:
-            chosen = {client.name for client in self.clients}
-            edits += [self._hooks(hooks) for hooks in HOOKS if hooks.client in chosen]
+        chosen = {client.name for client in self.clients}
+        edits += [
+            self._hooks(hooks)
+            for hooks in HOOKS
+            if hooks.client in chosen and (self.hooks or (self.is_asked and hooks.is_in(self.tree)))
+        ]
         text = guide(self.surface)
         edits += [
             _Edit(file=name, edit=_section(text), by_hand=set_section("", text))
@@ -68,21 +75,39 @@ class Setup:
 
         def edit(text: str) -> str:
             entry = client.entry(text)
-            speaks = not self.name or self.name in ((entry or {}).get("args") or [])
-            if runs(entry, self.environ) and speaks:
+            if entry is None or not runs(entry, self.environ):
+                return client.edited(text, {**(entry or {}), **wanted})
+            if not self.is_asked or spoken(entry) == self.name:
                 return text
-            return client.edited(text, {**(entry or {}), **wanted})
+            return client.edited(text, client.speaking(entry, self.name))
 
         note = f"{client.title}: {client.note}" if client.note else ""
         return _Edit(file=client.file, edit=edit, by_hand=client.edited("", wanted), note=note)
 
     def _hooks(self, hooks: Hooks) -> _Edit:
         tools = [tool.name for tool in self.surface.tools if not tool.open_world]
+
+        def edit(text: str) -> str:
+            if self.is_asked and not hooks.speaks(text, self.name):
+                text = hooks.removed(text)
+            return hooks.added(text, tools, self.name)
+
         return _Edit(
             file=hooks.file,
-            edit=lambda text: hooks.added(text, tools, self.name),
+            edit=edit,
             by_hand=hooks.added("", tools, self.name),
         )
+
+
+def standing(tree: Path) -> str:
+    """Return the dialect that all entries of ours in a project ask for; empty for the default, and if they differ."""
+    found: set[str] = set()
+    for client in CLIENTS:
+        # What cannot be read is told where it is to be edited.
+        with suppress(MalformedDocument, OSError, UnicodeDecodeError):
+            entry = client.entry((tree / client.file).read_text(encoding="utf-8"))
+            found |= {spoken(entry)} if entry else set()
+    return found.pop() if len(found) == 1 else ""
 
 
 def removals(tree: Path) -> list[Change]:
@@ -148,7 +173,7 @@ def _without(client: Client) -> Callable[[str], str]:
 
 def _guide_files(tree: Path) -> list[str]:
     """Return the files agents read that are to have our section; one that only points to another is left."""
-    there = [name for name in GUIDES if (tree / name).exists()]
+    there = [name for name in GUIDES if (tree / name).is_file()]
     targets = {(tree / name).resolve(): name for name in reversed(there)}
     files = [name for name in there if name in targets.values() and not _includes(tree / name)]
     return files or [GUIDES[0]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from counterpoint.kernel.errors import MalformedDocument, PathOutside
+from counterpoint.kernel.errors import MalformedDocument, PathOutside, StoreReadOnly
 
 BEGIN: Final = "<!-- counterpoint:begin -->"
 END: Final = "<!-- counterpoint:end -->"
@@ -75,7 +75,7 @@ def drop_section(text: str) -> str:
 def _text(tree: Path, path: Path) -> str:
     """Return a file's text with its line ends as they are, empty without a file.
 
-    PathOutside if it is a link to elsewhere; MalformedDocument unless it is UTF-8.
+    PathOutside if it is a link to elsewhere; MalformedDocument unless it is UTF-8 that can be read.
     """
     target = path.resolve()
     if not target.is_relative_to(tree.resolve()):
@@ -84,28 +84,44 @@ def _text(tree: Path, path: Path) -> str:
         return target.read_bytes().decode() if target.exists() else ""
     except UnicodeDecodeError as fault:
         raise MalformedDocument("the file is not UTF-8") from fault
+    except OSError as fault:
+        raise MalformedDocument(f"it cannot be read ({fault.strerror})") from fault
+
+
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    """Name the file in what the system refuses; StoreReadOnly."""
+    try:
+        yield
+    except OSError as fault:
+        raise StoreReadOnly(
+            f"{path} cannot be written ({fault.strerror})",
+            hint="Check the owner and the mode of the file and of its folder, then repeat it: what is written stays.",
+        ) from fault
 
 
 def write(path: Path, text: str) -> None:
-    """Put a whole text in the place of a file, whose mode stays; a link keeps leading there."""
-    target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    passing = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with passing.open("xb") as draft:
-            draft.write(text.encode())
-        if target.exists():
-            shutil.copymode(target, passing)
-        passing.replace(target)
-    finally:
-        passing.unlink(missing_ok=True)
+    """Put a whole text in the place of a file, whose mode stays; a link keeps leading there. StoreReadOnly."""
+    with _writing(path):
+        target = path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        passing = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            with passing.open("xb") as draft:
+                draft.write(text.encode())
+            if target.exists():
+                shutil.copymode(target, passing)
+            passing.replace(target)
+        finally:
+            passing.unlink(missing_ok=True)
 
 
 def remove(path: Path) -> None:
-    """Remove a file, and the folder it leaves empty; a link stays, and what it leads to is emptied."""
+    """Remove a file, and the folder it leaves empty; a link stays, and what it leads to is emptied. StoreReadOnly."""
     if path.is_symlink():
         write(path, "")
         return
-    path.unlink()
+    with _writing(path):
+        path.unlink()
     with suppress(OSError):  # It has something else in it, or is the project itself.
         path.parent.rmdir()

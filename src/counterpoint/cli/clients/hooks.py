@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, cast
 
 from counterpoint.cli.clients.jsonc import load_jsonc, member, remove_member, set_member
@@ -68,6 +69,18 @@ class Hooks:
             new = [name for tool in tools if (name := f"{_TOOL}{tool}") not in there]
             text = set_member(text, ALLOW, [*there, *new]) if new else text
         return text
+
+    def is_in(self, tree: Path) -> bool:
+        """Return whether its file in a project has entries of ours."""
+        path = tree / self.file
+        return path.is_file() and f"{PROGRAM} {self.client}" in path.read_text(errors="replace")
+
+    def speaks(self, text: str, surface: str) -> bool:
+        """Return whether our entries that are there are all of a dialect; MalformedDocument."""
+        there = [
+            one for event in self.events for one in _list(text, ("hooks", event)) if _is_ours(one)
+        ]
+        return all(self.command(surface) in _commands(one) for one in there)
 
     def removed(self, text: str) -> str:
         """Return the text of its file without our entries; MalformedDocument if that is not safe."""
@@ -142,12 +155,17 @@ def _list(text: str, path: tuple[str, ...]) -> list[Json]:
 
 def _is_ours(entry: Any) -> bool:
     """Return whether an entry runs our program, in whatever version of it."""
+    return any(command.startswith(PROGRAM) for command in _commands(entry))
+
+
+def _commands(entry: Any) -> list[str]:
+    """Return what an entry runs, of itself or below `hooks`."""
     if not isinstance(entry, dict):
-        return False
+        return []
     known = cast("dict[str, Any]", entry)
     below = known.get("hooks")
     inner = cast("list[Any]", below) if isinstance(below, list) else []
-    return str(known.get("command", "")).startswith(PROGRAM) or any(_is_ours(one) for one in inner)
+    return [str(known.get("command", "")), *(said for one in inner for said in _commands(one))]
 
 
 def _is_our_tool(entry: Json) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -25,6 +26,7 @@ from counterpoint.cli.supervise.agent import LEADING
 from counterpoint.kernel.canonical import Json
 
 SERVER: Final = "counterpoint"
+SURFACE: Final = "--surface"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +73,27 @@ class Client:
 
     def wanted(self, surface: str = "") -> dict[str, Json]:
         """Return our entry as it should be: the same for everybody who has the file, so without a place on a machine."""
-        speaks = ["--surface", surface] if surface else []
+        speaks = [SURFACE, surface] if surface else []
         return {
             **({"type": self.more["type"]} if "type" in self.more else {}),
             "command": SERVER,
             "args": ["mcp", *speaks, "--agent", self.name],
             **{key: value for key, value in self.more.items() if key != "type"},
         }
+
+    def speaking(self, entry: Mapping[str, Any], surface: str) -> dict[str, Json]:
+        """Return an entry that is there with another dialect, empty for the default; its other arguments stay."""
+        there = entry.get("args")
+        args = (
+            [str(one) for one in cast("list[Any]", there)] if isinstance(there, list) else ["mcp"]
+        )
+        if SURFACE in args:
+            place = args.index(SURFACE)
+            del args[place : place + 2]
+        if surface:
+            place = args.index("mcp") + 1 if "mcp" in args else len(args)
+            args[place:place] = [SURFACE, surface]
+        return {**entry, "args": [*args]}
 
     def edited(self, text: str, entry: Mapping[str, Json]) -> str:
         """Return the text of its file with our entry in it; MalformedDocument if not safe."""
@@ -143,6 +159,14 @@ CLIENTS: Final = (
         programs=("gemini",),
     ),
 )
+
+
+def spoken(entry: Mapping[str, Any] | None) -> str:
+    """Return the dialect that an entry asks for, empty for the default."""
+    args = (entry or {}).get("args")
+    words = cast("list[Any]", args) if isinstance(args, list) else []
+    named = [str(after) for before, after in pairwise(words) if before == SURFACE]
+    return named[-1] if named and named[-1] != "native" else ""
 
 
 def runs(entry: Mapping[str, Any] | None, environ: Mapping[str, str]) -> bool:

@@ -9,6 +9,7 @@ that is there is left as its owner made it. What is written is the same for ever
 from __future__ import annotations
 
 import difflib
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ from counterpoint.app import App
 from counterpoint.cli.checks.configured import trust_text
 from counterpoint.cli.clients.beginning import begin_anew
 from counterpoint.cli.clients.detecting import detect
-from counterpoint.cli.clients.edits import Setup, by_file, is_left_empty, removals
+from counterpoint.cli.clients.edits import Setup, by_file, is_left_empty, removals, standing
 from counterpoint.cli.clients.files import Change, remove, write
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client
 from counterpoint.cli.clients.toml import set_table
@@ -57,7 +58,7 @@ _ABSENT: Final = (
 @click.option(
     "--surface",
     type=click.Choice(dialects()),
-    help="The dialect that agents speak.  [default: native]",
+    help="The dialect that agents speak.  [default: as it stands there, else native]",
 )
 @click.option(
     "--hooks",
@@ -103,13 +104,15 @@ def init_command(
     if not (tree / ".git").exists():
         out.aside(f"{tree} is not in a git repository: evidence will be hashes of files.")
     clients = [one for one in CLIENTS if one.name in names or (not names and _used(app, one))]
-    speaks = surface or app.settings.surface
+    asked = surface or app.environ.get("COUNTERPOINT_SURFACE", "")
+    speaks = asked or standing(tree) or app.settings.surface
     setup = Setup(
         tree=tree,
         environ=app.environ,
         clients=tuple(clients),
         surface=surface_of(speaks, app.settings),
         name="" if speaks == "native" else speaks,
+        is_asked=bool(asked),
         hooks=hooks,
     )
     checks = _checks(app)
@@ -243,6 +246,12 @@ def _open_ledger(app: App, out: Output, checks: list[Change]) -> None:
     if app.is_remote:
         # An address may hold a password, and what clients read is often committed.
         out.line("Its address is not written: give agents COUNTERPOINT_DB in their environment.")
+    elif app.settings.db:
+        # What clients read is the same on every machine, and a path is not.
+        out.line(
+            "Its path is not written into these files: set it for agents and yourself,"
+            f" `export COUNTERPOINT_DB={shlex.quote(str(app.database))}`."
+        )
 
 
 def _trust(app: App, out: Output, text: str) -> None:

@@ -16,7 +16,7 @@ from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Action, Handover
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.errors import NotFound
 
 _READ: Final = "read"
 Step = Literal["read", "pause", "end", "resume", "continue"]
@@ -105,7 +105,7 @@ def _print_done(context: CommandContext, core: Core, step: Action, answer: Any) 
 def _print_last(context: CommandContext, session: str) -> None:
     found = context.core.overview.last_handoff(session)
     if session and found is None:
-        raise InvalidInput(
+        raise NotFound(
             f"{session} has left no handoff", hint="`counterpoint handoff` shows the last of all."
         )
     lines = [] if found is None else _lines(found)

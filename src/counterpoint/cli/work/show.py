@@ -74,7 +74,8 @@ def show(context: CommandContext, id_: str, *, whole: bool) -> None:
         _print_one(context.out, "entry", id_, present_entry(_entry_of(context.core, id_)))
         return
     item, _, token = id_.rpartition("@")
-    if item and (ended := context.core.overview.find(Outcome, item, _number(token))):
+    known = item_id(context.core, item) if item and _number(token) > 0 else ""
+    if known and (ended := context.core.overview.find(Outcome, known, _number(token))):
         _print_one(context.out, "outcome", id_, present(ended))
         return
     if noun is None:

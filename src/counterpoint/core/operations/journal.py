@@ -41,8 +41,10 @@ class Journal:
     def append(self, note: Note, token: int | None = None) -> Record:
         """Write a record down; a blocker stands in its item's way until it is resolved.
 
-        Raises NotFound for the item, ClaimLost for a token that no longer holds it.
+        Raises NotFound for the item, ClaimLost for a token that no longer holds it, InvalidInput for one without a word.
         """
+        if not note.title.strip() and not note.body.strip():
+            raise InvalidInput("there is no text", hint="Say what is to be kept.")
         contain = self._context.ports.evidence.contain
         # Before the transaction: links are followed on a disk that may be slow.
         files = tuple(contain(self._context.caller.root, path) for path in note.files)
@@ -72,7 +74,7 @@ class Journal:
             agent=self._context.caller.actor.name,
             title=Prose(note.title or first_line(note.body, _TITLE_FROM_BODY)),
             body=Prose(note.body),
-            tags=tuple(dict.fromkeys(note.tags)),
+            tags=tuple(dict.fromkeys(tag for tag in note.tags if tag.strip())),
             files=files,
             details=Prose(details),
             status="open" if note.kind == "blocker" else "",

@@ -136,6 +136,15 @@ def field_faults(
         "commands": tuple(" ".join(argv) for argv in checks),
         "names": names,
     }
+    # A name may be empty, which is nobody.
+    wanting = (what for what in listed if what != "names")
+    faults += [
+        f"one of its {what} is empty"
+        for what in wanting
+        if any(not word.strip() for word in listed[what])
+    ]
+    if any("\n" in word for word in labels):
+        faults.append("one of its labels has more than one line")
     return faults + list_faults(listed)
 
 

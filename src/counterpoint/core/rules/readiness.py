@@ -115,6 +115,6 @@ def _state_reasons(item: Item, around: Surroundings, session: str, now: Timestam
     if item.category == "open":
         return []
     if item.category != "active":
-        return [f"it is {item.status}"]
+        return [f"it is {'in ' if item.status == 'review' else ''}{item.status}"]
     other = other_claim(around.claim, session, now)
     return [held_until(other)] if other else []
