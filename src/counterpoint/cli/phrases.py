@@ -16,11 +16,14 @@ PHRASES: Final[Phrases] = {
     Act.RECORD: "write it down with `counterpoint note TEXT`",
     Act.LIST_BELOW: "`counterpoint list --parent ID` shows what is below",
     Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
-    Act.VERIFY: "have an agent run its checks, or waive them with `counterpoint waive ID GATE`",
-    Act.SUBMIT: "have an agent hand its artifact in, or waive it with `counterpoint waive ID GATE`",
+    Act.VERIFY: "run its checks with `counterpoint check ID`, or waive them with"
+    " `counterpoint waive ID GATE --reason TEXT`",
+    Act.SUBMIT: "have an agent hand its artifact in, or waive it with"
+    " `counterpoint waive ID GATE --reason TEXT`",
     Act.REVIEW: "somebody else judges it: an agent who did not work on it, or a person with"
     " `counterpoint approve ID`",
-    Act.WAIVE: "a person who did not work on it waives the gate: `counterpoint waive ID GATE`",
+    Act.WAIVE: "a person who did not work on it waives the gate:"
+    " `counterpoint waive ID GATE --reason TEXT`",
     Act.BY_PERSON: "a person does this in a terminal that no agent has started: one that was open before"
     " the agents, or a login",
     Act.CREDENTIAL: "from now on, give each agent a credential before it starts work:"

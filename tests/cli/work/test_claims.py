@@ -47,6 +47,13 @@ def test_a_release_says_why(call, agent):
     assert "harbour-4 Lay the keel: it hangs" in call("log").out
 
 
+def test_what_somebody_holds_is_not_opened_again(call, agent):
+    """It has not ended, and opening it would take it from its holder in silence; what frees it is named."""
+    said = call("reopen", KEEL)
+    assert (said.code, f"counterpoint release {KEEL}" in said.err) == (1, True)
+    assert call("show", KEEL, "--json").json["item"]["status"] == "active"
+
+
 def test_only_what_one_has_started_is_ended(call, ledger):
     """What an agent holds has to be taken over first, and that is said; what nobody holds is not ended."""
     said = call("finish", KEEL, "--summary", "x")

@@ -116,10 +116,10 @@ def finish_command(
         next_steps=next_steps,
         met=met,
     )
-    _print_end(context, core.tasks.finish(id_, _token(core, id_), report))
+    _print_end(context, core.tasks.finish(id_, token_of(core, id_), report))
 
 
-def _token(core: Core, item: str) -> int:
+def token_of(core: Core, item: str) -> int:
     """Return the token of the caller's claim; one that he has from another terminal becomes his here.
 
     NotClaimHolder for what nobody holds, or somebody else.

@@ -12,6 +12,8 @@ from counterpoint.cli.work.names import ITEM, item_id
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.model.sessions import Claim
+from counterpoint.kernel.errors import Conflict
 
 
 @click.command(
@@ -107,7 +109,7 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
 def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
     """Open an item again that has ended.
 
-    Exit code 1 if it is open.
+    Exit code 1 if it is open, or if somebody holds it.
     """
     found = context.core.items.get(item_id(context.core, item))
     goal = "open" if found.is_workable else "active"
@@ -116,6 +118,12 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
             {"item": present_briefly(found)}, f"{stands(found)}", "It is open: nothing changed."
         )
         return 1
+    claim = context.core.overview.find(Claim, found.id)
+    if claim is not None and claim.is_held:
+        raise Conflict(
+            f"{found.id} has not ended: {claim.agent or claim.session} holds it",
+            hint=f"Free it for others with `counterpoint release {found.id}`.",
+        )
     proposed = ProposedAct(
         action="item.edited",
         subject=found.id,
