@@ -176,7 +176,7 @@ class Gated:
         self.agent.core.use(act)
         return {**self.run, "phase_id": phase, "step_id": step}
 
-    def review(self, **asked: str) -> dict[str, Any]:
+    def review(self, **asked: Any) -> dict[str, Any]:
         """Have a step reviewed; answer what was found."""
         return self.agent.does("review", action="fidelity-gate", **asked)["data"]
 

@@ -295,3 +295,33 @@ def test_pages_of_a_comparison_ask_once(done: Begin, servers: Servers) -> None:
     assert kinds.count("task_open") == 61
     assert 0 < kinds.count("model_deviation") < 20
     assert asked(models) == [1]
+
+
+def test_a_dry_run_at_a_gate_keeps_nothing(done: Begin, servers: Servers) -> None:
+    """It says what the rules find now; the attempt is judged afterwards, under its key once."""
+    run = done()
+    models = servers((fidelity(),))
+    issued: dict[str, Any] = run.issue()
+    size = run.agent.ledger_size
+    found = run.review(**issued, dry_run=True)
+    assert (found["verdict"], found["dry_run"], found["reviewer"]) == (
+        *("pass", True, "deterministic"),
+    )
+    assert (run.agent.ledger_size, asked(models)) == (size, [0])
+    keyed = {**issued, "idempotency_key": "k1"}
+    first = run.review(**keyed)
+    assert first["reviewer"] != "deterministic"
+    assert run.review(**keyed) == first
+    assert asked(models) == [1]
+
+
+def test_a_tie_breaker_who_fails_leaves_the_strictest(done: Begin, servers: Servers) -> None:
+    """Who was to break the tie is told with why not."""
+    run = done()
+    warned = fidelity("warn", ("", "Odd", "medium"))
+    servers((fidelity(),), (warned,), (Failing(401),))
+    found = compared(run, ai_tools=["one", "two"])
+    assert found["verdict"] == "warn"
+    consensus = found["consensus"]
+    assert consensus["tie_breaker"] == "three"
+    assert [one["provider_id"] for one in consensus["failed_providers"]] == ["three"]

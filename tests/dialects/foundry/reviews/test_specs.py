@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import Agent
+from builders import Agent, Workshop
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
 from counterpoint.dialects.foundry.verbs.reviews.specs import SpecReviews
 from counterpoint.kernel.errors import Unavailable
@@ -354,3 +356,20 @@ def test_a_review_that_nobody_waits_for_is_not_written(
     with pytest.raises(Unavailable, match="nobody waits"):
         ada.core.use(held)
     assert not (repository / "specs/.spec-reviews").exists()
+
+
+def test_reviews_lie_where_the_specs_do(
+    made: Callable[..., str], workshop: Workshop, servers: Servers, repository: Path
+) -> None:
+    """Their paths name the folder that the connection has, and are read again by them."""
+    made()
+    extras = dict(workshop.app.ports.extras())
+    extras[SpecsPlaces] = replace(extras[SpecsPlaces], said="docs/specs")
+    workshop.app.ports = replace(workshop.app.ports, extras=lambda: extras)
+    agent = workshop.agent("eve", surface="foundry")
+    servers((remarks(critical_blockers=[point("No undo")]),))
+    path = reviewed(agent)["review_path"]
+    assert path == f"docs/specs/.spec-reviews/{SPEC}-spec-review.md"
+    assert (repository / path).is_file()
+    found = agent.does("review", action="parse-feedback", spec_id=SPEC, review_path=path)["data"]
+    assert len(found["modifications"]) == 1

@@ -20,7 +20,6 @@ from counterpoint.dialects.foundry.tools.reviews.shown import (
     usage_of,
 )
 from counterpoint.dialects.foundry.verbs.plans import Plans
-from counterpoint.dialects.foundry.verbs.reviews.panel import SECONDS
 from counterpoint.dialects.foundry.verbs.reviews.plans import PlanReviews
 from counterpoint.dialects.foundry.verbs.reviews.views import PlanReview
 from counterpoint.dialects.foundry.words import Cursor, DryRun, LongLimit, Name
@@ -30,6 +29,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action, of_actions
 from counterpoint.protocol.parameters import Progress
 
+_SECONDS: Final = 120.0
 _ROOM: Final = 5_500
 """The most bytes of remarks in an answer; all of them stand in the file."""
 
@@ -66,7 +66,7 @@ def review(
     ai_provider: words.Provider = "",
     ai_tools: words.Providers = [],  # noqa: B006 -- never changed; the schema shows it
     model: words.Model = "",
-    ai_timeout: words.Seconds = SECONDS,
+    ai_timeout: words.Seconds = _SECONDS,
     review_type: words.ReviewType = "full",
     *,
     consultation_cache: words.Cache = True,

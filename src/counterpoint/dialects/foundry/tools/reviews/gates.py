@@ -21,7 +21,7 @@ from counterpoint.dialects.foundry.tools.reviews.shown import (
 from counterpoint.dialects.foundry.tools.shown import SAID, in_pages
 from counterpoint.dialects.foundry.verbs.gates.comparing import Comparing
 from counterpoint.dialects.foundry.verbs.gates.reviewing import Reviewing
-from counterpoint.dialects.foundry.verbs.gates.views import Comparison
+from counterpoint.dialects.foundry.verbs.gates.views import Comparison, PhaseReview
 from counterpoint.dialects.foundry.verbs.reviews.panel import SECONDS
 from counterpoint.dialects.foundry.words import Cursor, DryRun, PhaseId, SpecId, TaskId
 from counterpoint.dialects.paging import clip, size_of
@@ -66,6 +66,7 @@ def fidelity_gate(
     consensus_threshold: words.Agreeing = 0,
     *,
     consultation_cache: words.Cache = True,
+    dry_run: DryRun = False,
 ) -> Json:
     """Judge a phase for its gate; keeps evidence for the step's report."""
     asked = GateStep(
@@ -74,7 +75,14 @@ def fidelity_gate(
     wanted = words.consulted(
         ai_provider, ai_tools, model, ai_timeout, consensus_threshold, caches=consultation_cache
     )
-    found = call.core.use(Reviewing).review(asked, wanted, watching(progress))
+    reviewing = call.core.use(Reviewing)
+    if dry_run:
+        more: dict[str, Json] = {"dry_run": True, "llm_status": llm_status(call), "message": DRY}
+        return _judged(reviewing.preview(asked), more)
+    return _judged(reviewing.review(asked, wanted, watching(progress)), {})
+
+
+def _judged(found: PhaseReview, more: Mapping[str, Json]) -> Json:
     left = len(found.findings) - _SHOWN
     data: dict[str, Json] = {
         "spec_id": found.spec,
@@ -87,7 +95,8 @@ def fidelity_gate(
         "gate_passed_preview": found.opens,
         "findings": list(found.findings[:_SHOWN]),
         "reviewer": found.reviewer,
-        "review_path": f"specs/{found.path}" if found.path else None,
+        "review_path": found.path or None,
+        **more,
     }
     if found.settled.judged:
         data |= {"consensus": consensus_of(found.settled), **usage_of(found.settled)}
@@ -181,7 +190,7 @@ def compared(found: Comparison) -> dict[str, Json]:
         "deviations": list(found.findings),
         "recommendations": [clip(one, SAID) for one in found.asked],
         "consensus": consensus_of(settled) if settled.judged else _RULES,
-        "review_path": f"specs/{found.path}" if found.path else None,
+        "review_path": found.path or None,
     }
     return {**report, **usage_of(settled)} if settled.judged else report
 

@@ -87,11 +87,12 @@ def parse_feedback(
     cursor: Cursor = "",
     *,
     consultation_cache: words.Cache = True,
+    dry_run: DryRun = False,
 ) -> Json:
     """Calls that a review asks for; makes none."""
     wanted = words.consulted(ai_provider, [], "", ai_timeout, 0, caches=consultation_cache)
     reviews = call.core.use(lambda context: PlanReviews(context, watching(progress)))
-    found = reviews.parse(spec_id, review_path, wanted)
+    found = reviews.parse(spec_id, review_path, None if dry_run else wanted)
     counts: dict[str, int] = {}
     for one in found.remarks:
         counts[one.section] = counts.get(one.section, 0) + 1
@@ -101,6 +102,7 @@ def parse_feedback(
         "summary": cast("Json", counts),
         "modifications": [_modification(one) for one in found.asked],
         **({"consensus": consensus_of(found.settled)} if found.settled else {}),
+        **({"dry_run": True, "llm_status": llm_status(call), "message": DRY} if dry_run else {}),
     }
     query = ("review parse-feedback", spec_id, review_path)
     return in_pages(call, query, cursor, report, "modifications")
@@ -158,7 +160,7 @@ def reviewed(found: SpecReview) -> tuple[dict[str, Json], list[str]]:
         "cached": is_cached(settled),
         "consensus": consensus_of(settled),
         **usage_of(settled),
-        "review_path": f"specs/{found.path}" if found.path else None,
+        "review_path": found.path or None,
     }
     return data, warnings if found.path else [*warnings, UNSAVED]
 

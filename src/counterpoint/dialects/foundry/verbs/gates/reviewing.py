@@ -17,7 +17,12 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, IssuedStep, SpecSession
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    GateEvidence,
+    IssuedStep,
+    SpecSession,
+    Verdict,
+)
 from counterpoint.dialects.foundry.reviewers import Reviewers
 from counterpoint.dialects.foundry.rules.autonomy.gating import (
     GateStep,
@@ -40,7 +45,7 @@ from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.gates.seeing import Promised, promised, seen
 from counterpoint.dialects.foundry.verbs.gates.views import PhaseReview
 from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
-from counterpoint.dialects.foundry.verbs.reviews.saving import is_there, name_of
+from counterpoint.dialects.foundry.verbs.reviews.saving import from_home, is_there, name_of
 from counterpoint.dialects.foundry.verbs.reviews.work import (
     REVIEWS,
     ModelReviewer,
@@ -118,6 +123,17 @@ class Reviewing:
             found = self._told(change.writing, place, evidence)
             return replace(found, settled=models.settled) if models else found
 
+    def preview(self, asked: GateStep) -> PhaseReview:
+        """Return what the rules would find of a phase now; nothing is kept, and no model is asked. What `review` raises of steps."""
+        with self._context.reading() as view:
+            place = _place(view, asked)
+            said = promised(view, place.shape, place.phase)
+        review = judged_by(self._context, work_of(self._context, said, place.row))
+        found = [one.told() for one in kept_findings(review.findings)]
+        name = self._context.ports.get(Reviewers).phases.name
+        with self._context.reading() as view:
+            return _as_told(view, place, review.verdict, name, list(found))
+
     def _told(
         self, view: Reading, place: _Place, found: GateEvidence, *, again: bool = False
     ) -> PhaseReview:
@@ -126,7 +142,8 @@ class Reviewing:
         if found.reviewer == self._context.ports.get(Reviewers).phases.name:
             return told
         path = name_of(REVIEWS, f"{told.spec}-{told.phase}-{told.attempt}")
-        return replace(told, path=path if is_there(self._context, path) else "")
+        found_at = path if is_there(self._context, path) else ""
+        return replace(told, path=from_home(self._context, found_at))
 
     def _models(
         self, place: _Place, wanted: Consulted, watch: Watch | None, work: PhaseWork
@@ -246,6 +263,13 @@ def _tell(change: Change, place: _Place, found: GateEvidence) -> None:
 
 
 def _told(view: Reading, place: _Place, found: GateEvidence, *, again: bool = False) -> PhaseReview:
+    told = _as_told(view, place, found.verdict, found.reviewer, _findings(found))
+    return replace(told, again=again)
+
+
+def _as_told(
+    view: Reading, place: _Place, verdict: Verdict, reviewer: str, findings: list[canonical.Json]
+) -> PhaseReview:
     policy = policy_in(view, shown_terms(place.row).policy)
     gate = gate_of(view, place.phase.id)
     required = asked_of(gate, has_verify=place.shape.verifies(place.phase))
@@ -255,13 +279,12 @@ def _told(view: Reading, place: _Place, found: GateEvidence, *, again: bool = Fa
         session=place.row.session,
         phase=place.step.phase,
         step=place.step.id,
-        attempt=found.id,
-        verdict=found.verdict,
+        attempt=place.step.attempt,
+        verdict=verdict,
         policy=policy,
-        opens=is_open or judged(required, policy, found.verdict) == "passed",
-        reviewer=found.reviewer,
-        findings=_findings(found),
-        again=again,
+        opens=is_open or judged(required, policy, verdict) == "passed",
+        reviewer=reviewer,
+        findings=findings,
     )
 
 

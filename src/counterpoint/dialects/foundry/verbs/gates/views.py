@@ -17,7 +17,7 @@ class PhaseReview:
 
     policy: the one that counts. opens: whether the gate opens with this, or is open already. again: whether it was found before, in the
     same attempt. findings: the heaviest first. settled: what models came to that were asked now; of nobody if none was. path: of the file
-    that says what they found, from the folder of specs on.
+    that says what they found.
     """
 
     spec: str

@@ -77,10 +77,11 @@ class PlanReviews:
         whole = main if main in written else ""
         return replace(found, remarks=remarks, settled=settled, path=whole, own=own)
 
-    def parse(self, spec: str, path: str, wanted: Consulted) -> Parsed:
+    def parse(self, spec: str, path: str, wanted: Consulted | None) -> Parsed:
         """Return the remarks of a file with the changes of a spec that they ask for, and change nothing.
 
-        A file with the sections of a review is read by rule. Of any other a model puts the remarks in order: what `Panel.ask` raises.
+        A file with the sections of a review is read by rule. Of any other a model puts the remarks in order: what `Panel.ask` raises;
+        wanted: who does, None: nobody.
         """
         with self._context.reading() as view:
             root = spec_named(view, spec)
@@ -88,7 +89,7 @@ class PlanReviews:
         named = Specs(self._context).plan_file(path)
         text = load(self._context, named)
         remarks, settled = read_markdown(text), None
-        if not remarks and text.strip():
+        if wanted is not None and not remarks and text.strip():
             task = Task(
                 system=prompts.PARSING,
                 text=prompts.material([("The remarks", text)]),

@@ -27,18 +27,23 @@ def save(
 
     pages: the text of each by its path from the folder of specs on, as it is returned. Raises PathOutside, InvalidInput.
     """
-    places = context.ports.get(SpecsPlaces)
-    folder = places.specs.relative_to(places.home).as_posix()
+    home = context.ports.get(SpecsPlaces).home
     written: list[Json] = []
     for path, text in pages.items():
         body = mask(text, context.ports.secrets).encode()
         try:
-            context.ports.evidence.save(places.home, f"{folder}/{path}", body)
+            context.ports.evidence.save(home, from_home(context, path), body)
         except Unavailable:
             continue
         written.append({"path": path, "sha256": sha256(body).hexdigest()})
     change.add_facts(files=written, **facts)
     return tuple(str(object_of(one)["path"]) for one in written)
+
+
+def from_home(context: Context, path: str) -> str:
+    """Return a path from the main worktree on. path: from the folder of specs on, empty for none."""
+    places = context.ports.get(SpecsPlaces)
+    return f"{places.specs.relative_to(places.home).as_posix()}/{path}" if path else ""
 
 
 def name_of(path: str, *parts: str) -> str:
@@ -50,8 +55,7 @@ def name_of(path: str, *parts: str) -> str:
 def load(context: Context, path: str) -> str:
     """Return a file that is named from the folder of specs on; NotFound, PathOutside, InvalidInput for a longer one."""
     places, evidence = context.ports.get(SpecsPlaces), context.ports.evidence
-    folder = places.specs.relative_to(places.home).as_posix()
-    inside = path if path.startswith("/") else normpath(f"{folder}/{path}")
+    inside = path if path.startswith("/") else normpath(from_home(context, path))
     try:
         content = evidence.load(places.home, inside, LONGEST)
     except NotFound:
@@ -62,10 +66,9 @@ def load(context: Context, path: str) -> str:
 
 def is_there(context: Context, path: str) -> bool:
     """Return whether a review lies there, from the folder of specs on."""
-    places = context.ports.get(SpecsPlaces)
-    folder = places.specs.relative_to(places.home).as_posix()
+    home = context.ports.get(SpecsPlaces).home
     try:
-        context.ports.evidence.digest(places.home, f"{folder}/{path}")
+        context.ports.evidence.digest(home, from_home(context, path))
     except (NotFound, PathOutside, InvalidInput, Unavailable):
         return False
     return True

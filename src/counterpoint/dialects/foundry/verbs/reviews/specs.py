@@ -21,7 +21,7 @@ from counterpoint.dialects.foundry.rules.reviews.verdicts import alignment_of
 from counterpoint.dialects.foundry.rules.shape import metadata_of, text_of
 from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted, Panel, Settled, Task
-from counterpoint.dialects.foundry.verbs.reviews.saving import load, name_of, save
+from counterpoint.dialects.foundry.verbs.reviews.saving import from_home, load, name_of, save
 from counterpoint.dialects.foundry.verbs.reviews.views import SpecReview
 from counterpoint.dialects.foundry.verbs.specs import line_of_spec, whole
 from counterpoint.kernel import canonical
@@ -78,7 +78,12 @@ class SpecReviews:
                 verdict=settled.verdict,
                 reviewers=list(settled.reviewers),
             )
-        return replace(asked.review, found=found, settled=settled, path="".join(written))
+        return replace(
+            asked.review,
+            found=found,
+            settled=settled,
+            path=from_home(self._context, "".join(written)),
+        )
 
     def _task(self, spec: str, kind: ReviewType) -> _Asked:
         with self._context.reading() as view:

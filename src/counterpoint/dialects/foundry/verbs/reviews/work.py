@@ -42,7 +42,7 @@ from counterpoint.dialects.foundry.rules.reviews.verdicts import (
 from counterpoint.dialects.foundry.rules.shape import items_of, metadata_of, text_of
 from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted, Panel, Settled, Task
-from counterpoint.dialects.foundry.verbs.reviews.saving import load, name_of, save
+from counterpoint.dialects.foundry.verbs.reviews.saving import from_home, load, name_of, save
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside, Unavailable
@@ -206,7 +206,7 @@ def written(
         seen=seen[:_SEEN],
         verdict=combined.verdict,
     )
-    return "".join(paths)
+    return from_home(context, "".join(paths))
 
 
 def asked_of(said: Mapping[str, Mapping[str, Json]]) -> list[str]:
