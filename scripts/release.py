@@ -39,6 +39,7 @@ WHOLE = (
 _PRIVATE = re.compile(rb"/(?:home|Users|root|tmp)/[a-z0-9_.-]+/", re.IGNORECASE)
 """A place on somebody's machine."""
 _ASKED = 2
+_PATIENCE = 300
 
 
 class Unfit(Exception):
@@ -153,6 +154,59 @@ def check_start(wheel: Path, folder: Path) -> str:
     return f"installed, set up, {tools} tools listed, verified, taken out again"
 
 
+def check_installers(wheel: Path, folder: Path) -> str:
+    """Install the wheel as people do, with pip, pipx and uv, start it, and take it out again by the tool's own command."""
+    uv, made = str(Path(sys.executable).parent / "uv"), folder / "installed"
+    made.mkdir()
+    versions = made / "versions.txt"
+    versions.write_text(_without_hashes((ROOT / "requirements" / "run.txt").read_text("utf-8")))
+    environ = {
+        **os.environ,
+        "HOME": str(made / "home"),
+        "PIPX_HOME": str(made / "pipx"),
+        "PIPX_BIN_DIR": str(made / "pipx-bin"),
+        "UV_TOOL_DIR": str(made / "tools"),
+        "UV_TOOL_BIN_DIR": str(made / "uv-bin"),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+    pip = str(made / "plain" / "bin" / "pip")
+    run(sys.executable, "-m", "venv", str(made / "plain"))
+    pipx = (uv, "tool", "run", "--quiet", "pipx")
+    limits = f"--quiet --constraint {versions}"
+    ways = {
+        "pip": (
+            (pip, "install", *limits.split(), str(wheel)),
+            (pip, "uninstall", "--quiet", "--yes", "counterpoint"),
+            made / "plain" / "bin",
+        ),
+        "pipx": (
+            (*pipx, "install", f"--pip-args={limits}", "--python", sys.executable, str(wheel)),
+            (*pipx, "uninstall", "counterpoint"),
+            made / "pipx-bin",
+        ),
+        "uv tool": (
+            (uv, "tool", "install", "--quiet", "--constraints", str(versions), str(wheel)),
+            (uv, "tool", "uninstall", "--quiet", "counterpoint"),
+            made / "uv-bin",
+        ),
+    }
+    for name, (puts_in, takes_out, programs) in ways.items():
+        run(*puts_in, env=environ, timeout=_PATIENCE)
+        said = run(str(programs / "counterpoint"), "version", "--json", env=environ)
+        if json.loads(said)["version"] != __version__:
+            raise Unfit(f"installed with {name} it says {said}")
+        run(*takes_out, env=environ, timeout=_PATIENCE)
+        if (programs / "counterpoint").exists():
+            raise Unfit(f"{name} left the program behind")
+    return f"{', '.join(ways)}: installed, started, taken out"
+
+
+def _without_hashes(locked: str) -> str:
+    """Return a lock as limits of versions: a wheel that lies here has no hash that could be asked for."""
+    lines = (line.removesuffix("\\").strip() for line in locked.splitlines())
+    return "".join(f"{line}\n" for line in lines if "==" in line)
+
+
 def _listed(use: Callable[..., str], command: list[str]) -> int:
     """Return how many tools the server lists that a client starts."""
     hello = {
@@ -181,6 +235,7 @@ def main(asked: str) -> int:
             print("builds:  ", found)
             print("contents:", check_contents(wheel))
             print("start:   ", check_start(wheel, folder))
+            print("install: ", check_installers(wheel, folder))
         except Unfit as fault:
             print(f"This cannot be released: {fault}", file=sys.stderr)
             return 1
