@@ -8,13 +8,14 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from counterpoint import __version__
-from counterpoint.cli import context
+from counterpoint.cli import context, output
 from counterpoint.cli.commands import COMMANDS
 from counterpoint.cli.main import EXIT_CODES, run
 from counterpoint.cli.present import agree, counted
@@ -23,7 +24,7 @@ from counterpoint.kernel.errors import Kind
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
 READING = ["status", "list", "next", "log", "audit rebuild", "audit verify", "find x", "show x-1"]
 PATIENCE = 20.0
-FEW_CLASSES = 30
+FEW_CLASSES = 40
 
 
 def test_every_kind_of_error_has_an_exit_code():
@@ -319,13 +320,56 @@ def test_a_terminal_gets_colours_unless_they_are_refused(ledger):
     assert "Lay the keel" in bare
 
 
-def test_a_long_look_shows_how_far_it_is(ledger, on_terminal):
-    """Progress goes to standard error, and the answer stands alone on the output."""
-    out, err = on_terminal()
-    assert run(["audit", "verify"]) == 0
-    assert "Verifying" in err.getvalue()
-    assert "Verifying" not in out.getvalue()
-    assert "\x1b[32m" in out.getvalue()
+class AtOnce:
+    """A timer that does not wait."""
+
+    def __init__(self, _seconds: float, act: Callable[[], None]) -> None:
+        self.start = act
+
+    def cancel(self) -> None:
+        """Know that it is over."""
+
+    join = cancel
+
+
+LONG = [
+    (("audit", "verify"), "Verifying"),
+    (("audit", "rebuild"), "Replaying"),
+    (("plan", "plan.md"), "Making 2 items"),
+    (("backup", "copy.db"), "Copying the database"),
+    (("restore", "old.db", "--yes"), "Verifying the backup"),
+    (("export", "--output", "out.md"), "Reading the work"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), LONG)
+def test_a_long_command_shows_how_far_it_is(call, ledger, on_terminal, monkeypatch, words, said):
+    """Progress goes to standard error, and the answer stands alone on the output; a short one shows none."""
+    assert call("backup", "old.db").code == 0
+    Path("plan.md").write_text("# Pond\n- [ ] Dig\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(output.threading, "Timer", AtOnce)
+        out, err = on_terminal()
+        assert run(words) == 0
+    assert said in err.getvalue()
+    assert said not in out.getvalue()
+    _, err = on_terminal()
+    assert run(["plan", "plan.md", "--parent", "harbour-1"]) == 0
+    assert "Making" not in err.getvalue()
+
+
+def test_progress_is_no_markup_and_nothing_where_nobody_looks(on_terminal, monkeypatch, capsys):
+    """The name of a project may be what another wrote."""
+    with output.output_for().counting("Moving") as count:
+        count(2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(output.threading, "Timer", AtOnce)
+    _, err = on_terminal()
+    with output.output_for().counting("Moving [bold]it[/]\x1b[2J") as count:
+        count(7)
+        count(12_000)
+    assert "Moving [bold]it[/]" in err.getvalue()
+    assert "\x1b[2J" not in err.getvalue()
 
 
 def test_a_table_on_a_terminal_has_colours(ledger, on_terminal):

@@ -102,7 +102,8 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
         target = file or _default(context.app)
         if target.exists():
             raise Conflict(f"{target} is there already", hint="Choose another name.")
-        context.app.store.backup(target.absolute())
+        with context.out.counting("Copying the database"):
+            context.app.store.backup(target.absolute())
         size = target.stat().st_size
         if context.out.json:
             context.out.answer({"file": str(target), "bytes": size})
@@ -156,7 +157,8 @@ def restore_command(file: Path, yes: bool, other: bool, as_json: bool, db: str |
         open_folder(app.folder)
     app.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _copied(app, file) as copy:
-        kept, present = _verified(app, copy), _present(app)
+        with out.counting("Verifying the backup"):
+            kept, present = _verified(app, copy), _present(app)
         lost = _lost(kept, present)
         for one in lost:
             out.aside(f"{one.project}: {one.words}.")

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import unicodedata
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -26,7 +27,13 @@ from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
     # The help of all commands prints no answer, and waits for nothing that reads or writes JSON.
+    from rich.status import Status
+    from rich.text import Text
+
     from counterpoint.kernel.canonical import Json
+
+AT_ONCE: Final = 1.0
+"""Seconds that a command may take before it says how far it is."""
 
 STYLES: Final[Mapping[str, str]] = {
     "active": "cyan",
@@ -254,15 +261,52 @@ class Output:
 
     @contextmanager
     def counting(self, what: str) -> Generator[Callable[[int], None]]:
-        """Show on a terminal how far a long command is; answers what to tell the count to."""
+        """Show on a terminal how far a command is once it takes long; answers what to tell the count to."""
         if not sys.stderr.isatty():
             yield _silent
             return
+        moving = _Moving(what, colour=self.colour)
+        try:
+            yield moving.count
+        finally:
+            moving.end()
+
+
+class _Moving:
+    """A line on a terminal that moves while a command works; nobody sees it of one that ends soon."""
+
+    def __init__(self, what: str, *, colour: bool) -> None:
+        self._what, self._words, self._colour = what, what, colour
+        self._shown: Status | None = None
+        self._timer = threading.Timer(AT_ONCE, self._begin)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _begin(self) -> None:
         from rich.console import Console
 
-        console = Console(stderr=True, no_color=not self.colour)
-        with console.status(what) as shown:
-            yield lambda count: shown.update(f"{what}: {count:,}")
+        console = Console(stderr=True, no_color=not self._colour)
+        self._shown = console.status(self._text())
+        self._shown.start()
+
+    def _text(self) -> Text:
+        from rich.text import Text
+
+        # What it says may be the name of a project: no markup.
+        return Text(visible(self._words))
+
+    def count(self, number: int) -> None:
+        """Say how many there are by now."""
+        self._words = f"{self._what}: {number:,}"
+        if self._shown is not None:
+            self._shown.update(self._text())
+
+    def end(self) -> None:
+        """Take the line away."""
+        self._timer.cancel()
+        self._timer.join()
+        if self._shown is not None:
+            self._shown.stop()
 
 
 def output_for(*, json: bool = False) -> Output:

@@ -47,6 +47,30 @@ def test_a_shell_is_offered_ids_with_their_titles(call, ledger, monkeypatch, cap
     assert (said.out.strip(), said.err) == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("typed", "has", "lacks"),
+    [
+        ("show ses_", "ses_", "harbour-4"),
+        ("show harbour-r", "harbour-r1", "ses_"),
+        ("release ses_", "ses_", "harbour-r"),
+        ("unblock harbour-r", "harbour-r2", "ses_"),
+        ("handoff continue ses_", "ses_", "harbour-"),
+    ],
+)
+def test_a_shell_is_offered_sessions_and_records_too(
+    ledger, call, monkeypatch, capsys, typed, has, lacks
+):
+    """Where they may be named, with whose they are or what they say."""
+    monkeypatch.setenv("_COUNTERPOINT_COMPLETE", "zsh_complete")
+    monkeypatch.setenv("COMP_WORDS", f"counterpoint {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(typed.count(" ") + 1))
+    with pytest.raises(SystemExit):
+        call()
+    offered = capsys.readouterr().out.split("\n")[1::3]
+    assert any(one.startswith(has) for one in offered)
+    assert not any(one.startswith(lacks) for one in offered)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_what_completes_in_a_shell_is_printed(call, place, shell):
     """It asks this program, under its name; no shell is started for it."""

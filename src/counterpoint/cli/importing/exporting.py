@@ -62,8 +62,9 @@ def export_command(context: CommandContext, *, item: str, form: str, output: Pat
     All work is written, or what is below the item ID. Markdown, JSON and beads' JSON Lines come in again by `counterpoint import`;
     for GitHub each line is what `gh api repos/OWNER/REPO/issues --input -` takes.
     """
-    work = context.core.use(ForeignExports).work(item)
-    text = WRITERS[form](work)
+    with context.out.counting("Reading the work"):
+        work = context.core.use(ForeignExports).work(item)
+        text = WRITERS[form](work)
     if output is None:
         with taken():
             sys.stdout.write(text)

@@ -12,7 +12,7 @@ from counterpoint.cli.phrases import PHRASES
 from counterpoint.cli.present import counted, present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.work.items import told
-from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.names import HOLDER, ITEM, item_id
 from counterpoint.cli.work.seat import LEASE_MINUTES, seated
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Finished
@@ -171,7 +171,7 @@ def _print_end(context: CommandContext, done: Finished) -> None:
     "release",
     epilog=examples("counterpoint release 4 --reason 'its agent is gone'"),
 )
-@click.argument("name", metavar="ID", type=ITEM)
+@click.argument("name", metavar="ID", type=HOLDER)
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
 @with_context
 def release_command(context: CommandContext, *, name: str, reason: str) -> None:

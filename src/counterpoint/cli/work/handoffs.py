@@ -10,6 +10,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import present, stands
 from counterpoint.cli.work.items import told
+from counterpoint.cli.work.names import SESSION
 from counterpoint.cli.work.seat import once, repeatable, seated
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import HandedOver
@@ -31,7 +32,7 @@ Step = Literal["read", "pause", "end", "resume", "continue"]
     ),
 )
 @click.argument("step", type=click.Choice(get_args(Step)), default=_READ, required=False)
-@click.argument("session", default="", required=False)
+@click.argument("session", default="", required=False, type=SESSION)
 @click.option("--summary", "-m", default="", metavar="TEXT", help="How it stands; `-` reads it.")
 @click.option("--next", "next_steps", multiple=True, metavar="TEXT", help="What to do; repeatable.")
 @click.option("--blocker", "blockers", multiple=True, metavar="TEXT", help="What is in the way.")

@@ -11,7 +11,7 @@ from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import headline, present
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.work.items import told
-from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.names import BLOCKED, ITEM, item_id
 from counterpoint.cli.work.seat import once, repeatable
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Note
@@ -64,7 +64,7 @@ def note_command(
 
 
 @click.command("unblock", epilog=examples("counterpoint unblock 4 --reason 'There is paint now'"))
-@click.argument("name", metavar="ID", type=ITEM)
+@click.argument("name", metavar="ID", type=BLOCKED)
 @click.option("--reason", default="resolved by a person", metavar="TEXT", help="Why; it is kept.")
 @with_context
 def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:

@@ -6,22 +6,28 @@ other title has, in any case. An id goes before a number, and a number before a 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import click
 from click.shell_completion import CompletionItem
 
 from counterpoint.cli.context import open_here, require
+from counterpoint.cli.output import flat
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import ItemFilter
+from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import CLOSED, UNCLOSED
+from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.wording import kept
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
 
 _OFFERED: Final = 200
 """How many items a shell is offered, those that are not closed first."""
+_LATEST: Final = 50
+"""How many sessions, and how many records, a shell is offered, the latest."""
 _PAGE: Final = 500
 _MOST: Final = 20_000
 """How many items are looked through for a title."""
@@ -29,9 +35,13 @@ _NAMED: Final = 5
 
 
 class ItemName(click.ParamType[str]):
-    """An argument that names an item; a shell completes it with the ids there are, and their titles."""
+    """An argument that names an item, or else; a shell completes it with the ids there are, and their titles."""
 
     name = "id"
+
+    def __init__(self, *named: Literal["item", "session", "record"]) -> None:
+        """Prepare. named: what may be named here."""
+        self._named = named
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -39,24 +49,44 @@ class ItemName(click.ParamType[str]):
         """Return what a name may go on as; nothing where no ledger can be read."""
         del param
         with suppress(CounterpointError, click.ClickException):
+            offered = _offered(ctx.params, self._named)
             return [
-                CompletionItem(item.id, help=item.title)
-                for item in _offered(ctx.params)
-                if item.id.startswith(incomplete.lower())
+                CompletionItem(id_, help=flat(words))
+                for id_, words in offered
+                if id_.startswith(incomplete.lower())
             ]
         return []
 
 
-ITEM: Final = ItemName()
+ITEM: Final = ItemName("item")
+ANY: Final = ItemName("item", "session", "record")
+HOLDER: Final = ItemName("item", "session")
+SESSION: Final = ItemName("session")
+BLOCKED: Final = ItemName("item", "record")
 
 
-def _offered(given: dict[str, Any]) -> list[Item]:
+def _offered(
+    given: dict[str, Any], named: Collection[Literal["item", "session", "record"]]
+) -> list[tuple[str, str]]:
+    """Return ids and what they are of: items that are not closed first, then the latest sessions and records."""
     app = open_here(db=given.get("db"), project=given.get("project"))
     try:
         require(app)
-        items = app.itself().items
-        first = items.list(ItemFilter(category=UNCLOSED), 0, _OFFERED)
-        return [*first, *items.list(ItemFilter(category=CLOSED), 0, _OFFERED - len(first))]
+        core = app.itself()
+        found = list[tuple[str, str]]()
+        if "item" in named:
+            first = core.items.list(ItemFilter(category=UNCLOSED), 0, _OFFERED)
+            rest = core.items.list(ItemFilter(category=CLOSED), 0, _OFFERED - len(first))
+            found += [(item.id, str(item.title)) for item in (*first, *rest)]
+        if "session" in named:
+            views = core.sessions.list(SessionFilter(), None, _LATEST)
+            found += [
+                (one.session.id, f"{one.session.agent}, {one.session.status}") for one in views
+            ]
+        if "record" in named:
+            records = core.overview.rows(Record, latest=True, limit=_LATEST)
+            found += [(one.id, f"{one.kind}: {one.title or one.body}") for one in records]
+        return found
     finally:
         app.close()
 

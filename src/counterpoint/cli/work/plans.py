@@ -81,7 +81,8 @@ def plan_command(
         return
 
     def make() -> Json:
-        made = core.plans.create(draft, above)
+        with context.out.counting(f"Making {counted(sum(1 for _ in draft.walk()), 'item')}"):
+            made = core.plans.create(draft, above)
         return {
             "root": present_briefly(made.root),
             "count": len(made.items),

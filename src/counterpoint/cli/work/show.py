@@ -21,7 +21,7 @@ from counterpoint.cli.present import (
     present_briefly,
     present_entry,
 )
-from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.names import ANY, item_id
 from counterpoint.cli.work.trees import tick, tree_below
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
@@ -54,7 +54,7 @@ _DIGITS: Final = 16
         "counterpoint show 4", "counterpoint show harbour-v1", "counterpoint show '#12'"
     ),
 )
-@click.argument("id_", metavar="ID", type=ITEM)
+@click.argument("id_", metavar="ID", type=ANY)
 @click.option("--all", "whole", is_flag=True, help="Everything that was written about an item.")
 @pageable
 @with_context

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from counterpoint.kernel.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PageLimits:
     """What fetching a page may take. size: bytes of it, as they are sent and unpacked. redirects: how many are followed."""
 
@@ -14,7 +14,7 @@ class PageLimits:
     redirects: int = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Page:
     """A page: where it was asked for, where it was in the end, and what it says.
 

@@ -8,7 +8,7 @@ does so in the same transaction, so that what was paid for is there, or was not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from counterpoint.core.model.models.asking import Answer
@@ -19,6 +19,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.models.limits import day_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
+from counterpoint.kernel.frozen import frozen
 
 _FEW: Final = 20
 """How many answers that have expired are taken away when another is kept."""
@@ -28,7 +29,7 @@ Landed = Callable[[Change, Answer], None]
 """Writes what somebody makes of an answer, in the transaction of its use."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asked:
     """How it went: who was asked for what, what came of it, and how often it was tried since when.
 

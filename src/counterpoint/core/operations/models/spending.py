@@ -37,6 +37,7 @@ from counterpoint.kernel.errors import (
     ProviderFailed,
     ProviderTimedOut,
 )
+from counterpoint.kernel.frozen import frozen
 
 _STEP: Final = 400
 """Characters after which a caller hears again how long an answer is."""
@@ -134,7 +135,7 @@ def set_aside(
             state.aside -= comes_to
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Trying:
     """What is tried within so many seconds. attempt: makes one try in at most so many of them; pause: waits before another one."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -16,6 +15,7 @@ from counterpoint.core.model.models.asking import Question, Tokens
 from counterpoint.core.model.models.configured import Modelling, Price
 from counterpoint.kernel.clock import Timestamp, moment, stamp
 from counterpoint.kernel.errors import BudgetSpent
+from counterpoint.kernel.frozen import frozen
 
 _DATED: Final = re.compile(r"-(?:latest|preview|\d{8}|\d{4}-\d{2}-\d{2}|\d{3})")
 _MILLION: Final = 1_000_000
@@ -25,7 +25,7 @@ _OF_A_MESSAGE: Final = 10
 """Tokens that surround each message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spent:
     """What a project has spent, in millionths of a dollar: today and in all, with what is being spent."""
 

@@ -9,7 +9,6 @@ beyond the time that the question has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from counterpoint.core.model.models.asking import Provider, Question
@@ -20,11 +19,12 @@ from counterpoint.kernel.errors import (
     ProviderAway,
     ProviderBusy,
 )
+from counterpoint.kernel.frozen import frozen
 
 ATTEMPTS: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Standing:
     """Everybody who is known, those first who are asked first; and of them those who can be asked."""
 
