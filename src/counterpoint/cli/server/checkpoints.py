@@ -19,6 +19,7 @@ from typing import Final
 
 from counterpoint.cli.server.indexing import Indexing
 from counterpoint.cli.server.mirrors import Mirrors
+from counterpoint.cli.server.researching import Researching
 from counterpoint.cli.server.witnesses import Witnesses
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.errors import CounterpointError
@@ -60,12 +61,14 @@ class Checkpoints:
     """Looks after the ledgers that are written through this process.
 
     witnesses: hear of what was signed. mirrors: keeps files beside them. indexing: has what they say found by its meaning.
+    research: works on deep research.
     """
 
     now: Callable[[], float] = time.monotonic
     witnesses: Witnesses = field(default_factory=Witnesses)
     mirrors: Mirrors = field(default_factory=Mirrors)
     indexing: Indexing = field(default_factory=Indexing)
+    research: Researching = field(default_factory=Researching)
     _ledgers: dict[str, Waiting] = field(init=False, default_factory=dict[str, Waiting])
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
@@ -86,7 +89,8 @@ class Checkpoints:
     def close(self) -> bool:
         """Have all that waits signed, and end; calls may be under way. Return whether its thread has ended."""
         # What files say is written first, so that it is signed too.
-        has_ended = self.mirrors.close() and self.indexing.close()
+        has_ended = self.research.close()
+        has_ended = self.mirrors.close() and self.indexing.close() and has_ended
         self._over.set()
         if self._thread is not None:
             self._thread.join(PATIENCE)

@@ -173,6 +173,7 @@ class Connection:
         if self._checkpoints is not None and not self._app.settings.is_read_only:
             self._checkpoints.tend(self._app.project, self._app.itself)
             self._checkpoints.mirrors.tend(self._app)
+            self._checkpoints.research.tend(self._app)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)
 
     def _seat(self, conversation: str) -> Identity:
@@ -345,7 +346,7 @@ async def serve_sockets(
         mine = _identity(rendezvous)
         watching = [asyncio.create_task(_watch(app, rendezvous, _meeting(rendezvous), sockets))]
         if idle is not None:
-            watching.append(asyncio.create_task(_leave_when_idle(sockets, patience)))
+            watching.append(asyncio.create_task(_leave_when_idle(sockets, patience, checkpoints)))
         try:
             yield sockets
         finally:
@@ -363,8 +364,13 @@ async def serve_sockets(
                 _KEPT.append(held.pop_all())
 
 
-async def _leave_when_idle(sockets: Sockets[Call], patience: Patience) -> None:
-    """Set `over` when nobody was there for so long; the first client gets a longer time."""
+async def _leave_when_idle(
+    sockets: Sockets[Call], patience: Patience, checkpoints: Checkpoints
+) -> None:
+    """Set `over` when nobody was there for so long; the first client gets a longer time.
+
+    Deep research that was begun goes on without a client, for as long as it may take.
+    """
     least = FIRST
     while True:
         sockets.changed.clear()
@@ -372,7 +378,10 @@ async def _leave_when_idle(sockets: Sockets[Call], patience: Patience) -> None:
             limit = None if sockets.clients else max(patience.seconds, least)
             await asyncio.wait_for(sockets.changed.wait(), limit)
         except TimeoutError:
-            break
+            if not checkpoints.research.is_busy:
+                break
+            least = GLANCE
+            continue
         least = 0.0
     sockets.over.set()
 

@@ -183,6 +183,7 @@ class HttpBackend:
             core.claims.keep()
             self.checkpoints.tend(self.app.project, self.app.itself)
             self.checkpoints.mirrors.tend(self.app)
+            self.checkpoints.research.tend(self.app)
         return Call(core=core, secret=lambda: self._secret, settings=self.app.settings)
 
     def _attested(self, grant: Grant, address: Address | None) -> Attested:

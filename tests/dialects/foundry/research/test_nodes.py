@@ -138,5 +138,5 @@ def test_what_is_no_research_is_refused(ada: Agent, node: str) -> None:
     assert refused(ada, "node-execute", node) == "AI_NO_PROVIDER"
     deep = {"custom_metadata": {"research_type": "deep-research"}}
     ada.does("task", action="update-metadata", spec_id=SPEC, task_id=node, **deep)
-    assert refused(ada, "node-execute", node) == "VALIDATION_ERROR"
+    assert refused(ada, "node-execute", node) == "AI_NO_PROVIDER"
     assert told(ada, "node-status", node)["status"] == "pending"

@@ -10,12 +10,14 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.rules.research.answers import list_of
 from counterpoint.dialects.foundry.tools.research import words
+from counterpoint.dialects.foundry.tools.research.deep import begun
 from counterpoint.dialects.foundry.tools.research.shown import TITLE
 from counterpoint.dialects.foundry.tools.research.talking import chatted
 from counterpoint.dialects.foundry.tools.research.thinking import DEPTH, agreed, ideated, thought
 from counterpoint.dialects.foundry.tools.shown import SAID, in_pages
 from counterpoint.dialects.foundry.verbs.research.asking import chosen
 from counterpoint.dialects.foundry.verbs.research.consensus import ConsensusDraft, Consulting
+from counterpoint.dialects.foundry.verbs.research.deep.studies import DeepDraft, DeepStudies
 from counterpoint.dialects.foundry.verbs.research.ideating import IdeateDraft, Ideating
 from counterpoint.dialects.foundry.verbs.research.nodes import Researching, ResearchNode
 from counterpoint.dialects.foundry.verbs.research.thinking import Thinking
@@ -24,7 +26,6 @@ from counterpoint.dialects.foundry.words import Cursor, SpecId
 from counterpoint.dialects.paging import clip
 from counterpoint.dialects.progress import watching
 from counterpoint.kernel.canonical import Json, object_of
-from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.actions import action
 from counterpoint.protocol.parameters import Progress
 
@@ -47,18 +48,12 @@ def node_execute(
     del session_id
     nodes, context = call.core.use(Researching), call.core.use(lambda context: context)
     node = nodes.get(spec_id, research_node_id)
-    run = _RUNS.get(node.kind)
-    if run is None:
-        raise InvalidInput(
-            f"{node.id} asks for {node.kind}, which this server does not do",
-            hint='Research it yourself, then `research action="node-record"`.',
-        )
     # Who cannot ask anybody does not take it up.
     provider = chosen(context, provider_id).name if provider_id else ""
     chosen(context, provider)
     nodes.start(spec_id, research_node_id)
     wanted = prompt.strip() or node.query or node.title
-    study, data, warnings = run(call, node, wanted, provider, watching(progress))
+    study, data, warnings = _RUNS[node.kind](call, node, wanted, provider, watching(progress))
     after = nodes.note(spec_id, research_node_id, study, node.kind)
     return present(
         {
@@ -192,11 +187,21 @@ def _ideate(call: Call, node: ResearchNode, text: str, provider: str, watch: Wat
     return made.study.id, *ideated(made)
 
 
+def _deep(call: Call, node: ResearchNode, text: str, provider: str, watch: Watch) -> _Told:
+    del watch
+    draft = DeepDraft(query=text, provider=provider, item=node.item)
+    found = call.core.use(DeepStudies).start(draft)
+    data, warnings = begun(found)
+    # How the node stands is told under this name.
+    return found.row.id, {name: value for name, value in data.items() if name != "status"}, warnings
+
+
 _RUNS: Final[dict[str, Callable[[Call, ResearchNode, str, str, Watch], _Told]]] = {
     "chat": _chat,
     "consensus": _consensus,
     "thinkdeep": _thinkdeep,
     "ideate": _ideate,
+    "deep-research": _deep,
 }
 NODES: Final = (node_execute, node_record, node_status, node_findings)
 """The actions, in the order of the list."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from counterpoint.dialects.foundry.tools.research.deep import DEEP
 from counterpoint.dialects.foundry.tools.research.fetching import FETCHING
 from counterpoint.dialects.foundry.tools.research.nodes import NODES
 from counterpoint.dialects.foundry.tools.research.talking import TALKING
@@ -13,5 +14,5 @@ _CHAT, *_THREADS = TALKING
 research = of_actions(
     "research",
     "Research with AI models; all is kept.",
-    (_CHAT, *THINKING, *_THREADS, *NODES, *FETCHING),
+    (_CHAT, *THINKING, *_THREADS, *DEEP, *NODES, *FETCHING),
 )

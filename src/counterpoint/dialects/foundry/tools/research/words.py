@@ -51,5 +51,17 @@ _Url = Annotated[str, Field(min_length=1, max_length=2_000)]
 Urls = Annotated[
     list[_Url], TEXTS, Field(min_length=1, max_length=10, description="Pages, at most 10")
 ]
+MaybeQuery = Annotated[str, Field(max_length=100_000, description="What to find out"), TEXT]
+ResearchId = Annotated[_Id, Field(description="deepres-...")]
+MaybeResearchId = Annotated[_Name, Field(description="deepres-...")]
+DeepAction = Annotated[
+    nouns.DeepAction, Field(description="resume: after a stop; continue: look further")
+]
+Rounds = Annotated[int, Field(ge=1, le=10, description="Rounds"), INTEGER]
+SubQueries = Annotated[int, Field(ge=1, le=20, description="Searches a round"), INTEGER]
+SourcesPerQuery = Annotated[int, Field(ge=1, le=50, description="Pages a search"), INTEGER]
+Follow = Annotated[bool, Field(description="Fetch pages")]
+TaskSeconds = Annotated[float, Field(ge=10, le=7_200, description="Seconds of work"), NUMBER]
+CompletedOnly = Annotated[bool, Field(description="Only these")]
 Offset = Annotated[int, Field(ge=0, le=10_000_000, description="Where the text begins"), INTEGER]
 SessionId = Annotated[_Name, Field(description="Research, or run, behind it")]

@@ -1,0 +1,300 @@
+"""Deep research as a fold of its steps: where it is, and what to do next.
+
+A round looks for each of its queries, takes pages up, reads them and writes a report; what is missing then is looked for in the next. Rule 1: all that is known of a
+study is in its steps, so that whoever takes it up goes on where the last step was. Rule 2: a page is a source, with a number, if and only if
+there are words of it. Rule 3: a finding counts that names sources which are there. Rule 4: one address is taken up once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from counterpoint.dialects.foundry.nouns.research import CONFIDENCES, ResearchStep
+from counterpoint.dialects.foundry.rules.research.answers import (
+    list_of,
+    object_in,
+    objects_of,
+    text_of,
+    texts_of,
+)
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json, object_of
+
+Deed = Literal["brief", "plan", "search", "page", "findings", "report", "judgement", "done"]
+PHASES: Final[Mapping[Deed, str]] = {
+    "brief": "clarification",
+    "plan": "planning",
+    "search": "gathering",
+    "page": "gathering",
+    "findings": "analysis",
+    "report": "synthesis",
+    "judgement": "refinement",
+    "done": "completed",
+}
+SOURCES: Final = 60
+"""How many sources a study has at most."""
+EXCERPT: Final = 8_000
+"""Characters that are kept of a page, and read."""
+_READ: Final = 64_000
+"""Characters that are read at once."""
+_QUERY: Final = 400
+_STATEMENT: Final = 1_000
+_FINDINGS: Final = 60
+_GAPS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a study was begun with. follows: whether pages are fetched; else what searches say of them is read. seconds: of work, for one going."""
+
+    queries: int = 5
+    sources: int = 5
+    follows: bool = True
+    seconds: float = 600.0
+
+
+@dataclass(slots=True, kw_only=True)
+class SubQuery:
+    """Something that is looked for. results: what was found, once it was looked for; fault: why not; taken: how many of them were."""
+
+    id: str
+    query: str
+    round: int
+    results: list[dict[str, Json]] = field(default_factory=list[dict[str, Json]])
+    fault: str = ""
+    is_searched: bool = False
+    taken: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A page with words. number: by which it is cited; is_fetched: or what a search said of it."""
+
+    number: int
+    url: str
+    title: str
+    text: str
+    is_fetched: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Course:
+    """Where a study is."""
+
+    brief: str = ""
+    round: int = 0
+    queries: list[SubQuery] = field(default_factory=list[SubQuery])
+    sources: list[Source] = field(default_factory=list[Source])
+    unread: list[str] = field(default_factory=list[str])
+    seen: set[str] = field(default_factory=set[str])
+    findings: list[dict[str, Json]] = field(default_factory=list[dict[str, Json]])
+    gaps: list[str] = field(default_factory=list[str])
+    read: set[int] = field(default_factory=set[int])
+    reported: int = 0
+    judged: int = 0
+    is_enough: bool = False
+    cost: int = 0
+    ms: int = 0
+
+    @property
+    def failed(self) -> list[SubQuery]:
+        """What was looked for in vain, since nobody answered."""
+        return [one for one in self.queries if one.fault]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What to do next. query: what it is about; result: the page; sources: what is read."""
+
+    deed: Deed
+    query: SubQuery | None = None
+    result: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    sources: tuple[Source, ...] = ()
+
+
+def course_of(steps: Sequence[ResearchStep]) -> Course:
+    """Return where a study is by its steps."""
+    course = Course()
+    for step in steps:
+        details = canonical.load(step.details)
+        told = object_of(details)
+        course.cost += _number(told.get("cost"))
+        course.ms += _number(told.get("ms"))
+        _TAKE.get(step.kind, _nothing)(course, step, told)
+    return course
+
+
+def _number(value: Json) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _nothing(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    del course, step, told
+
+
+def _briefed(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    del told
+    course.brief = step.text
+
+
+def _planned(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    del step
+    course.round += 1
+    for one in objects_of(told.get("queries"), SOURCES):
+        course.queries.append(
+            SubQuery(id=str(one["id"]), query=str(one["query"]), round=course.round)
+        )
+
+
+def _searched(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    for one in course.queries:
+        if one.id == step.name:
+            one.is_searched, one.fault = True, str(told.get("fault") or "")
+            one.results = objects_of(canonical.load(step.text), SOURCES) if step.text else []
+
+
+def _taken(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    course.seen.add(normal(str(told["url"])))
+    for one in course.queries:
+        one.taken += one.id == step.name
+    number = _number(told.get("number"))
+    if not number:
+        course.unread.append(str(told["url"]))
+        return
+    course.sources.append(
+        Source(
+            number=number,
+            url=str(told["final_url"]),
+            title=str(told["title"]),
+            text=step.text,
+            is_fetched=told.get("fetched") is True,
+        )
+    )
+
+
+def _found(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    del step
+    course.findings += objects_of(told.get("findings"), _FINDINGS)
+    course.gaps = texts_of(told.get("gaps"), _GAPS, _STATEMENT) or course.gaps
+    course.read |= {one for one in list_of(told.get("read")) if isinstance(one, int)}
+
+
+def _written(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    del step, told
+    course.reported = course.round
+
+
+def _judged(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+    course.judged = course.round
+    course.is_enough = told.get("enough") is True
+    course.gaps = texts_of(told.get("gaps"), _GAPS, _STATEMENT)
+    if not course.is_enough:
+        _planned(course, step, told)
+
+
+_TAKE = {
+    "brief": _briefed,
+    "plan": _planned,
+    "search": _searched,
+    "page": _taken,
+    "findings": _found,
+    "report": _written,
+    "judgement": _judged,
+}
+
+
+def next_act(course: Course, bounds: Bounds, rounds: int) -> Act:
+    """Return what to do next."""
+    if not course.brief or not course.round:
+        return Act(deed="plan" if course.brief else "brief")
+    gathering = _gathering(course, bounds)
+    if gathering is not None:
+        return gathering
+    unread = [one for one in course.sources if one.number not in course.read]
+    if unread:
+        return Act(deed="findings", sources=_batch(unread))
+    if course.reported < course.round:
+        return Act(deed="report")
+    if course.round < rounds and not (course.judged == course.round and course.is_enough):
+        return Act(deed="judgement")
+    return Act(deed="done")
+
+
+def _gathering(course: Course, bounds: Bounds) -> Act | None:
+    """Return what is to be gathered next; None if nothing is."""
+    for query in course.queries:
+        if query.round != course.round:
+            continue
+        if not query.is_searched:
+            return Act(deed="search", query=query)
+        if query.taken >= bounds.sources or len(course.sources) >= SOURCES:
+            continue
+        for result in query.results:
+            if normal(str(result["url"])) not in course.seen:
+                return Act(deed="page", query=query, result=result)
+    return None
+
+
+def _batch(unread: Sequence[Source]) -> tuple[Source, ...]:
+    """Return the first sources that are read together."""
+    found, size = list[Source](), 0
+    for one in unread:
+        size += len(one.text)
+        if found and size > _READ:
+            break
+        found.append(one)
+    return tuple(found)
+
+
+def normal(url: str) -> str:
+    """Return an address as it is compared: two that lead to one page are one."""
+    parts = urlsplit(url)
+    host = (parts.netloc or "").lower().removeprefix("www.")
+    return f"{host}{parts.path.rstrip('/')}?{parts.query}"
+
+
+def queries_in(answer: str, course: Course, most: int) -> list[Json]:
+    """Return what an answer says is to be looked for, each once, with ids."""
+    known = {one.query.casefold() for one in course.queries}
+    found: list[Json] = []
+    said = object_in(answer).get("queries")
+    for one in list_of(said):
+        text = " ".join(text_of(one if isinstance(one, str) else "", _QUERY).split())
+        if text and text.casefold() not in known and len(found) < most:
+            known.add(text.casefold())
+            found.append({"id": f"q{len(course.queries) + len(found) + 1}", "query": text})
+    return found
+
+
+def findings_in(answer: str, course: Course) -> dict[str, Json]:
+    """Return what an answer has found: findings that name sources which are there, and gaps."""
+    told, known = object_in(answer), {one.number for one in course.sources}
+    room = _FINDINGS - len(course.findings)
+    found: list[Json] = []
+    for one in objects_of(told.get("findings"), max(0, room)):
+        statement = text_of(one.get("statement"), _STATEMENT)
+        numbers = [n for n in list_of(one.get("sources")) if isinstance(n, int) and n in known]
+        word = text_of(one.get("confidence"), 20).lower()
+        if statement and numbers:
+            found.append(
+                {
+                    "id": f"f{len(course.findings) + len(found) + 1}",
+                    "statement": statement,
+                    "confidence": word if word in CONFIDENCES else "low",
+                    "sources": list[Json](dict.fromkeys(numbers)),
+                }
+            )
+    gaps: list[Json] = [*texts_of(told.get("gaps"), _GAPS, _STATEMENT)]
+    contradictions: list[Json] = [*texts_of(told.get("contradictions"), _GAPS, _STATEMENT)]
+    return {"findings": found, "gaps": gaps, "contradictions": contradictions}
+
+
+def judgement_in(answer: str, course: Course, most: int) -> dict[str, Json]:
+    """Return whether an answer says that it is enough, and what else to look for; without that it is enough."""
+    told = object_in(answer)
+    queries = queries_in(answer, course, most)
+    gaps: list[Json] = [*texts_of(told.get("gaps"), _GAPS, _STATEMENT)]
+    return {"enough": told.get("enough") is True or not queries, "queries": queries, "gaps": gaps}

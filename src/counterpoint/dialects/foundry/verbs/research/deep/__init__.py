@@ -1,0 +1,1 @@
+"""Verbs of deep research, which goes on behind the calls."""

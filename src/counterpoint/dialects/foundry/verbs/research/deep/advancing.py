@@ -1,0 +1,414 @@
+"""Takes a deep research one act further.
+
+Rule 1: an act is asked for while no transaction is open; what comes of it is a step that lands in one transaction with its use, so that what was paid for is
+there, or was not paid for. Rule 2: a step lands if the study is still at work and still this process's; else only the use does. Rule 3: a study is
+its process's as long as that lives; of one that ended whoever comes next takes it up. Rule 4: a search or a page that fails is a step; a model that fails ends the
+going, and the study can be resumed. Rule 5: nothing is asked beyond what the study may take of time and money.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final, cast
+
+from counterpoint.core.model.models.asking import Answer, Question
+from counterpoint.core.model.rows import Prose, load_object
+from counterpoint.core.model.web.pages import PageLimits
+from counterpoint.core.model.web.searching import Search, SearchAnswer
+from counterpoint.core.operations.models.asking import ModelVerbs
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.web.fetching import PageVerbs
+from counterpoint.core.operations.web.searching import SearchVerbs
+from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchStudy
+from counterpoint.dialects.foundry.rules.research import deep_prompts as prompts
+from counterpoint.dialects.foundry.rules.research.citations import checked, with_sources
+from counterpoint.dialects.foundry.rules.research.deep import (
+    EXCERPT,
+    PHASES,
+    Act,
+    Bounds,
+    Course,
+    SubQuery,
+    course_of,
+    findings_in,
+    judgement_in,
+    next_act,
+    queries_in,
+)
+from counterpoint.dialects.foundry.verbs.research.asking import TOKENS, said
+from counterpoint.dialects.foundry.verbs.research.deep.board import Board
+from counterpoint.dialects.foundry.verbs.research.keeping import StepDraft, add, settle, steps_of
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    LedgerGone,
+    NotFound,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+    StoreReplaced,
+    StoreUnreachable,
+    Unavailable,
+)
+
+_STORE: Final = (
+    *(LedgerGone, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, StoreReplaced),
+    StoreUnreachable,
+)
+"""What says nothing of a study: it is tried again later."""
+_LONGEST: Final = 300.0
+_SEARCHED: Final = 2_000
+"""Characters that are kept of what a search says of a page."""
+_LEAST: Final = 40
+"""Characters that a page has at least, to be a source."""
+
+
+class Stopped(Exception):
+    """Whoever works on this is told to leave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """One act of a study: what is known of it, how long it may take, and when it began."""
+
+    row: ResearchStudy
+    course: Course
+    bounds: Bounds
+    act: Act
+    began: Timestamp
+
+    @property
+    def seconds(self) -> float:
+        """How long the act may take."""
+        return max(1.0, min(_LONGEST, self.bounds.seconds - going_ms(self.row, self.course) / 1000))
+
+
+class Advancing:
+    """Verbs for whoever works on studies. over: answers whether it is to end."""
+
+    def __init__(self, context: Context, over: Callable[[], bool] = lambda: False) -> None:
+        self._context = context
+        self._over = over
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """Return the studies that nobody works on, with the caller of each."""
+        with self._context.reading() as view:
+            rows = view.select(ResearchStudy, kind="deep-research", status="active")
+        return [(row.id, caller_of(row)) for row in rows if self._is_free(row)]
+
+    def advance(self, name: str) -> bool:
+        """Take the next act of a study; return whether there is one after it. Whatever the store refuses is raised."""
+        row = self._taken(name)
+        if row is None:
+            return False
+        with self._context.reading() as view:
+            steps = steps_of(view, name)
+        course, bounds = course_of(steps), bounds_of(row)
+        act = next_act(course, bounds, row.rounds)
+        try:
+            if act.deed == "done":
+                self._end(name, "completed", "")
+                return False
+            self._refuse_beyond(row, course, bounds)
+            going = _Going(row, course, bounds, act, self._context.ports.clock.now())
+            self._do(going)
+        except _STORE:
+            raise
+        except Stopped:
+            self._released(name)
+            return False
+        except CounterpointError as fault:
+            self._end(name, "failed", fault.message)
+            return False
+        return True
+
+    def _do(self, going: _Going) -> None:
+        acts = {
+            "brief": self._brief,
+            "plan": self._plan,
+            "search": self._search,
+            "page": self._page,
+            "findings": self._findings,
+            "report": self._report,
+            "judgement": self._judgement,
+        }
+        acts[going.act.deed](going)
+
+    def release(self, name: str) -> None:
+        """Let others take a study up."""
+        self._released(name)
+
+    def _is_free(self, row: ResearchStudy) -> bool:
+        host = self._context.ports.host
+        if row.runner in {"", host.name}:
+            return True
+        return host.is_gone(row.runner, Timestamp(row.beat_at or row.updated_at))
+
+    def _taken(self, name: str) -> ResearchStudy | None:
+        """Return a study as this process's; None if it is not to be worked on here."""
+        me = self._context.ports.host.name
+        with self._context.reading() as view:
+            row = view.find(ResearchStudy, name)
+        if row is None or row.status != "active" or not self._is_free(row):
+            return None
+        if row.runner == me:
+            return row
+        with recording(self._context, "research.taken") as change:
+            now = change.find(ResearchStudy, name)
+            # Somebody else may have been quicker.
+            if now is None or now.status != "active" or not self._is_free(now):
+                return None
+            change.add_facts(study=name)
+            return settle(change, now, runner=me, beat_at=change.now)
+
+    def _released(self, name: str) -> None:
+        with recording(self._context, "research.released") as change:
+            row = change.find(ResearchStudy, name)
+            if row is not None and row.runner == self._context.ports.host.name:
+                settle(change, row, runner="")
+                change.add_facts(study=name)
+
+    def _end(self, name: str, status: str, fault: str) -> None:
+        with recording(self._context, "research.ended") as change:
+            row = self._mine(change, name)
+            if row is not None:
+                phase = "completed" if status == "completed" else row.phase
+                settle(change, row, status=status, phase=phase, fault=Prose(fault), runner="")
+                change.add_facts(study=name, status=status)
+
+    def _mine(self, change: Change, name: str) -> ResearchStudy | None:
+        """Return a study that a step may land in; None for one that was stopped, deleted or taken over."""
+        row = change.find(ResearchStudy, name)
+        is_mine = row is not None and row.runner == self._context.ports.host.name
+        return row if row is not None and is_mine and row.status == "active" else None
+
+    def _refuse_beyond(self, row: ResearchStudy, course: Course, bounds: Bounds) -> None:
+        if going_ms(row, course) / 1000 >= bounds.seconds:
+            raise Unavailable(
+                f"{TIMED_OUT} of {bounds.seconds:.0f} s; what was found until then is kept"
+            )
+
+    def _listen(self, name: str) -> Callable[[str], None]:
+        board, key = self._context.ports.remember(Board), (self._context.project, name)
+
+        def listen(_piece: str) -> None:
+            if self._over() or board.is_stopped(key):
+                raise Stopped
+
+        return listen
+
+    def _land(self, change: Change, going: _Going, step: StepDraft, cost: int, **more: Any) -> None:
+        """Write what came of an act, if its study still stands so."""
+        row = self._mine(change, going.row.id)
+        if row is None:
+            return
+        ms = max(0, elapsed_ms(going.began, change.clock))
+        details = {**step.details, "cost": cost, "ms": ms}
+        draft = StepDraft(
+            kind=step.kind, text=step.text, name=step.name, answer=step.answer, details=details
+        )
+        after = course_of([*steps_of(change.writing, row.id), _as_step(draft)])
+        phase = PHASES[next_act(after, going.bounds, row.rounds).deed]
+        changes = {"phase": phase, "round": after.round, "beat_at": change.now, **more}
+        add(change, row.id, draft, **changes)
+
+    def _ask(
+        self,
+        going: _Going,
+        text: str,
+        system: str,
+        made: Callable[[Answer], tuple[str, Mapping[str, Json], Mapping[str, Any]]],
+    ) -> None:
+        """Ask the model of a study; made: answers text and details of the step, and what becomes of the study."""
+        row = going.row
+
+        def landed(change: Change, answer: Answer) -> None:
+            words, details, more = made(answer)
+            step = StepDraft(kind=going.act.deed, text=words, answer=answer, details=details)
+            self._land(change, going, step, answer.cost_micros, **more)
+
+        question = Question(
+            messages=said(text),
+            system=system,
+            provider=row.provider,
+            model=row.model,
+            max_tokens=TOKENS,
+            timeout=going.seconds,
+            purpose="deep-research",
+            item=row.item,
+            caching="never",
+            limit_micros=self._left(going.course),
+        )
+        ModelVerbs(self._context).ask(question, listen=self._listen(row.id), landed=landed)
+
+    def _left(self, course: Course) -> int:
+        return SearchVerbs(self._context).said().study_limit - course.cost
+
+    def _brief(self, going: _Going) -> None:
+        text = prompts.briefed(going.row.query, going.row.system)
+        self._ask(
+            going,
+            text,
+            prompts.BRIEF,
+            lambda answer: (answer.text.strip() or going.row.query, {}, {}),
+        )
+
+    def _plan(self, going: _Going) -> None:
+        most = going.bounds.queries
+
+        def made(answer: Answer) -> tuple[str, Mapping[str, Json], Mapping[str, Any]]:
+            # Whoever plans nothing that can be read has the question itself looked for.
+            usual: list[Json] = [{"id": "q1", "query": " ".join(going.row.query.split())[:400]}]
+            return "", {"queries": queries_in(answer.text, going.course, most) or usual}, {}
+
+        self._ask(going, prompts.planned(going.course.brief, most), prompts.PLAN, made)
+
+    def _search(self, going: _Going) -> None:
+        query, row = cast("SubQuery", going.act.query), going.row
+
+        def landed(change: Change, found: SearchAnswer) -> None:
+            results: list[Json] = [
+                {
+                    "url": one.url,
+                    "title": one.title,
+                    "text": one.text[:_SEARCHED],
+                    "date": one.date,
+                    "kind": one.kind,
+                }
+                for one in found.results
+            ]
+            told: dict[str, Json] = {"provider": found.searcher, "count": len(results)}
+            step = StepDraft(
+                kind="search", name=query.id, text=canonical.dump_any(results), details=told
+            )
+            self._land(change, going, step, found.cost_micros)
+
+        search = Search(
+            query=query.query,
+            # Some of them are known already, or cannot be read.
+            most=min(50, going.bounds.sources + 3),
+            searcher=str(load_object(row.settings).get("searcher") or ""),
+            timeout=min(60.0, going.seconds),
+            purpose="deep-research",
+            item=row.item,
+            limit_micros=self._left(going.course),
+        )
+        try:
+            SearchVerbs(self._context).search(search, listen=self._listen(row.id), found=landed)
+        except (Stopped, *_STORE):
+            raise
+        except CounterpointError as fault:
+            if len(going.course.failed) + 1 >= len(going.course.queries):
+                raise
+            with recording(self._context, "research.asked") as change:
+                told: dict[str, Json] = {"fault": fault.message}
+                self._land(change, going, StepDraft(kind="search", name=query.id, details=told), 0)
+
+    def _page(self, going: _Going) -> None:
+        query, result, row = cast("SubQuery", going.act.query), going.act.result, going.row
+        url, title, text = str(result["url"]), str(result["title"]), str(result.get("text") or "")
+        told: dict[str, Json] = {"url": url, "final_url": url, "fetched": False}
+        pages = PageVerbs(self._context)
+        if going.bounds.follows and pages.may_fetch():
+            try:
+                limits = PageLimits(seconds=min(PageLimits().seconds, going.seconds))
+                page = pages.fetch(url, self._listen(row.id), limits)
+                title, text = page.title or title, page.text
+                told |= {
+                    "final_url": page.final_url,
+                    "fetched": True,
+                    "sha256": sha256(page.text.encode(errors="replace")).hexdigest(),
+                }
+            except (Stopped, *_STORE):
+                raise
+            except CounterpointError as fault:
+                told["fault"] = fault.message
+        excerpt = text.strip()[:EXCERPT]
+        number = len(going.course.sources) + 1 if len(excerpt) >= _LEAST else 0
+        told |= {"number": number, "title": title or url}
+        step = StepDraft(kind="page", name=query.id, text=excerpt if number else "", details=told)
+        with recording(self._context, "research.fetched") as change:
+            self._land(change, going, step, 0)
+
+    def _findings(self, going: _Going) -> None:
+        sources = going.act.sources
+        numbers: list[Json] = [one.number for one in sources]
+        self._ask(
+            going,
+            prompts.read(going.course.brief, sources),
+            prompts.FINDINGS,
+            lambda answer: ("", {**findings_in(answer.text, going.course), "read": numbers}, {}),
+        )
+
+    def _report(self, going: _Going) -> None:
+        course = going.course
+        if not course.sources:
+            raise NotFound(
+                "nothing was found that could be read, so that there is nothing to report"
+            )
+
+        def made(answer: Answer) -> tuple[str, Mapping[str, Json], Mapping[str, Any]]:
+            found = checked(answer.text, course.sources)
+            whole = with_sources(found, course.sources)
+            told: dict[str, Json] = {"cited": list(found.cited), "removed": list(found.removed)}
+            return whole, told, {"report": Prose(whole)}
+
+        self._ask(going, prompts.reported(course), prompts.REPORT, made)
+
+    def _judgement(self, going: _Going) -> None:
+        course, most = going.course, going.bounds.queries
+        self._ask(
+            going,
+            prompts.judged(course, going.row.report, most),
+            prompts.JUDGEMENT,
+            lambda answer: ("", judgement_in(answer.text, course, most), {}),
+        )
+
+
+TIMED_OUT: Final = "it took longer than its time"
+"""How a fault begins that says so."""
+
+
+def bounds_of(row: ResearchStudy) -> Bounds:
+    """Return what a study was begun with."""
+    said_ = load_object(row.settings)
+    return Bounds(
+        queries=int(str(said_["queries"])),
+        sources=int(str(said_["sources"])),
+        follows=said_["follows"] is True,
+        seconds=float(str(said_["seconds"])),
+    )
+
+
+def going_ms(row: ResearchStudy, course: Course) -> int:
+    """Return for how long a study was worked on since it was begun or resumed last, in milliseconds."""
+    return course.ms - int(str(load_object(row.state).get("since") or 0))
+
+
+def caller_of(row: ResearchStudy) -> str:
+    """Return whose turns a study has."""
+    return str(load_object(row.settings).get("caller") or row.session or row.agent)
+
+
+def _as_step(draft: StepDraft) -> ResearchStep:
+    """Return a step as it will stand, as far as a course is made of it."""
+    return ResearchStep(
+        project="",
+        study="",
+        number=0,
+        kind=draft.kind,
+        name=draft.name,
+        provider="",
+        model="",
+        text=Prose(draft.text),
+        details=Prose(canonical.dump_any(dict(draft.details))),
+        tokens=0,
+        created_at=Timestamp(""),
+    )
