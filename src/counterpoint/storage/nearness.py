@@ -21,7 +21,10 @@ from numpy.typing import NDArray
 from counterpoint.storage.link import VectorChange, VectorTable
 
 _WORD: Final = 64
-_PAGE: Final = 5_000
+_PAGE: Final = 1_000
+_BLOCK: Final = 4_096
+"""Vectors that are compared at once: what that takes for the moment stays small, for each thread keeps what it once took."""
+_FAR: Final = 2**16 - 1
 _GROWN: Final = 1.5
 
 
@@ -80,6 +83,7 @@ class Bits:
         self._bits: NDArray[np.uint64] = np.zeros((0, self._width), np.uint64)
         self._items: NDArray[np.int64] = np.zeros(0, np.int64)
         self._kinds: NDArray[np.int16] = np.zeros(0, np.int16)
+        self._differing: NDArray[np.uint16] = np.zeros(0, np.uint16)
         self._names: dict[str, int] = {}
         self._order: NDArray[np.int64] = np.zeros(0, np.int64)
         self._guard = Lock()
@@ -98,18 +102,35 @@ class Bits:
         """Return the numbers of the documents whose signs differ least from those of a vector, in any order."""
         asked = self._signs(pack([vector]))[0]
         with self._guard:
-            size = self._size
-            differing = np.bitwise_count(self._bits[:size] ^ asked).sum(axis=1, dtype=np.int32)
-            fits = self._kinds[:size] >= 0
-            if kinds:
-                known = [self._names[kind] for kind in kinds if kind in self._names]
-                fits &= np.isin(self._kinds[:size], known)
-            if item:
-                fits &= self._items[:size] == hash(item)
-            places = np.flatnonzero(fits)
-            if places.size > many:
-                places = places[np.argpartition(differing[places], many)[:many]]
+            counts = np.zeros(self._width * _WORD + 1, np.int64)
+            for start in range(0, self._size, _BLOCK):
+                counts += self._compared(
+                    slice(start, min(start + _BLOCK, self._size)), asked, kinds, item
+                )
+            limit = int(np.searchsorted(np.cumsum(counts), many))
+            differing = self._differing[: self._size]
+            if limit == counts.size:
+                places = np.flatnonzero(differing != _FAR)
+            else:
+                nearer = np.flatnonzero(differing < limit)
+                # Of those that differ in just as many bits some are left out.
+                rest = np.flatnonzero(differing == limit)[: many - nearer.size]
+                places = np.concatenate((nearer, rest))
             return self._numbers[places].tolist()
+
+    def _compared(
+        self, part: slice, asked: NDArray[np.uint64], kinds: Collection[str], item: str
+    ) -> NDArray[np.int64]:
+        """Compare some vectors; return how many of those that fit differ in how many bits."""
+        fits = self._kinds[part] >= 0
+        if kinds:
+            known = [self._names[kind] for kind in kinds if kind in self._names]
+            fits &= np.isin(self._kinds[part], known)
+        if item:
+            fits &= self._items[part] == hash(item)
+        differing = np.bitwise_count(self._bits[part] ^ asked).sum(axis=1, dtype=np.uint16)
+        self._differing[part] = np.where(fits, differing, _FAR)
+        return np.bincount(differing[fits], minlength=self._width * _WORD + 1)
 
     def _take(self, page: Iterable[VectorChange]) -> None:
         """Take changes in: what is gone has no kind, and no bits."""
@@ -152,6 +173,7 @@ class Bits:
         self._bits = np.concatenate((self._bits, np.zeros((room, self._width), np.uint64)))
         self._items = np.concatenate((self._items, np.zeros(room, np.int64)))
         self._kinds = np.concatenate((self._kinds, np.full(room, -1, np.int16)))
+        self._differing = np.zeros(len(self._numbers), np.uint16)
 
     def _signs(self, kept: Sequence[bytes]) -> NDArray[np.uint64]:
         """Return a bit for the sign of each number of kept vectors, in whole words."""
