@@ -19,12 +19,30 @@ from counterpoint.cli import context, output
 from counterpoint.cli.commands import COMMANDS
 from counterpoint.cli.main import EXIT_CODES, run
 from counterpoint.cli.present import agree, counted
-from counterpoint.kernel.errors import Kind
+from counterpoint.core.model.filters import Note
+from counterpoint.kernel.errors import InvalidInput, Kind
 
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
 READING = ["status", "list", "next", "log", "audit rebuild", "audit verify", "find x", "show x-1"]
 PATIENCE = 20.0
 FEW_CLASSES = 40
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, InvalidInput])
+def test_what_was_written_before_a_command_was_cut_off_is_signed(call, ledger, end):
+    """Ctrl-C and a refusal in the middle leave no entry without the signature of whoever called."""
+    assert call("note", "before").code == 0
+    before = call("audit", "verify", "--json").json
+
+    def cut_off():
+        with context.opened_context(as_json=False, db=None, project=None) as opened:
+            opened.core.journal.append(Note(kind="comment", body="half of it"))
+            raise end("cut off")
+
+    with pytest.raises(end):
+        cut_off()
+    after = call("audit", "verify", "--json").json
+    assert after["unsigned"] == before["unsigned"]
 
 
 def test_every_kind_of_error_has_an_exit_code():

@@ -102,14 +102,17 @@ def opened_context(
         require(app)
         before = _size(app)
         context = CommandContext(app=app, out=output_for(json=as_json))
-        yield context
-        for remark in dict.fromkeys(context.remarks):
-            context.out.aside(remark)
-        if _size(app) > before and not app.settings.is_read_only:
-            keep_files(app)
-            # Of an act the person has signed no rows: the head above them says which they are. Where so much waits
-            # no server can have been here.
-            sign_written(app, with_head=bool(context.signed) or _waiting(app) >= _MANY)
+        try:
+            yield context
+            for remark in dict.fromkeys(context.remarks):
+                context.out.aside(remark)
+        finally:
+            # Also of what Ctrl-C or a refusal has cut off: what is written stays, and nobody else can sign it.
+            if _size(app) > before and not app.settings.is_read_only:
+                keep_files(app)
+                # Of an act the person has signed no rows: the head above them says which they are. Where so much
+                # waits no server can have been here.
+                sign_written(app, with_head=bool(context.signed) or _waiting(app) >= _MANY)
     finally:
         app.close()
 

@@ -94,6 +94,24 @@ def test_a_plan_is_shown_before_it_is_made(call, ledger):
     assert [one["title"] for one in found["items"] if one["ready"]] == ["Parse"]
 
 
+def test_a_plan_of_an_editor_of_windows_is_read(call, ledger, monkeypatch):
+    """The mark with which it begins is no text before the heading, in a file or in the input."""
+    (ledger / "PLAN.md").write_text("# Masts\n- [ ] Step it\n", encoding="utf-8-sig")
+    assert "plan: Masts" in call("plan", "PLAN.md", "--dry-run").out
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\ufeff# Masts\n- [ ] Step it\n"))
+    assert "plan: Masts" in call("plan", "-", "--dry-run").out
+
+
+def test_what_is_wrong_with_a_plan_is_said_once(call, ledger):
+    """Each fault of a line one time; a file that is no text is not read line by line."""
+    (ledger / "PLAN.md").write_text("# Masts\n- [ ] Step it\n- [ ]\n")
+    said = call("plan", "PLAN.md", "--dry-run")
+    assert (said.code, said.err.count("line 3: there is no title")) == (2, 1)
+    (ledger / "PLAN.md").write_bytes(b"\x7fELF\0\0\n" * 30)
+    said = call("plan", "PLAN.md", "--dry-run")
+    assert (said.code, "no text" in said.err, "line" in said.err) == (2, True, False)
+
+
 def test_a_plan_is_made_from_a_file_the_input_json_and_a_template(call, ledger, monkeypatch):
     """All of them are trees of work; what is ready first is named."""
     (ledger / "PLAN.md").write_text(PLAN)

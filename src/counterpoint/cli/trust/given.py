@@ -59,7 +59,10 @@ def opened_or_input(path: Path) -> Generator[BinaryIO]:
 def text_of(path: Path, most: int = LARGEST_TEXT) -> str:
     """Return the text of a plain file; InvalidInput."""
     with opened(path, most) as file:
-        return file.read(most).decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        # Some editors of Windows begin a file with a mark that is no part of its text.
+        return (
+            file.read(most).decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        )
 
 
 def typed() -> str:
@@ -67,7 +70,7 @@ def typed() -> str:
     text = sys.stdin.read(LARGEST_TEXT + 1)
     if len(text) > LARGEST_TEXT:
         raise InvalidInput(f"the input has more than {LARGEST_TEXT:,} characters")
-    return text
+    return text.removeprefix("\ufeff")
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:

@@ -109,6 +109,11 @@ def _values(said: tuple[str, ...]) -> dict[str, str]:
 
 def _read(core: Core, text: str) -> Draft:
     """Return the draft that a text says, as Markdown or as JSON; MalformedDocument, InvalidInput."""
+    if "\0" in text:
+        raise InvalidInput(
+            "the plan is no text: it has characters of code 0",
+            hint="Give a file of Markdown or JSON in UTF-8.",
+        )
     if not text.lstrip().startswith(_JSON):
         return core.plans.read(text)
     # What checks the tree of a tool takes longer to load than all that a Markdown plan needs.

@@ -365,7 +365,8 @@ def plain(text: str) -> str:
 
 def malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
     """Return the refusal of a plan with what is wrong with its lines."""
-    found = sorted(faults)
+    # The lines and the draft that they make are looked at for themselves, so that one fault may come twice.
+    found = sorted(set(faults))
     shown = "; ".join(f"line {number}: {problem}" for number, problem in found[:20])
     return MalformedDocument(
         f"the plan cannot be read: {shown}",
