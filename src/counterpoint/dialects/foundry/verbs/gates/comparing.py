@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
@@ -28,7 +27,7 @@ from counterpoint.dialects.foundry.verbs.gates.seeing import Promised, promised
 from counterpoint.dialects.foundry.verbs.gates.views import Comparison
 from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
-from counterpoint.dialects.foundry.verbs.reviews.work import ModelReviewer, asked_of, written
+from counterpoint.dialects.foundry.verbs.reviews.work import ModelReviewer, asked_of, write
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
 from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
 from counterpoint.dialects.foundry.verbs.sessions.rows import latest_run
@@ -92,10 +91,8 @@ class Comparing:
             return replace(told, is_unchanged=True)
         rules = Review(verdict=verdict_of(looked.findings), findings=looked.findings)
         both = reviewed.beside(rules)
-        with recording(self._context, "review.written", looked.about.id) as change:
-            change.open_session()
-            name = f"{told.spec}-{looked.shape.known.id(looked.about.id)}"
-            path = written(self._context, change, name, reviewed, both)
+        name = f"{told.spec}-{looked.shape.known.id(looked.about.id)}"
+        path = write(self._context, looked.about.id, name, reviewed, both)
         is_unsure = reviewed.settled.verdict == "unknown" and rules.verdict != "fail"
         return replace(
             told,

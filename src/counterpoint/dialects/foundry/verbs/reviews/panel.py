@@ -139,7 +139,7 @@ class Panel:
         if wanted.threshold > len(names):
             raise InvalidInput(
                 f"{wanted.threshold} reviewers have to agree, of {len(names)}",
-                hint="Name more in `ai_tools`, or lower `consensus_threshold`.",
+                hint="Name more in `ai_tools`, or ask fewer to agree.",
             )
         there, faults = self._asked(task, wanted, names)
         if len(there) < (wanted.threshold or 1):

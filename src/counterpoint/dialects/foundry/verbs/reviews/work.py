@@ -13,6 +13,7 @@ from typing import Final
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.dialects.foundry.reviewers import DETERMINISTIC
 from counterpoint.dialects.foundry.rules.autonomy import reviewer
@@ -179,6 +180,13 @@ class ModelReviewer:
                     rows = [items_of(one) for one in items_of(facts.get("seen"))]
                     return {str(path): str(digest) for path, digest in rows}
         return {}
+
+
+def write(context: Context, about: str, name: str, reviewed: Reviewed, combined: Review) -> str:
+    """Write a review of work down in an entry of its own; return what `written` does. about: the item that it is of."""
+    with recording(context, "review.written", about) as change:
+        change.open_session()
+        return written(context, change, name, reviewed, combined)
 
 
 def written(
