@@ -93,6 +93,14 @@ def test_what_agents_print_is_read(
     assert (answer.text, answer.tokens, answer.cost_micros) == ("forty", tokens, cost)
 
 
+@pytest.mark.parametrize("dollars", ["1e300", "-5", "NaN"])
+def test_what_no_answer_costs_is_not_believed(dollars: str, program: Any) -> None:
+    """It is worked out of tokens then, or unknown; what is no JSON is a text."""
+    printed = json.dumps(CLAUDE | {"total_cost_usd": 0.5}).replace("0.5", dollars)
+    assert program(f"printf '%s' '{printed}'").cost_micros == -1
+    assert program("head -c 200000 /dev/zero | tr '\\0' '['").text.startswith("[[")
+
+
 def test_a_question_comes_on_the_input_or_as_a_word(program: Any) -> None:
     """With all its turns and what is said of its form, which these programs take as text."""
     turns = (Message(role="user", text="One?"), Message(role="assistant", text="Two."))

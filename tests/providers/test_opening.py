@@ -15,11 +15,13 @@ from counterpoint.kernel.errors import (
     InvalidInput,
     ProviderAway,
     ProviderBusy,
+    ProviderFailed,
     ProviderRefused,
     Unavailable,
 )
 from counterpoint.providers.keys import Keys
 from counterpoint.providers.opening import ConfiguredProviders, open_models
+from fakes.raw_answers import RawServer, answered, head
 from fakes.scripted_models import MODEL, Cut, Failing, ModelServer
 
 SECRET = "test-key-0123456789"  # noqa: S105 -- nobody has it anywhere
@@ -133,6 +135,51 @@ def test_an_answer_that_breaks_off_is_no_answer(keys: Keys, server: ModelServer)
     """The half that came is not taken for the whole."""
     with pytest.raises(ProviderBusy, match="broke off"):
         ask(desk(keys, address=server.address), asked("?", model=MODEL))
+
+
+def chunk(text: bytes, usage: bytes = b"null") -> bytes:
+    """Answer a whole answer in one event, of text as it stands in JSON."""
+    event = b'{"model":"m\\n%s","choices":[{"delta":{"content":"%s"},"finish_reason":"stop"}],"usage":%s}'
+    return b"data: " + event % (b"x" * 500, text, usage) + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        head() + b"data: " + b"[" * 200_000 + b"\n\n",
+        head() + chunk(b"a\\ud800"),
+        head() + chunk(b"a", b'{"prompt_tokens":4611686018427387904,"completion_tokens":1}'),
+        head() + chunk(b"a", b'{"prompt_tokens":1,"completion_tokens":1%s}' % (b"0" * 30)),
+    ],
+)
+def test_an_answer_that_could_not_be_kept_is_refused_at_once(keys: Keys, said: bytes) -> None:
+    """JSON of any depth, text that is no Unicode and numbers beyond all tokens end the call and no thread."""
+    with RawServer(said) as server, pytest.raises(ProviderFailed, match="another format"):
+        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+
+
+def test_a_refusal_in_deep_json_is_a_refusal(keys: Keys) -> None:
+    """What it says is told as text."""
+    said = head("400 Bad Request") + b"[" * 70_000
+    with RawServer(said) as server, pytest.raises(ProviderRefused, match="answered 400"):
+        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+
+
+def test_an_answer_has_neither_the_key_nor_a_name_without_end(keys: Keys) -> None:
+    """Servers repeat what they were sent, in pieces too; a placeholder of a few letters is no secret."""
+    cut = [
+        {"choices": [{"delta": {"content": one}}]} for one in ("it is " + SECRET[:9], SECRET[9:])
+    ]
+    said = answered(*cut) + chunk(b" and " + SECRET.encode())
+    with RawServer(said) as server:
+        keys.put("local", SECRET, server.address)
+        answer = ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        assert answer.text == "it is *** and ***"
+        assert len(answer.model) == 200
+        assert answer.model.startswith("m xxx")
+        keys.put("local", "test-key", server.address)
+        answer = ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        assert answer.text.startswith("it is test-key")
 
 
 def test_a_redirect_is_not_followed(keys: Keys) -> None:

@@ -20,6 +20,7 @@ from counterpoint.kernel.errors import (
     ProviderRefused,
     ProviderTimedOut,
     Unavailable,
+    Unexpected,
 )
 from counterpoint.providers import waiting, wire
 from counterpoint.providers.keys import Keys
@@ -293,7 +294,16 @@ def test_a_refusal_is_told_with_what_the_provider_says(spoken: Spoken, ask: Any)
 
 @each
 @pytest.mark.parametrize(
-    "told", ["{", "[]", '"x"', '{"results": 1, "data": 1, "total": 1, "items": 1}', "<html>"]
+    "told",
+    [
+        "{",
+        "[" * 200_000,
+        '{"results": ["\\ud800"]}',
+        "[]",
+        '"x"',
+        '{"results": 1, "data": 1, "total": 1, "items": 1}',
+        "<html>",
+    ],
 )
 def test_what_is_not_that_format_is_refused_as_such(spoken: Spoken, told: str, ask: Any) -> None:
     """And not taken for nothing found."""
@@ -316,6 +326,17 @@ def test_an_answer_that_is_cut_off_or_late_or_without_an_end_is_none(
     monkeypatch.setattr(wire, "LARGEST", 1_000)
     with RawServer(said_by("x" * 5_000)) as server, pytest.raises(ProviderFailed, match="1000"):
         ask(TAVILY, server)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ends_without_a_word_is_not_waited_for() -> None:
+    """Whatever ended it."""
+
+    def ask(_put: Any, _over: threading.Event) -> None:
+        raise SystemExit
+
+    with pytest.raises(Unexpected):
+        waiting.wait_for(ask, 60, ProviderTimedOut, lambda _: None)
 
 
 def test_a_redirect_takes_no_key_along(ask: Any) -> None:

@@ -24,7 +24,9 @@ from typing import IO, Any, Final, cast
 from counterpoint.core.model.models.asking import Answer, Question, Tokens
 from counterpoint.core.model.runs import NOT_TOLD
 from counterpoint.core.ports.models import Listen
+from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
+    InvalidInput,
     ProviderAway,
     ProviderFailed,
     ProviderRefused,
@@ -35,6 +37,8 @@ from counterpoint.providers.format import count, table, words
 LARGEST: Final = 8_000_000
 TICK: Final = 1.0
 _SAID: Final = 300
+_DOLLARS: Final = 10_000
+"""What no answer costs; a program that says so is not believed."""
 _PASSED: Final = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR"})
 _PASSED_STARTS: Final = ("LC_", "XDG_")
 _TO_KEYS: Final = frozenset({"XDG_RUNTIME_DIR"})
@@ -193,7 +197,8 @@ def _answer(output: str) -> tuple[str, Tokens, int]:
                 f"it says: {str(whole.get('result') or whole.get('error'))[:_SAID]}"
             )
         dollars = whole.get("total_cost_usd")
-        cost = round(dollars * 1_000_000) if isinstance(dollars, int | float) else NOT_TOLD
+        is_told = isinstance(dollars, int | float) and 0 <= dollars <= _DOLLARS
+        cost = round(dollars * 1_000_000) if is_told else NOT_TOLD
         named = "result" if "result" in whole else "response"
         return words(whole[named]), _tokens(table(whole.get("usage"))), cost
     lines = [_json(line) for line in output.splitlines() if line.strip()]
@@ -224,7 +229,7 @@ def _tokens(usage: Mapping[str, Any]) -> Tokens:
 def _json(text: str) -> dict[str, Any] | None:
     """Return the object that a text is; None if it is none."""
     try:
-        found: Any = json.loads(text)
-    except ValueError:
+        found: Any = canonical.load(text)
+    except InvalidInput:
         return None
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None

@@ -11,6 +11,8 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import ProviderBusy, ProviderFailed
 
 _SAID: Final = 300
+_COUNTED: Final = 1_000_000_000
+"""Tokens beyond which a number is none of them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,10 +62,12 @@ def words(value: Any) -> str:
 
 
 def count(value: Any) -> int:
-    """Return a number of tokens; 0 for null. TypeError for anything else."""
-    if type(value) is not int and value is not None:
+    """Return a number of tokens; 0 for null and what is below. TypeError for anything else."""
+    if value is None:
+        return 0
+    if type(value) is not int or value > _COUNTED:
         raise TypeError
-    return max(0, value or 0)
+    return max(0, value)
 
 
 class Format(Protocol):

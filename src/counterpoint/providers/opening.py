@@ -31,6 +31,7 @@ FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {
 }
 _NO_KEY: Final = "it has no key"
 NO_MODEL: Final = "counterpoint.toml names no model for it"
+_MODEL: Final = 200
 _OFF: Final = "counterpoint.toml turns it off"
 
 
@@ -126,14 +127,15 @@ class ConfiguredProviders:
         listen_to(sent, lambda name, told: spoken.hear(draft, name, told), listen)
         if draft.stop is None:
             raise ProviderBusy(f"the answer of {provider.name} broke off before its end")
-        text = "".join(draft.parts)
+        # A key may be cut in two by events.
+        text = sent.without_secret("".join(draft.parts))
         if draft.stop == "refused" and not text:
             raise ProviderRefused(f"{provider.name} declined to answer this")
         return Answer(
             text=text,
             stop=draft.stop,
             provider=provider.name,
-            model=draft.model or question.model,
+            model=" ".join(draft.model.split())[:_MODEL] or question.model,
             tokens=draft.tokens,
             cost_micros=NOT_TOLD,
         )

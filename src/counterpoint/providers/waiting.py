@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from counterpoint.core.ports.models import Listen
-from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.errors import CounterpointError, Unexpected
 
 TICK: Final = 1.0
 
@@ -31,7 +31,15 @@ def wait_for(
     """Return once what was asked has ended; raises what went wrong, what `late` answers after so many seconds, and what `listen` raises."""
     queue: SimpleQueue[str | CounterpointError | None] = SimpleQueue()
     over = threading.Event()
-    thread = threading.Thread(target=ask, args=(queue.put, over), name="outside", daemon=True)
+
+    def run() -> None:
+        try:
+            ask(queue.put, over)
+        finally:
+            # Nobody waits for a thread that ended without a word; after its last one this is not heard.
+            queue.put(Unexpected())
+
+    thread = threading.Thread(target=run, name="outside", daemon=True)
     end = time.monotonic() + seconds
     thread.start()
     try:

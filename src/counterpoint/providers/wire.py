@@ -7,7 +7,6 @@ is heard each second, and may go.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -18,9 +17,11 @@ from typing import Any, Final, NoReturn, cast
 import httpx2
 
 from counterpoint.core.ports.models import Listen
+from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     CounterpointError,
+    InvalidInput,
     ProviderBusy,
     ProviderFailed,
     ProviderRefused,
@@ -39,6 +40,8 @@ _TOO_LARGE: Final = 413
 _TOO_LONG: Final = frozenset({"context_length_exceeded"})
 _BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _LONGEST_WAIT: Final = 3_600.0
+_SECRET: Final = 16
+"""Characters from which on a key is taken out of answers: shorter ones are placeholders that servers of one's own are given, and may be words."""
 
 Hear = Callable[[str, dict[str, Any]], str]
 """Takes the next event of an answer, by its name and its JSON; answers the text that it adds."""
@@ -55,6 +58,10 @@ class Sent:
     seconds: float
     is_here: bool
     secret: str = field(default="", repr=False)
+
+    def without_secret(self, text: str) -> str:
+        """Return what somebody answers without the key: servers that repeat what they were sent say it to whoever asks."""
+        return text.replace(self.secret, "***") if len(self.secret) >= _SECRET else text
 
     def masked(self, text: str) -> str:
         """Return what somebody says, on one line, without the key."""
@@ -178,8 +185,9 @@ def _lines(answer: httpx2.Response) -> Iterator[str]:
 
 def _object(sent: Sent, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except ValueError as fault:
+        # A text may be as deep as it likes, and is valid Unicode, or it is none.
+        found = canonical.load(sent.without_secret(text))
+    except InvalidInput as fault:
         raise _strange(sent, "what it says is no JSON") from fault
     if not isinstance(found, dict):
         raise _strange(sent, "what it says is no object")
@@ -210,23 +218,23 @@ def _refuse(sent: Sent, answer: httpx2.Response) -> NoReturn:
 def _code(content: bytes) -> str:
     """Return the code that an error has; empty without one."""
     try:
-        error = table(table(json.loads(content)).get("error"))
+        error = table(table(canonical.load(content)).get("error"))
         return words(error.get("code"))
-    except (ValueError, TypeError):
+    except (InvalidInput, TypeError):
         return ""
 
 
 def _message(content: bytes) -> str:
     """Return what an error says, as all providers have it: `error.message`, or what else is there."""
     try:
-        found = json.loads(content)
+        found = canonical.load(content)
         # Google's are a list of one.
         told = table(found[0] if isinstance(found, list) else found)
         # Tavily has it one floor deeper.
         within = told.get("detail", told)
         error = within if isinstance(within, str) else table(within).get("error", within)
         return error if isinstance(error, str) else words(table(error).get("message"))
-    except (ValueError, TypeError, IndexError):
+    except (InvalidInput, TypeError, IndexError):
         return content[:_SAID].decode(errors="replace")
 
 
