@@ -196,9 +196,7 @@ def _answer(output: str) -> tuple[str, Tokens, int]:
             raise ProviderFailed(
                 f"it says: {str(whole.get('result') or whole.get('error'))[:_SAID]}"
             )
-        dollars = whole.get("total_cost_usd")
-        is_told = isinstance(dollars, int | float) and 0 <= dollars <= _DOLLARS
-        cost = round(dollars * 1_000_000) if is_told else NOT_TOLD
+        cost = _cost(whole.get("total_cost_usd"))
         named = "result" if "result" in whole else "response"
         return words(whole[named]), _tokens(table(whole.get("usage"))), cost
     lines = [_json(line) for line in output.splitlines() if line.strip()]
@@ -208,6 +206,13 @@ def _answer(output: str) -> tuple[str, Tokens, int]:
         return output, Tokens(), NOT_TOLD
     tokens = [_tokens(table(one.get("usage"))) for one in events if one.get("usage")]
     return "\n".join(_texts(events)), tokens[-1] if tokens else Tokens(), NOT_TOLD
+
+
+def _cost(dollars: Any) -> int:
+    """Return dollars in millionths of one; NOT_TOLD for what no answer costs."""
+    if not isinstance(dollars, int | float) or not 0 <= dollars <= _DOLLARS:
+        return NOT_TOLD
+    return round(dollars * 1_000_000)
 
 
 def _texts(events: list[dict[str, Any]]) -> Iterator[str]:

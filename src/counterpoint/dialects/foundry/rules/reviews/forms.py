@@ -1,12 +1,13 @@
 """The forms of reviews by models, and what is wrong with an answer of another.
 
 Rule 1: an answer is one JSON object and nothing beside it; a fence around all of it is no part of it. So nothing that a model quotes
-from what it reviews is ever taken for its verdict. Rule 2: it has every part of its form, no other, and no word that the form does
+from what it reviews is ever taken for its verdict. Rule 2: it has every part of its form, no other and none twice, and no word that the form does
 not have. Rule 3: what is too long is cut: that is no fault.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, cast
@@ -107,12 +108,34 @@ def read(text: str, form: Form) -> tuple[dict[str, Json], list[str]]:
     """Return the object of an answer, cut, with what is wrong with it; of an answer with faults an empty object."""
     said = text.strip()
     fenced = _FENCE.fullmatch(said)
+    inner = fenced.group(1) if fenced else said
     try:
-        found = canonical.load(fenced.group(1) if fenced else said)
+        found = canonical.load(inner)
     except InvalidInput:
         return {}, ["it is not one JSON object and nothing beside it"]
+    if twice := _twice(inner):
+        return {}, [f"{twice[:40]} is there twice in one object"]
     faults = _faults(found, form, "")
     return ({}, faults[:_FAULTS]) if faults else (object_of(_cut(found)), [])
+
+
+def _twice(text: str) -> str:
+    """Return a name that an object of a JSON text has twice: some read the first of them, and some the last; empty without one."""
+    found: list[str] = []
+
+    def pairs(parts: list[tuple[str, Json]]) -> None:
+        seen: set[str] = set()
+        for name, _ in parts:
+            if name in seen and not found:
+                found.append(name)
+            seen.add(name)
+
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except (RecursionError, ValueError):
+        # Deeper than any form, or a number longer than any.
+        return "something"
+    return found[0] if found else ""
 
 
 def fitted(found: Mapping[str, Json], room: int) -> tuple[dict[str, Json], bool]:
