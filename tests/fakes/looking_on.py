@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 Play = Callable[[Any, "Pilot[int]"], Awaitable[None]]
 """What is played on a view."""
-PATIENCE = 20.0
+PATIENCE = 40.0
 """Seconds that a test waits for a word before it fails."""
 _MOMENT = 0.02
 

@@ -17,7 +17,7 @@ from counterpoint.kernel.errors import Unavailable
 from fakes.looking_on import misses, screen_of, sees
 
 HOSTILE = "[bold red]Sink[/] [@click=app.quit]it[/] \x1b]0;owned\x07\x1b[2J\u202eeht"
-PATIENCE = 60
+PATIENCE = 180
 
 pytestmark = pytest.mark.timeout(PATIENCE)
 
@@ -223,8 +223,8 @@ def test_a_ledger_that_cannot_be_read_is_told_until_it_can(on_view, monkeypatch)
     async def play(view, pilot):
         await sees(view, pilot, "the database is away. Bring it back.")
         away.clear()
-        shown = await sees(view, pilot, "No paint")
-        assert "is away" not in shown
+        await sees(view, pilot, "No paint")
+        await misses(view, pilot, "is away")
 
     on_view(play)
 
