@@ -26,6 +26,7 @@ from counterpoint.kernel.errors import (
     ProviderBusy,
     ProviderFailed,
     ProviderRefused,
+    ProviderTimedOut,
     SessionEnded,
     Unavailable,
 )
@@ -180,6 +181,34 @@ def test_who_goes_ends_it_and_that_is_written_down() -> None:
         with pytest.raises(Unavailable, match="nobody waits"):
             desk.core.models.ask(asked("?"), gone)
         assert desk.rows(ModelUse)[0].status == "cancelled"
+
+
+def test_what_is_given_up_in_the_middle_counts_as_far_as_it_was_said() -> None:
+    """Who cancels each call does not spend without limit; a question that nobody took costs nothing."""
+    desk = Desk("x" * 600, models=Modelling(prices=(DEAR,)), there=(paid(),))
+    trusted(desk)
+
+    def gone(_: str) -> None:
+        raise Unavailable
+
+    with pytest.raises(Unavailable):
+        desk.core.models.ask(asked("y" * 290), listen=gone)
+    in_all = 116 + 10 * 200
+    assert [one.cost_micros for one in desk.rows(ModelUse)] == [in_all]
+    for fault, more in ((ProviderTimedOut("late"), 116), (ProviderRefused("no"), 0)):
+        desk.models.said = [fault]
+        with pytest.raises(type(fault)):
+            desk.core.models.ask(asked("y" * 290))
+        in_all += more
+        assert desk.rows(ModelDay)[0].cost_micros == in_all
+
+
+def test_an_answer_whose_tokens_nobody_tells_costs_what_its_size_tells() -> None:
+    """A provider that counts nothing is not one that costs nothing."""
+    said = Modelling(prices=(DEAR,))
+    desk = Desk("x" * 299, models=said, there=(paid(),), tokens=Tokens())
+    trusted(desk)
+    assert desk.core.models.ask(asked("y" * 290)).cost_micros == 116 + 10 * 100
 
 
 def test_pieces_are_heard_as_they_come() -> None:

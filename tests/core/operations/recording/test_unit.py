@@ -222,3 +222,15 @@ def test_verbs_know_the_key_of_their_call(studio, ada):
         return seen
 
     assert ada.use(keyed) == ["", "k"]
+
+
+def test_a_change_in_the_middle_of_another_has_its_time(studio, ada):
+    """It lands before that one, and no entry is older than the one before it."""
+    with recording(studio.context(ada), "outer.made") as change:
+        change.open_session()
+        studio.clock.pass_by(seconds=1)
+        with recording(change.context, "inner.made") as inner:
+            inner.add_facts(said="less")
+        change.add_facts(said="more")
+    assert inner.now == change.now
+    studio.check()

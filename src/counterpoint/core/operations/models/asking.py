@@ -33,7 +33,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.derived_keys import DerivedKeys
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.limits import cost, most, price_of
+from counterpoint.core.rules.models.limits import cost, most, price_of, sized
 from counterpoint.core.rules.models.prices import PRICES
 from counterpoint.core.rules.models.trying import Standing, first_of, in_order, is_kept, named
 from counterpoint.core.rules.trust.commands import models_loosened
@@ -197,6 +197,7 @@ class ModelVerbs:
                 attempt=lambda left: self._tried(replace(question, timeout=left), order, heard),
                 pause=lambda seconds: pause(seconds, heard),
                 heard=heard,
+                lost=lambda characters: self._lost(order, characters),
             ),
         )
         keep(context, replace(done, name=order.name, seconds=order.said.cache_seconds))
@@ -210,7 +211,16 @@ class ModelVerbs:
         price = price_of(question.model, order.said.prices, PRICES)
         if provider.is_free or answer.cost_micros >= 0 or price is None:
             return replace(answer, cost_micros=max(0, answer.cost_micros))
-        return replace(answer, cost_micros=cost(price, answer.tokens))
+        told = answer.tokens
+        tokens = told if told.input or told.output else sized(question, len(answer.text.encode()))
+        return replace(answer, cost_micros=cost(price, tokens))
+
+    def _lost(self, order: _Order, characters: int) -> int:
+        """Return what a try comes to that was given up after so many characters: nobody told its tokens."""
+        price = price_of(order.question.model, order.said.prices, PRICES)
+        if order.provider.is_free or price is None:
+            return 0
+        return cost(price, sized(order.question, characters))
 
     def _name_of(self, question: Question, provider: Provider) -> str:
         """Return the name under which an answer is kept, by everything that it depends on; empty where the signer is away."""

@@ -34,7 +34,7 @@ class Asked:
     """How it went: who was asked for what, what came of it, and how often it was tried since when.
 
     fault: the code of what failed. name: under which the answer is kept, for so many seconds; empty if it is not.
-    landed: writes what somebody makes of the answer, with its use.
+    landed: writes what somebody makes of the answer, with its use. lost: what tries came to that were given up, in millionths of a dollar.
     """
 
     provider: str
@@ -49,6 +49,7 @@ class Asked:
     name: str = ""
     seconds: int = 0
     landed: Landed | None = None
+    lost: int = 0
 
 
 def keep(context: Context, asked: Asked) -> ModelUse:
@@ -87,7 +88,7 @@ def _use(change: Change, asked: Asked) -> ModelUse:
             input_tokens=paid.tokens.input if paid else 0,
             cached_tokens=paid.tokens.cached if paid else 0,
             output_tokens=paid.tokens.output if paid else 0,
-            cost_micros=paid.cost_micros if paid else 0,
+            cost_micros=(paid.cost_micros if paid else 0) + asked.lost,
             duration_ms=max(0, elapsed_ms(asked.began, change.clock)),
             attempts=asked.attempts,
             created_at=change.now,

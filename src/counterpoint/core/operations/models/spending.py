@@ -33,6 +33,7 @@ from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
     NotTrusted,
+    ProviderAway,
     ProviderBusy,
     ProviderFailed,
     ProviderTimedOut,
@@ -78,6 +79,11 @@ class Hearing:
             self._told = self._heard
             self._watch(f"{self._provider} is answering: {self._heard} characters so far")
 
+    @property
+    def heard(self) -> int:
+        """How many characters of this try's answer have come."""
+        return self._heard
+
     def again(self, fault: CounterpointError, seconds: float) -> None:
         """Tell that it is tried again."""
         self._heard = self._told = 0
@@ -121,10 +127,11 @@ def set_aside(
     """Set aside what something costs at most while it is asked; BudgetSpent. most: what this alone may cost."""
     now, state = context.ports.clock.now(), context.ports.remember(Asking)
     refuse_beyond(most, comes_to)
-    with context.reading() as view:
-        rows = view.cells(ModelDay, ("day", "cost_micros"))
-    today = sum(micros for day, micros in rows if day == day_of(now))
     with state.lock:
+        # Read here: what ends meanwhile is set aside still, or is in the ledger already.
+        with context.reading() as view:
+            rows = view.cells(ModelDay, ("day", "cost_micros"))
+        today = sum(micros for day, micros in rows if day == day_of(now))
         ever = sum(micros for _, micros in rows) + state.aside
         refuse_overspent(said, Spent(today=today + state.aside, ever=ever), comes_to, now)
         state.aside += comes_to
@@ -137,18 +144,23 @@ def set_aside(
 
 @frozen
 class Trying:
-    """What is tried within so many seconds. attempt: makes one try in at most so many of them; pause: waits before another one."""
+    """What is tried within so many seconds.
+
+    attempt: makes one try in at most so many of them; pause: waits before another one. lost: answers what a try comes to that was given up after so
+    many characters of its answer, in millionths of a dollar.
+    """
 
     asked: Asked
     seconds: float
     attempt: Callable[[float], Answer]
     pause: Callable[[float], None]
     heard: Hearing
+    lost: Callable[[int], int] = field(default=lambda _: 0)
 
 
 def tried(context: Context, order: Trying) -> Asked:
     """Return what came of asking until there was an answer; if it is given up that is written down, and raised."""
-    attempts, asked, began = 0, order.asked, order.asked.began
+    attempts, lost, asked, began = 0, 0, order.asked, order.asked.began
 
     def left() -> float:
         return order.seconds - elapsed_ms(began, context.ports.clock.now()) / 1000
@@ -159,7 +171,12 @@ def tried(context: Context, order: Trying) -> Asked:
             try:
                 answer = order.attempt(max(left(), 1.0))
                 break
-            except ProviderFailed as fault:
+            except BaseException as fault:
+                # Whoever goes in the middle, or hears half of it, is billed for what was said.
+                if order.heard.heard or not _is_free(fault):
+                    lost += order.lost(order.heard.heard)
+                if not isinstance(fault, ProviderFailed):
+                    raise
                 seconds = wait(fault, attempts, left(), secrets.randbelow(1000) / 1000)
                 if seconds is None:
                     raise
@@ -171,9 +188,16 @@ def tried(context: Context, order: Trying) -> Asked:
         status: UseStatus = "failed" if is_failed else "cancelled"
         # Who was not even asked is no use of it.
         if attempts > 1 or not isinstance(fault, CircuitOpen):
-            keep(context, replace(asked, status=status, fault=code, attempts=attempts))
+            keep(context, replace(asked, status=status, fault=code, attempts=attempts, lost=lost))
         raise
-    return replace(asked, attempts=attempts, answer=answer)
+    return replace(asked, attempts=attempts, answer=answer, lost=lost)
+
+
+def _is_free(fault: BaseException) -> bool:
+    """Return whether nobody bills a try that ended so before any of its answer came: it was refused, not reached, or not sent."""
+    if isinstance(fault, ProviderTimedOut):
+        return False
+    return isinstance(fault, ProviderFailed | CircuitOpen | ProviderAway)
 
 
 @contextmanager

@@ -40,6 +40,8 @@ class Unit:
     context: Context
     writing: Writing | None = None
     changes: list[Change] = field(default_factory=list[Change])
+    under_way: list[Change] = field(init=False, default_factory=list[Change])
+    """Changes whose blocks have not ended, each in the middle of the one before it."""
     _looks: list[Callable[[Writing], None]] = field(init=False, default_factory=list[Any])
     _held: ExitStack = field(init=False, default_factory=ExitStack)
     _depth: int = field(init=False, default=0)
@@ -97,8 +99,11 @@ class Unit:
                 ask(writing)
         clock = ports.clock.now()
         last = self.changes[-1].now if self.changes else Timestamp((head or writing.head()).time)
-        now = max(clock, last)
-        return Change(context=context, writing=writing, now=now, clock=clock, action=action)
+        # A change in the middle of another lands before that one, and so has its time.
+        now = self.under_way[-1].now if self.under_way else max(clock, last)
+        change = Change(context=context, writing=writing, now=now, clock=clock, action=action)
+        self.under_way.append(change)
+        return change
 
     def spoil(self, change: Change, fault: BaseException) -> None:
         """Note that a change failed after it had written: nothing of this unit may land."""
@@ -125,6 +130,8 @@ def recording(context: Context, action: str, subject: str = "") -> Generator[Cha
         except BaseException as fault:
             unit.spoil(change, fault)
             raise
+        finally:
+            unit.under_way.pop()
         unit.changes.append(change)
 
 

@@ -60,10 +60,16 @@ def cost(price: Price, tokens: Tokens) -> int:
 
 def most(price: Price, question: Question) -> int:
     """Return what a question costs at most, as far as its size tells."""
+    tokens = sized(question, 0)
+    return cost(price, Tokens(input=tokens.input, output=question.max_tokens))
+
+
+def sized(question: Question, answer: int) -> Tokens:
+    """Return the tokens of a question and so many bytes of its answer, as far as its size tells."""
     texts = [question.system, *(one.text for one in question.messages)]
     size = sum(len(text.encode()) for text in texts)
     tokens = size // BYTES_A_TOKEN + _OF_A_MESSAGE * len(texts)
-    return cost(price, Tokens(input=tokens, output=question.max_tokens))
+    return Tokens(input=tokens, output=-(-answer // BYTES_A_TOKEN))
 
 
 def day_of(now: Timestamp) -> str:
