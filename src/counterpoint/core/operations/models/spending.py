@@ -160,29 +160,28 @@ class Trying:
 
 def tried(context: Context, order: Trying) -> Asked:
     """Return what came of asking until there was an answer; if it is given up that is written down, and raised."""
-    attempts, lost, asked, began = 0, 0, order.asked, order.asked.began
+    attempts, lost, is_out = 0, 0, False
+    asked, began = order.asked, order.asked.began
 
     def left() -> float:
         return order.seconds - elapsed_ms(began, context.ports.clock.now()) / 1000
 
     try:
         while True:
-            attempts += 1
+            attempts, is_out = attempts + 1, True
             try:
                 answer = order.attempt(max(left(), 1.0))
                 break
-            except BaseException as fault:
-                # Whoever goes in the middle, or hears half of it, is billed for what was said.
-                if order.heard.heard or not _is_free(fault):
-                    lost += order.lost(order.heard.heard)
-                if not isinstance(fault, ProviderFailed):
-                    raise
+            except ProviderFailed as fault:
+                lost += _lost(order, fault)
+                is_out = False
                 seconds = wait(fault, attempts, left(), secrets.randbelow(1000) / 1000)
                 if seconds is None:
                     raise
                 order.heard.again(fault, seconds)
                 order.pause(seconds)
     except BaseException as fault:
+        lost += _lost(order, fault) if is_out else 0
         is_failed = isinstance(fault, ProviderFailed | CircuitOpen)
         code = fault.code if is_failed else ""
         status: UseStatus = "failed" if is_failed else "cancelled"
@@ -193,11 +192,14 @@ def tried(context: Context, order: Trying) -> Asked:
     return replace(asked, attempts=attempts, answer=answer, lost=lost)
 
 
-def _is_free(fault: BaseException) -> bool:
-    """Return whether nobody bills a try that ended so before any of its answer came: it was refused, not reached, or not sent."""
-    if isinstance(fault, ProviderTimedOut):
-        return False
-    return isinstance(fault, ProviderFailed | CircuitOpen | ProviderAway)
+def _lost(order: Trying, fault: BaseException) -> int:
+    """Return what a try comes to that ended so: whoever goes in the middle, or hears half of it, is billed for what was said."""
+    heard = order.heard.heard
+    is_late = isinstance(fault, ProviderTimedOut)
+    # Else it was refused, not reached, or not sent.
+    if heard or is_late or not isinstance(fault, ProviderFailed | CircuitOpen | ProviderAway):
+        return order.lost(heard)
+    return 0
 
 
 @contextmanager
