@@ -37,7 +37,7 @@ class Act(Enum):
     SIGN = "a person with a key can sign it"
     WAIVE = "have a person, or a maintainer who did not work on it, waive the gate"
     ASK_LESS = "a person can let this project ask for less of reviews"
-    TRUST = "a person can trust what the project's configuration says of commands"
+    TRUST = "a person can trust what the project's configuration says"
     ALLOW_COMMAND = "a person can let this command be run"
     CONFIGURE = "have a person do it, over a connection with a credential to maintain"
     REOPEN = "reopen it"

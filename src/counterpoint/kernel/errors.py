@@ -210,7 +210,7 @@ class CommandNotAllowed(Forbidden):
 
 
 class NotTrusted(Forbidden):
-    """What the project's configuration says of commands is not what a person trusted."""
+    """What the project's configuration opens (commands, models, pages) is not what a person trusted."""
 
     default_hint = f"{Act.TRUST}."
 

@@ -140,7 +140,8 @@ def test_a_plan_is_read_with_all_its_parts():
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", 1, "there is no `# Title` heading"),
+        ("", 1, "the plan is empty"),
+        ("---\npriority: high\n---\n", 1, "there is no `# Title` heading"),
         ("words", 1, "text before the `# Title` heading"),
         ("\n\nwords", 3, "text before the `# Title` heading"),
         ("# A\n" + outline.TEXT_LIMIT * "x", 1, "more than"),

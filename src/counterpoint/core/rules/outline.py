@@ -140,7 +140,8 @@ class _Reader:
             self._line(number, line.expandtabs(4).rstrip())
         self._open_titled()
         if not self.heads and not self.faults:
-            self.faults.append((1, "there is no `# Title` heading"))
+            what = "there is no `# Title` heading" if text.strip() else "the plan is empty"
+            self.faults.append((1, what))
         if not self.heads or self.is_torn:
             return Read(None, self.faults)
         self._take_front()

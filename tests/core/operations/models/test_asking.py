@@ -151,6 +151,14 @@ def test_what_was_busy_is_asked_again_after_as_long_as_it_says() -> None:
     assert told[0] == "it is busy; trying again in 7 s"
 
 
+@pytest.mark.parametrize("said", [0, -5, float("nan")])
+def test_no_provider_is_asked_again_at_once(said: float) -> None:
+    """Whatever it says: a time that is past, or none at all."""
+    desk = Desk(ProviderBusy("busy", retry_after=said), "there")
+    assert desk.core.models.ask(asked("?")).text == "there"
+    assert 1 <= desk.models.waits[0] <= 1.25
+
+
 @pytest.mark.parametrize(
     ("fault", "tries"),
     [

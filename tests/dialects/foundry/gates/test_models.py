@@ -233,6 +233,8 @@ def test_a_caller_says_what_is_looked_at(done: Begin, servers: Servers) -> None:
     for path, code in (("src/none.py", "NOT_FOUND"), ("/etc/hostname", "VALIDATION_ERROR")):
         reply = run.agent.call("review", {**call, "files": [path]})
         assert reply.answer["data"]["error_code"] == code
+    reply = run.agent.call("review", {**call, "base_branch": "nowhere"})
+    assert reply.answer["data"]["error_code"] == "NOT_FOUND"
     assert asked(models) == [2]
 
 

@@ -78,7 +78,8 @@ def wait(fault: CounterpointError, attempt: int, left: float, chance: float) -> 
         return None
     said = fault.facts.get("retry_after")
     own = 2.0 ** (attempt - 1) * (1 + chance / 4)
-    seconds = float(said) if isinstance(said, int | float) else own
+    # A provider that says 0, or no number, is asked no sooner than one that says nothing.
+    seconds = max(own, float(said)) if isinstance(said, int | float) else own
     return seconds if seconds < left else None
 
 

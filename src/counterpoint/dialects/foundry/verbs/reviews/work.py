@@ -7,6 +7,7 @@ read by the server, from the tree in which the work is. Rule 3: at a gate nobody
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -143,17 +144,21 @@ class ModelReviewer:
             return ""
 
     def _diffs(self) -> dict[str, str]:
-        """Return how the tree differs from the branch that work begins at, as far as git can say."""
-        bases = (self.looking.base, "") if self.looking.base == _USUAL else (self.looking.base,)
-        for base in bases:
-            try:
-                found = self.context.ports.evidence.branch(
-                    self.context.caller.root, "", base, _DIFF
-                )
-            except (NotFound, InvalidInput, Unavailable):
-                continue
-            return sections_of(found.diff)
+        """Return how the tree differs from the branch that work begins at; NotFound of one that is named and not there.
+
+        Nobody named the usual one: without it the tree is compared with its own commit, and without git there is no difference to show.
+        """
+        base = self.looking.base
+        if base != _USUAL:
+            return self._diff(base)
+        for one in (base, ""):
+            with suppress(NotFound, InvalidInput, Unavailable):
+                return self._diff(one)
         return {}
+
+    def _diff(self, base: str) -> dict[str, str]:
+        found = self.context.ports.evidence.branch(self.context.caller.root, "", base, _DIFF)
+        return sections_of(found.diff)
 
     def _files(self, works: Sequence[PhaseWork]) -> dict[str, str]:
         """Return the files that are named, with what they hold; of what tasks name only what is a text."""
