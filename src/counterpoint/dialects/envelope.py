@@ -29,7 +29,7 @@ PEOPLE: Final[Phrases] = {
     " `counterpoint approve ID` or `counterpoint reject ID`",
     Act.REVIEW: "have it judged by an agent who did not work on it, or by a person:"
     " `counterpoint approve ID` or `counterpoint reject ID`",
-    Act.WAIVE: "leave the gate to a person: `counterpoint waive ID GATE`",
+    Act.WAIVE: "leave the gate to a person: `counterpoint waive ID GATE --reason TEXT`",
     Act.ASK_LESS: "where nobody can be attested a person can let names be enough:"
     " `counterpoint policy --reviews declared`",
     Act.SIGN: "a person with a key of `counterpoint key add` can do it for what is there",
@@ -40,9 +40,9 @@ PEOPLE: Final[Phrases] = {
     Act.CONFIGURE: "have a person do it, over a connection with a credential to maintain:"
     " `counterpoint agent create NAME --maintain`",
     Act.VERIFY: "have its checks run by a client that can, or waived by a person:"
-    " `counterpoint waive ID GATE`",
+    " `counterpoint waive ID GATE --reason TEXT`",
     Act.SUBMIT: "have its artifact handed in by a client that can, or waived by a person:"
-    " `counterpoint waive ID GATE`",
+    " `counterpoint waive ID GATE --reason TEXT`",
     Act.REOPEN: "ask a person to reopen it: `counterpoint reopen ID`",
     Act.RELEASE: "a person can free it with `counterpoint release ID`",
     Act.UNBLOCK: "ask a person to resolve its blockers: `counterpoint unblock ID`",

@@ -398,7 +398,10 @@ def test_a_command_of_a_person_names_the_node_and_its_gate(workshop: Workshop) -
     _at_gate(world)
     given = {"action": "complete", "spec_id": SPEC, "task_id": "task-1-3"} | NOTE
     closed = world.ben.is_refused("task", **given)
-    assert f"`counterpoint waive {SPEC}/task-1-3 check-1`" in closed["data"]["remediation"]
+    assert (
+        f"`counterpoint waive {SPEC}/task-1-3 check-1 --reason TEXT`"
+        in closed["data"]["remediation"]
+    )
     world.ends("task-1-4")
     given = {"action": "complete", "spec_id": SPEC, "task_id": "task-1-4"} | NOTE
     awaits = world.ben.is_refused("task", **given)

@@ -53,4 +53,4 @@ def test_the_next_step_names_tools_that_there_are():
     gates = errors.GateClosed("x", hint=f"{Act.VERIFY}; {Act.SUBMIT}.")
     said = refuse(gates)["details"]["hint"]
     assert said.startswith("Have its checks run by")
-    assert "`counterpoint waive ID GATE`" in said
+    assert "`counterpoint waive ID GATE --reason TEXT`" in said

@@ -209,7 +209,7 @@ def _remediation(refusal: CounterpointError) -> str:
     command = refusal.facts.get("command")
     if isinstance(command, str) and len(command) <= _PASTED:
         said = said.replace("'COMMAND'", shlex.quote(command))
-    return said.replace(" GATE`", f" {gates[0]}`") if len(gates) == 1 else said
+    return said.replace(" GATE --reason ", f" {gates[0]} --reason ") if len(gates) == 1 else said
 
 
 def refuse(refusal: CounterpointError) -> Json:

@@ -99,7 +99,9 @@ def test_a_gate_that_waits_names_what_an_agent_calls_and_what_a_person_types(
     assert f"`counterpoint approve {run.spec}/phase-1`" in refused["remediation"]
     waiver = {"action": "gate-waiver", "spec_id": run.spec, "phase_id": "phase-1"}
     denied = run.agent.is_refused("task", **waiver, reason_code="testing")["data"]
-    assert f"`counterpoint waive {run.spec}/phase-1 fidelity`" in denied["remediation"]
+    assert (
+        f"`counterpoint waive {run.spec}/phase-1 fidelity --reason TEXT`" in denied["remediation"]
+    )
 
 
 def test_who_worked_on_a_phase_does_not_get_rid_of_its_gate_with_the_phase(
@@ -113,7 +115,7 @@ def test_who_worked_on_a_phase_does_not_get_rid_of_its_gate_with_the_phase(
     assert refused["data"]["error_code"] == "FORBIDDEN"
     assert "fay worked on phase-1" in refused["error"]
     command = f"counterpoint waive {run.spec}/phase-1 fidelity"
-    assert f"`{command}`" in refused["data"]["remediation"]
+    assert f"`{command} --reason" in refused["data"]["remediation"]
     run.agent.does("authoring", **about, phase_id="phase-2")
     kept = run.agent.does("spec", action="get", spec_id=run.spec)["data"]["spec"]
     assert '"phase-1"' in kept
