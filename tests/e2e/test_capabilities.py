@@ -170,7 +170,7 @@ def test_a_live_session_is_continued_by_nobody_and_nothing_of_it_is_ended_in_pas
     # Nor from a shell of its own, where it would pass for whoever sits there.
     other.does("note", kind="comment", text="I am here")
     shell = other.tries("reopen", "demo-3", "--reason", "mine")
-    assert (shell["code"], "held by claude-code" in shell["err"]) == (1, True), shell
+    assert (shell["code"], "claude-code holds it" in shell["err"]) == (1, True), shell
     victim.does("handoff", action="pause", summary="Lunch")
     taken = other.does("handoff", action="continue", session=victim.session)
     assert taken["session"]["continues"] == victim.session

@@ -319,7 +319,7 @@ BY_PART = {
     *("approve", "reject", "waive", "reopen", "unblock", "import foundry", "import backlog"),
     *("import beads", "import counterpoint", "import github", "import linear", "import markdown"),
     *("import openspec", "import spec-kit", "import task-master", "import vibe-kanban"),
-    *("plan", "add", "edit", "note", "start", "finish", "handoff"),
+    *("plan", "add", "edit", "note", "start", "finish", "handoff", "check"),
 }
 """Those that an agent may run as far as its tools do the same: not on its own work (test_judging)."""
 ANYBODY = {
@@ -333,6 +333,7 @@ ANYBODY = {
         "supervise",
         "find",
         "log",
+        "top",
         "diff",
         "help",
         "completion",

@@ -329,6 +329,7 @@ NAMES: Final[dict[str, set[tuple[str, str]]]] = {
         *(("state_set", ".key"), ("state_set", ".category")),
         *(("content_brief_create", f".{name}") for name in ("category", "keywords[]")),
         *(("content_brief_create", f".{name}") for name in ("service", "slug")),
+        ("content_brief_create", ".batch_id"),
     },
     "colibri": {
         *(("task_create", ".assignee"), ("task_update", ".assignee")),

@@ -180,6 +180,12 @@ def _refused(office: Office, ada: Any, spec: str) -> None:
     # Nobody can be asked here: what was to be asked begins nothing.
     for act in ("chat", "consensus", "thinkdeep", "ideate", "thread-delete"):
         refused(f"research {act}")
+    for act in ("deep-research", "deep-research-delete"):
+        refused(f"research {act}")
+    refused("review spec", **here)
+    refused("review fidelity", phase_id=NOTHING, task_id=NOTHING, **here)
+    refused("review parse-feedback", **here)
+    refused("plan review", plan_path="docs/plan.md")
     refused("provider execute")
     refused("research node-execute", research_node_id="research-1-1", **here)
     refused("authoring spec-update-frontmatter", key="status", value=WORD, **here)
