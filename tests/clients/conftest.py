@@ -162,7 +162,8 @@ def bare(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> It
         "PATH": os.pathsep.join([*ours, os.environ["PATH"]]),
         "HOME": str(home),
         "LANG": "C.UTF-8",
-        "ANTHROPIC_API_KEY": "none",
+        # No API key: our server, which has the agent's variables, would ask that provider itself.
+        "ANTHROPIC_AUTH_TOKEN": "none",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_TELEMETRY": "1",
         "DISABLE_ERROR_REPORTING": "1",
