@@ -60,10 +60,10 @@ def in_pages(
         told[name] = [*before.get(name, ()), *cast("list[Json]", shown.get(name, []))]
     size = sum(len(cast("list[Json]", told[name])) for name in lists)
     again = {**rest, _KEPT: kept} if rest and kept else rest
-    told_of = page(
+    pagination = page(
         pages.cursor(again or None), size, sum(map(len, (*whole.values(), *ahead.values())))
     )
-    return present(told, pagination=told_of, warnings=warnings)
+    return present(told, pagination=pagination, warnings=warnings)
 
 
 def clipped(value: Json) -> Json:

@@ -23,8 +23,8 @@ from counterpoint.dialects.foundry.rules.research.answers import (
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json, object_of
 
-Deed = Literal["brief", "plan", "search", "page", "findings", "report", "judgement", "done"]
-PHASES: Final[Mapping[Deed, str]] = {
+ActKind = Literal["brief", "plan", "search", "page", "findings", "report", "judgement", "done"]
+PHASES: Final[Mapping[ActKind, str]] = {
     "brief": "clarification",
     "plan": "planning",
     "search": "gathering",
@@ -109,7 +109,7 @@ class Course:
 class Act:
     """What to do next. query: what it is about; result: the page; sources: what is read."""
 
-    deed: Deed
+    kind: ActKind
     query: SubQuery | None = None
     result: Mapping[str, Json] = field(default_factory=dict[str, Json])
     sources: tuple[Source, ...] = ()
@@ -209,18 +209,18 @@ _TAKE = {
 def next_act(course: Course, bounds: Bounds, rounds: int) -> Act:
     """Return what to do next."""
     if not course.brief or not course.round:
-        return Act(deed="plan" if course.brief else "brief")
+        return Act(kind="plan" if course.brief else "brief")
     gathering = _gathering(course, bounds)
     if gathering is not None:
         return gathering
     unread = [one for one in course.sources if one.number not in course.read]
     if unread:
-        return Act(deed="findings", sources=_batch(unread))
+        return Act(kind="findings", sources=_batch(unread))
     if course.reported < course.round:
-        return Act(deed="report")
+        return Act(kind="report")
     if course.round < rounds and not (course.judged == course.round and course.is_enough):
-        return Act(deed="judgement")
-    return Act(deed="done")
+        return Act(kind="judgement")
+    return Act(kind="done")
 
 
 def _gathering(course: Course, bounds: Bounds) -> Act | None:
@@ -229,12 +229,12 @@ def _gathering(course: Course, bounds: Bounds) -> Act | None:
         if query.round != course.round:
             continue
         if not query.is_searched:
-            return Act(deed="search", query=query)
+            return Act(kind="search", query=query)
         if query.taken >= bounds.sources or len(course.sources) >= SOURCES:
             continue
         for result in query.results:
             if normal(str(result["url"])) not in course.seen:
-                return Act(deed="page", query=query, result=result)
+                return Act(kind="page", query=query, result=result)
     return None
 
 

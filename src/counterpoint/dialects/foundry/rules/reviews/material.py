@@ -91,7 +91,7 @@ def named_in(works: Iterable[PhaseWork]) -> tuple[str, ...]:
     )
 
 
-def told_of(
+def nodes_and_entries(
     document: Mapping[str, Json], ids: Collection[str]
 ) -> tuple[dict[str, Json], list[Json]]:
     """Return the nodes of some ids, and the newest entries of the journal that are about them."""

@@ -30,9 +30,9 @@ from counterpoint.dialects.foundry.rules.reviews.material import (
     Shown,
     Work,
     named_in,
+    nodes_and_entries,
     sections_of,
     shown,
-    told_of,
 )
 from counterpoint.dialects.foundry.rules.reviews.pages import fidelity_page, headed
 from counterpoint.dialects.foundry.rules.reviews.verdicts import (
@@ -125,7 +125,7 @@ class ModelReviewer:
             document = whole(view, spec_named(view, self.spec))
         ids = {"spec-root", *(work.phase for work in works)}
         ids |= {one.id for work in works for one in (*work.tasks, *work.verifications)}
-        nodes, entries = told_of(document, ids)
+        nodes, entries = nodes_and_entries(document, ids)
         nodes["spec"] = metadata_of(document)
         return Work(
             works=works,

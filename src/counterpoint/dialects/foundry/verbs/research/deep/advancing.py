@@ -113,7 +113,7 @@ class Advancing:
         course, bounds = course_of(steps), bounds_of(row)
         act = next_act(course, bounds, row.rounds)
         try:
-            if act.deed == "done":
+            if act.kind == "done":
                 self._end(name, "completed", "")
                 return False
             self._refuse_beyond(row, course, bounds)
@@ -139,7 +139,7 @@ class Advancing:
             "report": self._report,
             "judgement": self._judgement,
         }
-        acts[going.act.deed](going)
+        acts[going.act.kind](going)
 
     def release(self, name: str) -> None:
         """Let others take a study up."""
@@ -215,7 +215,7 @@ class Advancing:
             kind=step.kind, text=step.text, name=step.name, answer=step.answer, details=details
         )
         after = course_of([*steps_of(change.writing, row.id), _as_step(draft)])
-        phase = PHASES[next_act(after, going.bounds, row.rounds).deed]
+        phase = PHASES[next_act(after, going.bounds, row.rounds).kind]
         changes = {"phase": phase, "round": after.round, "beat_at": change.now, **more}
         add(change, row.id, draft, **changes)
 
@@ -231,7 +231,7 @@ class Advancing:
 
         def landed(change: Change, answer: Answer) -> None:
             words, details, more = made(answer)
-            step = StepDraft(kind=going.act.deed, text=words, answer=answer, details=details)
+            step = StepDraft(kind=going.act.kind, text=words, answer=answer, details=details)
             self._land(change, going, step, answer.cost_micros, **more)
 
         question = Question(
