@@ -66,8 +66,8 @@ def test_an_approval_there_is_signed_as_the_command_signs_it(at: Open, ledger: P
     terminal.expect("You sign item.approved")
     terminal.expect("Passphrase of your key:")
     terminal.type(PASSPHRASE)
-    terminal.expect("Press any key to go back")
-    terminal.press(" ")
+    terminal.expect("Press Enter to go back")
+    terminal.press("\r")
     terminal.expect("done")
     terminal.press("q")
     assert terminal.end() == 0

@@ -7,6 +7,7 @@ and records as it does for whoever types them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import click
@@ -48,5 +49,9 @@ def run_in_terminal(words: Sequence[str]) -> int:
     out.line(f"$ counterpoint {' '.join(map(visible, words))}", style="bold")
     code = run(words)
     out.line()
-    click.pause("Press any key to go back to the view.")
+    # A whole line, not one key: what is typed before the terminal listens to single keys would be thrown away.
+    with suppress(click.Abort):
+        click.prompt(
+            "Press Enter to go back to the view", default="", show_default=False, prompt_suffix=""
+        )
     return code
