@@ -39,6 +39,7 @@ VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 def story() -> Iterator[Studio]:
     """Give a project with thoughts, a redaction and sealed sessions, which no test changes."""
     studio = tell()
+    studio.system.signing.renew()
     yield studio
     studio.close()
 
@@ -102,7 +103,6 @@ def test_a_second_verifier_accepts_what_we_export(
     """It was written from the rules alone."""
     for session in [one.session for one in story.system.use(Seals).list()]:
         assert agrees(b"".join(story.system.use(Seals).export(session)), key)
-    story.system.signing.renew()
     assert agrees(b"".join(story.system.audit.export()), key)
     other = VerifierKey(name=key.name, public_key=bytes(32))
     assert not agrees(b"".join(story.system.use(Seals).export(sealed(story))), other)
@@ -122,7 +122,6 @@ def test_a_signed_reference_that_is_no_digest_is_found_by_both(
     story: Studio, key: VerifierKey, agrees: Agrees
 ) -> None:
     """Whoever holds the key can sign anything; only 64 digits in lower case name a text."""
-    story.system.signing.renew()
     head, *lines = b"".join(story.system.audit.export()).split(b"\n")
     size = sum(line.startswith(b'{"a":') for line in lines)
     last = lines[size - 1]
