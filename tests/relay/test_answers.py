@@ -31,7 +31,7 @@ HELLO = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def native() -> Answers:
     """Give the listing of the native surface as a server answers it."""
     return Answers(listing_of("native"))
