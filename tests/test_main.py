@@ -25,3 +25,25 @@ def test_a_system_that_it_does_not_run_on_is_told_so(lacking: str, words: list[s
         f"counterpoint: it runs on Linux and macOS, and this system has no `{lacking}`",
         "On Windows run it, and the agents, inside WSL 2.",
     ]
+
+
+@pytest.mark.parametrize(("registers", "ends"), [(False, ""), (True, "over\n")])
+def test_a_process_that_nobody_waits_for_is_not_taken_down_piece_by_piece(
+    registers: bool, ends: str
+) -> None:
+    """What a command has loaded goes with its process; whoever asked for an end by `atexit` has one."""
+    program = (
+        "import sys; sys.argv = ['counterpoint', 'version']\n"
+        "class Last:\n"
+        "    def __del__(self): print('taken down', file=sys.stderr)\n"
+        "last = Last()\n"
+        f"if {registers}:\n"
+        "    import atexit; atexit.register(lambda: print('over', file=sys.stderr))\n"
+        "from counterpoint.__main__ import main; main()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+    )  # fmt: skip
+    assert ran.stdout.startswith("counterpoint ")
+    assert ran.stderr.removesuffix("taken down\n") == ends
+    assert ("taken down" in ran.stderr) is registers

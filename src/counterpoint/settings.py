@@ -13,6 +13,7 @@ from typing import Any
 
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 PREFIX = "COUNTERPOINT_"
 READONLY = "READONLY"
@@ -126,9 +127,9 @@ _NUMBERS = {
 }
 
 _SCHEMES = ("postgresql://", "postgres://")
-_IN_AUTHORITY = re.compile(r"^(\w+://[^/?#:@]*):.*@")
+_IN_AUTHORITY = expression(r"^(\w+://[^/?#:@]*):.*@")
 """Up to the last `@`, since somebody may not know that a password's `/` must be written `%2F`."""
-_IN_QUERY = re.compile(r"((?:^|[?&])[^=&]*pass[^=&]*=)[^&#]*", re.IGNORECASE)
+_IN_QUERY = expression(r"((?:^|[?&])[^=&]*pass[^=&]*=)[^&#]*", re.IGNORECASE)
 
 
 def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:

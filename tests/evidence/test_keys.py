@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
-from counterpoint.evidence.keys import open_key, verify
+from counterpoint.evidence.keys import load_key, make_key, open_key, verify
 from counterpoint.kernel.errors import Unavailable
 
 _RACER = """
@@ -132,6 +133,32 @@ def test_a_key_file_that_is_none_is_refused(tmp_path: Path) -> None:
     path.mkdir()
     with pytest.raises(Unavailable):
         open_key(tmp_path / "k")
+
+
+@pytest.mark.parametrize("changed", ["as it is", "lines of Windows", "words before it", "wrapped"])
+def test_a_key_is_read_in_whatever_form_its_file_has(tmp_path: Path, changed: str) -> None:
+    """The form that we write is read without the library's reader; others are not refused, and are the same key."""
+    made = make_key()
+    body = made.splitlines()[1]
+    content = {
+        "as it is": made,
+        "lines of Windows": made.replace(b"\n", b"\r\n"),
+        "words before it": b"# mine\n" + made,
+        "wrapped": made.replace(body, body[:40] + b"\n" + body[40:]),
+    }[changed]
+    wanted = serialization.load_pem_private_key(made, password=None).public_key()
+    form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    key = load_key(content)
+    assert key.public_pem == wanted.public_bytes(*form)
+    assert verify(key.public_key, b"x", key.sign(b"x"))
+
+
+def test_what_only_looks_like_a_key_of_ours_is_refused() -> None:
+    """Letters that are none of its alphabet, and a body of another length."""
+    begin, _, end, last = make_key().split(b"\n")
+    for body in (b"M$", b"MC4CAQAwBQYDK2VwBCIEIA==", b""):
+        with pytest.raises(Unavailable, match="key file"):
+            load_key(b"\n".join((begin, body, end, last)))
 
 
 def test_a_public_file_of_another_key_is_refused(tmp_path: Path) -> None:

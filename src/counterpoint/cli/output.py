@@ -11,7 +11,6 @@ output does not take is a refusal, and what is said beside it is lost in silence
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import threading
@@ -24,6 +23,7 @@ import click
 
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 if TYPE_CHECKING:
     # The help of all commands prints no answer, and waits for nothing that reads or writes JSON.
@@ -59,7 +59,7 @@ STYLES: Final[Mapping[str, str]] = {
 }
 """The words that have a colour wherever they fill a cell."""
 
-_COLOURS: Final = re.compile("(\x1b\\[[0-9;]*m)")
+_COLOURS: Final = expression("(\x1b\\[[0-9;]*m)")
 """How git sets a colour, and takes it back."""
 _GAP = "  "
 _CELL: Final = 12

@@ -7,7 +7,6 @@ that ship with the product, (3) the file is a plain one inside that folder: no l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +14,14 @@ from typing import TYPE_CHECKING
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from counterpoint.core.model.templates import Form, Source, TemplateSource
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_NAME = expression(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FORMS: dict[str, Form] = {".yaml": "yaml", ".yml": "yaml", ".md": "markdown"}
 _SIZE_LIMIT = 1_000_000
 _SHIPPED = "templates"

@@ -24,6 +24,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from counterpoint.core.model.access import SECRET_PREFIX
+from counterpoint.kernel.matching.expressions import expression
 
 _ALLOWED = frozenset(
     {"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "VIRTUAL_ENV", "CI", "NODE_ENV"}
@@ -55,7 +56,7 @@ _GIT_FIXED = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",
 }
-_SECRET = re.compile(
+_SECRET = expression(
     "TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL"
     r"|(?:^|[_.-])PAT(?![A-Z])|(?<=.)(?<!^OLD)PWD",
     re.IGNORECASE,
@@ -65,17 +66,17 @@ _SECRET = re.compile(
 
 _SHORTEST = 8
 _LARGEST_FILE = 1_000_000
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = expression(
     r"""^[^\S\n]*(?:export[^\S\n]+)?(?P<name>[\w.-]+)[^\S\n]*[=:][^\S\n]*
         (?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)`
           | (?P<bare>[^\n]*) )""",
     re.MULTILINE | re.VERBOSE | re.DOTALL,
 )
 _EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
-_PLAIN = re.compile(r"[A-Za-z]+|[\d.,:-]+|\.{0,2}/[^\s]*")
+_PLAIN = expression(r"[A-Za-z]+|[\d.,:-]+|\.{0,2}/[^\s]*")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_COMMENT = re.compile(r"(?:^|\s)#.*$")
+_ESCAPED = expression(r"\\(.)", re.DOTALL)
+_COMMENT = expression(r"(?:^|\s)#.*$")
 
 
 def looks_secret(name: str) -> bool:

@@ -6,7 +6,7 @@ is compared with the whole way from its file, any other with the last name. In a
 `[…]` for one of some; as a name of its own before or after a `/`, `**` stands for any number of names. A backslash takes its meaning from
 the sign behind it. The last line that fits decides.
 
-Lines without wildcards are looked up, and the others are held against a name in a time that grows with it (`kernel/wildcards.py`),
+Lines without wildcards are looked up, and the others are held against a name in a time that grows with it (`kernel/matching/wildcards.py`),
 whatever the line is like. Of these a file may have `MOST_WILD`; what is beyond them is passed over, and said.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from counterpoint.kernel.wildcards import MANY, ONE, Question, Row, Token
+from counterpoint.kernel.matching.wildcards import MANY, ONE, Question, Row, Token
 
 MOST_WILD: Final = 1_000
 """How many lines with wildcards one file may have."""

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from enum import Enum
 
+from counterpoint.kernel.matching.expressions import expression
+
 
 class Act(Enum):
     """Something a caller may do next; the value is how to say it without naming a tool."""
@@ -56,7 +58,7 @@ class Act(Enum):
 Phrases = Mapping[Act, str]
 """How a face says acts: with its tools, or with commands."""
 
-_SLOT = re.compile(r"(?P<opens>^|(?<=[.] ))?\{(?P<name>[a-z_]+)\}")
+_SLOT = expression(r"(?P<opens>^|(?<=[.] ))?\{(?P<name>[a-z_]+)\}")
 
 
 def say(hint: str, phrases: Phrases) -> str:

@@ -19,6 +19,7 @@ import orjson
 
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.matching.expressions import expression
 
 LONGEST_NAME: Final = 64
 
@@ -34,8 +35,8 @@ _KEPT: Final = (
     f"|(?<={_SIGN})\ufe0f?[\u200c\u200d](?={_SIGN})"
     f"|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<={_SIGN})[\ufe0e\ufe0f](?![\ufe00-\ufe0f])"
 )
-_HIDDEN: Final = re.compile(f"[{_STEERING}]")
-_EITHER: Final = re.compile(f"{_KEPT}|(?P<hidden>[{_STEERING}])")
+_HIDDEN: Final = expression(f"[{_STEERING}]")
+_EITHER: Final = expression(f"{_KEPT}|(?P<hidden>[{_STEERING}])")
 _ESCAPES: Final = ("\\u00", "\\b", "\\f")
 """What JSON writes for controls that a text has; other letters may look like it."""
 _UNNAMED: Final = frozenset({"Co", "Cn"})

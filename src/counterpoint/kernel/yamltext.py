@@ -21,6 +21,7 @@ from typing import Any, cast
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 LENGTH_LIMIT = 200_000
 DEPTH_LIMIT = 32
@@ -31,11 +32,11 @@ Way = tuple[str | int, ...]
 
 _MARK = "\ufeff"
 _FENCE = "---"
-_STRANGE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-_BEGIN = re.compile(rf"{_FENCE}[ \t]*\r?(?:\n|\Z)")
-_END = re.compile(rf"^{_FENCE}[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+_STRANGE = expression(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_BEGIN = expression(rf"{_FENCE}[ \t]*\r?(?:\n|\Z)")
+_END = expression(rf"^{_FENCE}[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 _SHOWN = 60
-_WHOLE = re.compile(r"-?[0-9]{1,16}")
+_WHOLE = expression(r"-?[0-9]{1,16}")
 _YES = {"true": True, "yes": True, "false": False, "no": False}
 _ADVICE = {
     "mapping values are not allowed": "Put a value that contains `: ` in quotes.",

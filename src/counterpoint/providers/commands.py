@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -32,6 +31,7 @@ from counterpoint.kernel.errors import (
     ProviderRefused,
     ProviderTimedOut,
 )
+from counterpoint.kernel.matching.expressions import expression
 from counterpoint.providers.format import count, table, words
 
 LARGEST: Final = 8_000_000
@@ -42,7 +42,7 @@ _DOLLARS: Final = 10_000
 _PASSED: Final = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR"})
 _PASSED_STARTS: Final = ("LC_", "XDG_")
 _TO_KEYS: Final = frozenset({"XDG_RUNTIME_DIR"})
-_LINE: Final = re.compile(r"\{(prompt|model)\}")
+_LINE: Final = expression(r"\{(prompt|model)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,6 @@ unpacked is returned as it is stored: no entry has such bytes, and whoever verif
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -26,11 +25,12 @@ from typing import Final
 from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ports.store import Kept
 from counterpoint.kernel import canonical
+from counterpoint.kernel.matching.expressions import expression
 
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
 _PLACE, _HASH = b"\x00", b"\x01"
 _IN_PLACE: Final = b'"h":"%b","n":%d,"p":%b'
-_QUOTED = re.compile(rb'"([0-9a-f]{64})"')
+_QUOTED = expression(rb'"([0-9a-f]{64})"')
 _SIZE: Final = 32
 _WINDOW: Final = -12
 _MEMORY: Final = 6

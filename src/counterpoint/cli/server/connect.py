@@ -13,13 +13,13 @@ from counterpoint.cli.context import open_here
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.server.checkpoints import Checkpoints
-from counterpoint.cli.server.garbage import settle
 from counterpoint.cli.server.serving import Connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.client_session import client_session, forget_secret, open_secret, starter
 from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.garbage import settle
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings

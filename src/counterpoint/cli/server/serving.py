@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.server.checkpoints import Checkpoints
-from counterpoint.cli.server.garbage import settle
 from counterpoint.core.model.identity import Attested, Peer
 from counterpoint.core.rules.access import capability_of
 from counterpoint.core.rules.identity import share_of
@@ -32,6 +31,7 @@ from counterpoint.evidence.host import Presence
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.evidence.processes import peer, variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
+from counterpoint.kernel.garbage import settle
 from counterpoint.kernel.visible import label
 from counterpoint.protocol.peers import held_process
 from counterpoint.protocol.rendezvous import PATIENCE, Rendezvous, find_rendezvous

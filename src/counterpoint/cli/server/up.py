@@ -39,7 +39,6 @@ from counterpoint.cli.server.admitting import (
 )
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.connect import surface_named
-from counterpoint.cli.server.garbage import settle
 from counterpoint.cli.server.serving import SHARING, WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
@@ -54,6 +53,7 @@ from counterpoint.evidence.trust.addresses import is_own_address
 from counterpoint.evidence.trust.local_token import LocalToken
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
+from counterpoint.kernel.garbage import settle
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.visible import dump_visible, label, visible
 from counterpoint.protocol.http.access_log import AccessLogLine

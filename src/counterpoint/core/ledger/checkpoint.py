@@ -19,8 +19,6 @@ of the key, unless the caller says another.
 
 from __future__ import annotations
 
-import re
-
 from counterpoint.core.ledger.merkle import HASH_SIZE
 from counterpoint.core.ledger.note import (
     Sign,
@@ -33,8 +31,9 @@ from counterpoint.core.ledger.note import (
 )
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
-_SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
+_SIZE = expression(r"0|[1-9][0-9]{0,18}")
 _SIZE_LIMIT = 2**63
 _FIXED_LINES = 3
 

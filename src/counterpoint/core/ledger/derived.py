@@ -22,7 +22,6 @@ although it follows from the state: whoever reads a ledger need not know every t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final, Literal, NamedTuple, get_type_hints
@@ -39,6 +38,7 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.matching.expressions import expression
 
 Rule = Literal["time", "touched", "agent", "session", "number", "root", "version"]
 Row = Mapping[str, Json]
@@ -54,7 +54,7 @@ _RULES: Final[Mapping[object, Rule]] = {
 }
 _PLACES: Final[Mapping[Rule, int]] = {"time": 0, "touched": 0, "agent": 1, "session": 2}
 """What of an origin a rule gives."""
-_DIGITS: Final = re.compile(r"[0-9]{1,15}\Z")
+_DIGITS: Final = expression(r"[0-9]{1,15}\Z")
 
 
 class Origin(NamedTuple):

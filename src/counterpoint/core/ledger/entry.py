@@ -46,7 +46,6 @@ SHA-256(0x00 || bytes of the entry before).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
@@ -62,6 +61,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 Parsed = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON bytes can hold, named so that the type checker follows each test of a type."""
@@ -82,11 +82,11 @@ _ROW_KEYS = (frozenset("tkv"), frozenset("tkc"))
 _ACTOR_KINDS = frozenset(get_args(ActorKind))
 _TEXT_OR_INTEGER = frozenset((str, int))
 _SIMPLE = frozenset((str, int, bool, type(None)))
-_HEX_64 = re.compile(r"[0-9a-f]{64}")
-ACTION: Final = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
-_REFERENCE: Final = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
-_RESERVED: Final = re.compile(rb'[{,]"\$(?:[^"\\]|\\.)*":')
+_HEX_64 = expression(r"[0-9a-f]{64}")
+ACTION: Final = expression(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+_TIME = expression(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+_REFERENCE: Final = expression(rb'\{"\$text":"([0-9a-f]{64})"\}')
+_RESERVED: Final = expression(rb'[{,]"\$(?:[^"\\]|\\.)*":')
 """How a key that begins with `$` looks in canonical bytes: no text inside of an array has a colon behind it."""
 # Passed through, a date or a dataclass is refused; by itself orjson would write it in a form of its
 # own.

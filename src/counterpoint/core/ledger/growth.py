@@ -15,16 +15,16 @@ epoch on, so that no head of the history that was left can be taken for one of t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.merkle import verify_consistency
 from counterpoint.core.model.trust.heads import FIRST_EPOCH, Growth, SignedHead
 from counterpoint.kernel.errors import ForkRefused, ProofMismatch, StaleVersion
+from counterpoint.kernel.matching.expressions import expression
 
-_EPOCH = re.compile(r"epoch ([1-9][0-9]{0,8})")
-_HEAD = re.compile(rb"counterpoint/[^/\n]*\n")
+_EPOCH = expression(r"epoch ([1-9][0-9]{0,8})")
+_HEAD = expression(rb"counterpoint/[^/\n]*\n")
 
 
 def check_growth(last: SignedHead | None, asked: Growth) -> None:

@@ -13,7 +13,6 @@ be left out if and only if an entry of the ledger tells that it was taken away: 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -31,6 +30,7 @@ from counterpoint.kernel.errors import (
     ProofMismatch,
 )
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 REDACTION: Final = "text.redacted"
 """What the ledger calls the taking away of texts."""
@@ -38,7 +38,7 @@ GONE: Final = "texts"
 """The fact that names them, by their commitments."""
 
 _TEXT_KEYS = frozenset(("body", "salt", "text"))
-_SALT = re.compile("[0-9a-f]{32}")
+_SALT = expression("[0-9a-f]{32}")
 _NAMED = 20
 
 

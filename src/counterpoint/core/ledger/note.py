@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import ClassVar, Self
 
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 Sign = Callable[[bytes], bytes]
 """Answers the 64 bytes of the Ed25519 signature of a message."""
@@ -40,7 +40,7 @@ _ID_SIZE = 4
 _DASH = "— "
 _MOST_SIGNATURES = 100
 _VKEY_PARTS = 3
-_PUBLIC_KEY = re.compile("[0-9a-f]{64}")
+_PUBLIC_KEY = expression("[0-9a-f]{64}")
 
 
 def is_public_key(text: str) -> bool:

@@ -5,7 +5,6 @@ A dialect of ours may have nouns of its own (`dialects/nouns.py`); whoever opens
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from counterpoint.core.model.access import Token
@@ -50,6 +49,7 @@ from counterpoint.core.model.work import (
     Project,
     Staging,
 )
+from counterpoint.kernel.matching.expressions import expression
 
 NOUNS: tuple[type[Noun], ...] = (
     Project,
@@ -108,7 +108,7 @@ OF_PLANS: tuple[type[Noun], ...] = (
 )
 """What hangs on an item from its beginning on; each has a column `item`."""
 
-_NUMBERED = re.compile(r".+-([a-z])[0-9]+")
+_NUMBERED = expression(r".+-([a-z])[0-9]+")
 
 
 def noun_of_id(name: str, others: Sequence[type[Noun]] = ()) -> type[Noun] | None:

@@ -25,8 +25,9 @@ from counterpoint.core.rules.trust.commands import loosened
 from counterpoint.core.rules.trust.independence import may_ask_for
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden, InvalidInput
+from counterpoint.kernel.matching.expressions import expression
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_NAME = expression(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PREFIX_LENGTH = 12
 
 

@@ -7,7 +7,6 @@ in one of its networks, if it names any. A caller who is refused is not told whi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
@@ -16,6 +15,7 @@ from typing import cast
 from counterpoint.core.model.access import RUN, SCOPES, SECRET_PREFIX, Scope, Token, TokenRequest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.matching.expressions import expression
 
 MOST_CALLS = 1_000_000
 MOST_CALLS_A_MONTH = 1_000_000_000
@@ -23,11 +23,11 @@ LONGEST_SECONDS = 10 * 366 * 86_400
 MOST_AT_ONCE = 64
 """How many calls a process takes ahead at most."""
 
-_SECRET = re.compile(rf"{SECRET_PREFIX}[0-9a-f]{{64}}")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_LASTING = re.compile(r"([1-9][0-9]{0,8})([smhdwy])")
+_SECRET = expression(rf"{SECRET_PREFIX}[0-9a-f]{{64}}")
+_NAME = expression(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_LASTING = expression(r"([1-9][0-9]{0,8})([smhdwy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 366 * 86_400}
-_TOOL_LIMIT = re.compile(r"([A-Za-z0-9_.-]{1,64})=([1-9][0-9]{0,6})")
+_TOOL_LIMIT = expression(r"([A-Za-z0-9_.-]{1,64})=([1-9][0-9]{0,6})")
 _DECEMBER = 12
 
 

@@ -4,7 +4,7 @@ An area is a path below the root, in parts between `/`. In a part `*` stands for
 for one; the part `**` stands for any number of parts, also none. An area without wildcards is a file
 or a folder with all that is in it: `src/api` covers `src/api` and `src/api/x.py`, never `src/apis`.
 
-Every comparison takes a time that grows with the texts and no faster (`kernel/wildcards.py`).
+Every comparison takes a time that grows with the texts and no faster (`kernel/matching/wildcards.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, cast
 
-from counterpoint.kernel.wildcards import MANY, ONE, Question, Row, Symbol, Wild
+from counterpoint.kernel.matching.wildcards import MANY, ONE, Question, Row, Symbol, Wild
 
 ANY = "**"
 _WILD: Final = {"*": MANY, "?": ONE}

@@ -14,6 +14,7 @@ from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.rules.areas import outside
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel import canonical
+from counterpoint.kernel.matching.expressions import expression
 
 FILES_SHOWN = 500
 """How many changed files an outcome keeps by name; the count is always whole."""
@@ -105,7 +106,7 @@ def evidence_text(found: Measured) -> str:
 
 _WHAT = r"(?:tests?|testsuite|suite|specs?|checks?|ci|pytest|jest|vitest|tox|lint(?:er|ing)?|build)"
 _WELL = r"(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful(?:ly)?)?|ok)"
-_CLAIMS = re.compile(
+_CLAIMS = expression(
     rf"\b{_WHAT}\b[^.!?;\n]{{0,60}}?\b{_WELL}\b"
     rf"|\b{_WELL}\b[^.!?;\n]{{0,40}}?\b{_WHAT}\b"
     r"|\ball tests\b|\b\d+ passed\b|\bpasses? all\b"
@@ -118,7 +119,7 @@ _CLAIMS = re.compile(
     re.IGNORECASE,
 )
 """How people and agents say that what they wrote was tried, in the languages in which most of them write."""
-_DENIES = re.compile(
+_DENIES = expression(
     r"\b(?:not|never|no longer|cannot|can't|don't|doesn't|didn't|won't|fails?|failed|failing|until|once|should|must|will"
     r"|nicht|noch|ne|n.ont|no pasan|não)\b|没|未|ない",
     re.IGNORECASE,

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 PREFIX_FROM = 3
 """How many letters a word needs, to be found as the beginning of another."""
@@ -30,7 +31,7 @@ a an and are as at be by do for from has have how i in is it its of on or that t
 when where which who why will with you
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-_WORD = re.compile(r"[^\W_]+")
+_WORD = expression(r"[^\W_]+")
 
 
 @frozen

@@ -58,18 +58,19 @@ from counterpoint.core.rules.planning.front import Front, front_of
 from counterpoint.core.rules.planning.parts import PHASE, Node, is_bare, settle_headings, take
 from counterpoint.core.rules.wording import control_fault
 from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.matching.expressions import expression
 
-_HEADING = re.compile(r"(#{1,6})\s+")
-_TASK = re.compile(r"(\s*)[-*+]\s+\[([ xX])\](?:\s+(.*))?$")
-_NEAR = re.compile(
+_HEADING = expression(r"(#{1,6})\s+")
+_TASK = expression(r"(\s*)[-*+]\s+\[([ xX])\](?:\s+(.*))?$")
+_NEAR = expression(
     r"(\s*)(?:[-*+]\s*\[[ ]{0,3}([xX]?)[ ]{0,3}\]|[0-9]{1,9}[.)]\s*\[[ ]?([xX]?)\]|\[(?:[ ]|([xX]))\])"
     r"(?![\[(:])\s*(\S.*)"
 )
 """A line that was surely meant as a task: a link, `[x](…)`, is none."""
-_ATTRIBUTE = re.compile(r"(\s*)[-*+]\s+([A-Za-z][A-Za-z_-]*)\s*:(.*)")
-_NAME = re.compile(r"\{#([A-Za-z0-9_.-]{1,64})\}")
-_CLOSING = re.compile(r"(?:^|\s)#+$")
-_FENCE = re.compile(r"\s*(```|~~~)")
+_ATTRIBUTE = expression(r"(\s*)[-*+]\s+([A-Za-z][A-Za-z_-]*)\s*:(.*)")
+_NAME = expression(r"\{#([A-Za-z0-9_.-]{1,64})\}")
+_CLOSING = expression(r"(?:^|\s)#+$")
+_FENCE = expression(r"\s*(```|~~~)")
 _LONGEST_MEANT = 12
 """Letters of the longest word that can be meant for an attribute."""
 _ELSEWHERE: Mapping[str, str] = {

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Final, cast
 
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.matching.expressions import expression
 
 MASK = "[secret]"
 SHORTEST = 8
@@ -40,7 +41,7 @@ _NO_CODE = (
 _LETTER = r"(?:[^\s\"',;\\]|\\++(?![\"'])|[,;](?![\s\"',;\\]|[\w.-]{1,40}\s?[:=]|\Z))"
 _HAS_DIGIT = r"(?=[^\s\"',;\\\d]{0,64}\d)"
 _SHAPES: Final = tuple(
-    (begin, re.compile(pattern, re.DOTALL))
+    (begin, expression(pattern, re.DOTALL))
     for begin, pattern in (
         (
             "-----BEGIN ",
@@ -72,11 +73,11 @@ _SHAPES: Final = tuple(
 )
 """What each shape begins with, or stands behind, and how it goes on from there."""
 # A header of a token may stand behind other letters of its run: `_TOKEN_HEAD` looks for it there.
-_TOKEN = re.compile(r"(?<![\w-])([\w-]{11,}+)\.eyJ[\w-]{8,}+\.[\w-]++", re.ASCII)
-_TOKEN_HEAD = re.compile(r"(?:\b|(?<=^[bfnrt]))eyJ[\w-]{8}", re.ASCII)
+_TOKEN = expression(r"(?<![\w-])([\w-]{11,}+)\.eyJ[\w-]{8,}+\.[\w-]++", re.ASCII)
+_TOKEN_HEAD = expression(r"(?:\b|(?<=^[bfnrt]))eyJ[\w-]{8}", re.ASCII)
 # Where a value is told by a word before it: that stays.
 _TOLD: Final = tuple(
-    (begin, re.compile(pattern))
+    (begin, expression(pattern))
     for begin, pattern in (
         (
             "--",
@@ -102,16 +103,16 @@ _SURE_NAMES = (
 # These name other things too: what stands behind them must look like a secret, or be set as a variable is.
 _OTHER_NAMES = r"(?:token|private[_-]?key|access[_-]?key|(?<=[_-])pass)"
 _SET_NAMES = r"(?-i:TOKEN|PRIVATE_KEY|ACCESS_KEY|(?<![A-Za-z0-9])PASS)"
-_NAME_OF_SECRET = re.compile(rf"[a-z0-9_-]*?{_SURE_NAMES}", re.IGNORECASE)
-_NAME_OF_VARIABLE = re.compile(
+_NAME_OF_SECRET = expression(rf"[a-z0-9_-]*?{_SURE_NAMES}", re.IGNORECASE)
+_NAME_OF_VARIABLE = expression(
     r"[A-Z0-9_]*(?:_TOKEN|PRIVATE_KEY|ACCESS_KEY|_PASS)|(?i:(?:proxy-)?authorization)"
 )
-_NAME_BEGINS = re.compile(
+_NAME_BEGINS = expression(
     rf"{_SURE_NAMES}|{_OTHER_NAMES}|(?-i:(?<![A-Za-z0-9])PASS)|authorization", re.IGNORECASE
 )
 _QUOTE = r"(?:\\{0,7}[\"'])?"
 _LINK = rf"{_QUOTE}\s{{0,3}}(?:=>|:=|[:=])\s{{0,3}}"
-_NAMED = re.compile(
+_NAMED = expression(
     r"(?i)(?:"
     # All between quotation marks. What ends a value in JSON inside of JSON is one behind backslashes.
     rf"({_SURE_NAMES}{_LINK}\\{{0,7}}\"){_NO_VALUE}(?!\s)(?:[^\"\n\\]|\\++(?!\")){{6,400}}+(?=\\*+\")"

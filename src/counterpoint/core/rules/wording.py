@@ -16,8 +16,9 @@ from typing import Final
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.matching.expressions import expression
 
-_NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]{0,63})-0*([1-9][0-9]{0,14})\s*", re.ASCII)
+_NAME = expression(r"\s*([A-Za-z][A-Za-z0-9_-]{0,63})-0*([1-9][0-9]{0,14})\s*", re.ASCII)
 _ALLOWED_CONTROLS = frozenset("\t\n\r")
 _UNFIT = frozenset({"Cc", "Cs"})
 _DIGITS = 3

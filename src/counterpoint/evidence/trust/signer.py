@@ -22,7 +22,6 @@ Layout, in a folder of the user's state (see folders.py):
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,8 +54,9 @@ from counterpoint.evidence.trust.signer_lines import head_json, head_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, SignerAway
+from counterpoint.kernel.matching.expressions import expression
 
-_LEDGER = re.compile(r"[a-z0-9_]{1,64}")
+_LEDGER = expression(r"[a-z0-9_]{1,64}")
 _HEADS = "heads"
 _RANGES = "ranges"
 _PLACES = "places"

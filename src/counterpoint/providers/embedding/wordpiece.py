@@ -7,10 +7,11 @@ has, from its beginning on; a word with a part that it lacks is left out, and so
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from pathlib import Path
 from typing import Final
+
+from counterpoint.kernel.matching.expressions import expression
 
 _LONGEST: Final = 100
 _READ: Final = 8_000
@@ -18,8 +19,8 @@ _READ: Final = 8_000
 _MOST_KNOWN: Final = 50_000
 """Words whose pieces are remembered."""
 _CJK: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ceaf\U0002f800-\U0002fa1f"
-_ASCII: Final = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
-_WORD: Final = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+|[^\w\s]|_")
+_ASCII: Final = expression(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
+_WORD: Final = expression(rf"[{_CJK}]|[^\W_{_CJK}]+|[^\w\s]|_")
 
 
 class WordPiece:

@@ -18,7 +18,6 @@ Other errors of the program itself (a wrong statement, a broken constraint) go t
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
@@ -33,6 +32,7 @@ from counterpoint.kernel.errors import (
     StoreReadOnly,
     Unavailable,
 )
+from counterpoint.kernel.matching.expressions import expression
 from counterpoint.kernel.places import TOO_LONG_HINT, too_long
 
 _MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
@@ -50,7 +50,7 @@ _MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
     apsw.NoMemError: Unavailable,
     apsw.InterruptError: Unavailable,
 }
-_GONE = re.compile(
+_GONE = expression(
     r"no such (table|column|index|module)|malformed|.* already exists$|table \w+ has no column"
     r"|unsupported file format"
 )

@@ -22,7 +22,6 @@ signature covers are not wrong: their process may have ended before it signed. T
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from counterpoint.core.ledger.merkle import HASH_SIZE
@@ -37,13 +36,14 @@ from counterpoint.core.ledger.note import (
 )
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
 _DELEGATION = "counterpoint/delegation/v1"
 _RANGE = "counterpoint/writer/v1"
 _WRITER = 2
 _LAST = 4
-_OF_WRITER = re.compile(rb"counterpoint/(delegation|writer)/v[0-9]+\n")
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_OF_WRITER = expression(rb"counterpoint/(delegation|writer)/v[0-9]+\n")
+_NUMBER = expression(r"0|[1-9][0-9]{0,18}")
 
 
 @frozen

@@ -20,6 +20,7 @@ from counterpoint.core.ports.embedding import Embedder
 from counterpoint.core.ports.store import Hit, Reading, Unembedded
 from counterpoint.core.rules.finding.hybrid import fit, ranked
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, MalformedDocument
+from counterpoint.kernel.matching.expressions import expression
 
 CANDIDATES: Final = 200
 """How many hits by words are ranked anew; those behind them come as they are."""
@@ -27,7 +28,7 @@ _NEAR: Final = 50
 """How many hits by meaning alone are looked at."""
 _AT_ONCE: Final = 64
 """How many texts whoever searches embeds, before the answer."""
-_WORD: Final = re.compile(r"\w+", re.UNICODE)
+_WORD: Final = expression(r"\w+", re.UNICODE)
 _MOST_WORDS: Final = 32
 _ALONE: Final = 0.0
 """The weight of meaning where there is no model."""

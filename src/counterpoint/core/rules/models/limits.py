@@ -6,7 +6,6 @@ Rule 2: what costs by the token has a price: where none is known, nobody can say
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
@@ -16,8 +15,9 @@ from counterpoint.core.model.models.configured import Modelling, Price
 from counterpoint.kernel.clock import Timestamp, moment, stamp
 from counterpoint.kernel.errors import BudgetSpent
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.matching.expressions import expression
 
-_DATED: Final = re.compile(r"-(?:latest|preview|\d{8}|\d{4}-\d{2}-\d{2}|\d{3})")
+_DATED: Final = expression(r"-(?:latest|preview|\d{8}|\d{4}-\d{2}-\d{2}|\d{3})")
 _MILLION: Final = 1_000_000
 BYTES_A_TOKEN: Final = 3
 """Tokens of any language have about four bytes; so is what a question may come to rather said too high."""

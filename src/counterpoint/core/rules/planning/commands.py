@@ -7,17 +7,18 @@ backslash, each of these is a letter.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from counterpoint.kernel.matching.expressions import expression
+
 COMMAND_LIMIT: Final = 4_000
 """How many characters the line of a command may have."""
-_SHELL: Final = re.compile(r"(?<!\S)(?:&&|\|\|?|;|2?>>?|<|&|2>&1)(?!\S)")
-_QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
-_VARIABLE: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)=")
-_GLUED: Final = re.compile(r"\$\(|;(?!\S)")
+_SHELL: Final = expression(r"(?<!\S)(?:&&|\|\|?|;|2?>>?|<|&|2>&1)(?!\S)")
+_QUOTED: Final = expression(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
+_VARIABLE: Final = expression(r"\s*([A-Za-z_][A-Za-z0-9_]*)=")
+_GLUED: Final = expression(r"\$\(|;(?!\S)")
 _MARK: Final = "\0"
 
 

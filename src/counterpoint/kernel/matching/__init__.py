@@ -1,0 +1,1 @@
+"""What texts are held against: regular expressions, and rows of tokens with wildcards."""
