@@ -38,6 +38,7 @@ TOPS = frozenset({"protocol/surface.py", "cli/main.py"})
 SHARED = frozenset(
     {
         "kernel/client_session.py",
+        "kernel/garbage.py",
         "kernel/listing_cache.py",
         "kernel/ownership.py",
         "kernel/places.py",

@@ -1,1 +1,1 @@
-"""What texts are held against: regular expressions, and rows of tokens with wildcards."""
+"""What texts are held against: expressions, and rows with wildcards."""

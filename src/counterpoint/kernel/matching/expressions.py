@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import Any, AnyStr, Final, cast
 
-_ASKED: Final = ("finditer", "fullmatch", "groups", "match", "pattern", "search", "split", "sub")
+_METHODS: Final = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
 
 
 class _Waiting:
-    """An expression with the methods of `re.Pattern` that are asked here; compiled by the first that is."""
+    """An expression with the methods of `re.Pattern`; compiled by the first that is."""
 
-    __slots__ = (*_ASKED, "_said")
+    __slots__ = (*_METHODS, "_said")
 
     def __init__(self, *said: object) -> None:
         self._said = said
@@ -22,7 +22,7 @@ class _Waiting:
     def __getattr__(self, name: str) -> Any:
         # Only for what stands in no slot yet: from the first question on each method is as near as one of `re`.
         compiled = re.compile(*cast("tuple[str, int]", self._said))
-        for one in _ASKED:
+        for one in _METHODS:
             setattr(self, one, getattr(compiled, one))
         return getattr(compiled, name)
 
