@@ -113,3 +113,10 @@ def test_a_maintaining_token_may_all(ledger, call):
     """Each scope includes those before it."""
     made = call("token", "create", "ci", "--scope", "maintain", "--json").json
     assert made["scopes"] == ["read", "write", "maintain"]
+
+
+def test_a_token_or_credential_that_there_is_not_names_its_list(ledger, call):
+    """The command that lists what could have been meant."""
+    for group in ("token", "agent"):
+        said = call(group, "revoke", "nope")
+        assert (said.code, f"`counterpoint {group} list`" in said.err) == (1, True)

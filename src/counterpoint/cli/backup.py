@@ -329,12 +329,12 @@ def _ask(app: App, kept: Sequence[VerifiedProject], present: Sequence[PresentLed
         )
     here = " and ".join(one.project for one in present)
     whose = " and ".join(f"{one.project} ({counted(one.size, 'entry')})" for one in kept)
-    click.confirm(
-        f"The backup is sound. Replace {f'the ledger of {here}' if here else 'what is'} in {app.folder} by"
-        f" that of {whose}?",
-        abort=True,
-        err=True,
-    )
+    old = f"the ledger of {here}" if here else "what is"
+    if not click.confirm(
+        f"The backup is sound. Replace {old} in {app.folder} by that of {whose}?", err=True
+    ):
+        output_for().aside("Nothing was replaced.")
+        raise click.exceptions.Exit(1)
 
 
 def _anchor(app: App, kept: list[VerifiedProject], time: str) -> list[str]:

@@ -106,7 +106,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "restore": Command("backup", "Put a backup in the place of the ledger"),
         "storage": Command("storage", "Move ledgers between databases"),
         "plans": Command("work.plans", "Take the texts of old plans away"),
-        "sessions": Command("work.plans", "End the sessions that were forgotten"),
+        "sessions": Command("work.plans", "List sessions, and end those that were forgotten"),
         "learning": Command("knowledge", "Find and judge what agents have learned"),
         "vault": Command("knowledge", "Keep documents that agents find again"),
         "runs": Command("runs", "Take in the event streams of agents' runs"),

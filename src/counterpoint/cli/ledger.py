@@ -161,14 +161,14 @@ def _print_signed(out: Output, people: int, writers: int) -> None:
 
 
 def _print_unsigned(out: Output, count: int, places: Sequence[int]) -> None:
-    """Say which entries nobody can be shown to have written: no fault, a process may have ended before it signed."""
+    """Say which entries their writers have not signed: no fault, a process may have ended before it signed."""
     if count:
         more = ", …" if count > len(places) else ""
         where = ", ".join(map(str, places))
         out.aside(
-            f"Without a signature of the connection or credential that they are of: {counted(count, 'entry')}"
-            f" ({where}{more}). What `kill -9` ends leaves such entries, and a command whose signer is away or could ask;"
-            " the program signs what it wrote, and nothing for others."
+            f"Note: {agree(count, 'entry', 'has')} no signature of their writer yet ({where}{more}). That is not a"
+            " fault. A server signs what its agents wrote a few seconds later, and again when it stops. Entries of a process that"
+            " was killed, or of a command that could not reach the signer, stay unsigned."
         )
 
 

@@ -30,7 +30,7 @@ _JSON_TEXTS: Final[Mapping[type[Any], str]] = {
 }
 """Nouns with a field whose text is itself JSON."""
 
-_MANY: Final = {"is": "are", "was": "were"}
+_MANY: Final = {"is": "are", "was": "were", "has": "have"}
 """What many do where one does it in another word."""
 _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
 

@@ -49,7 +49,7 @@ def find_tree_and_home(folder: str) -> tuple[str, str]:
     here = os.path.realpath(folder)
     if tree := _upwards(here, ".git", os.path.exists):
         return tree, _main_tree(tree)
-    if bare := _upwards(here, "HEAD", _is_bare):
+    if bare := _upwards(here, "HEAD", _is_in_bare):
         return bare, bare
     home = _upwards(here, FOLDER, os.path.isdir) or here
     return home, home
@@ -195,7 +195,10 @@ def _said_in(file: str) -> str:
         return read.read(_LINK).strip()
 
 
-def _is_bare(head: str) -> bool:
-    """Return whether a file `HEAD` is that of a repository, which then has no tree here."""
-    folder = os.path.dirname(head)
+def _is_in_bare(head: str) -> bool:
+    return is_bare(os.path.dirname(head))
+
+
+def is_bare(folder: str) -> bool:
+    """Return whether a folder is that of a repository, which then has no tree here."""
     return all(os.path.exists(f"{folder}/{name}") for name in ("HEAD", "objects", "refs"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from builders import git
 from counterpoint.kernel.listing_cache import cache_folder
+from fakes.terminal import Terminal
 
 ALL = ("claude", "codex", "cursor", "vscode", "gemini")
 EVERY = [word for name in ALL for word in ("--client", name)]
@@ -454,3 +456,25 @@ def test_where_no_ledger_can_be_no_change_is_offered(call, project):
     said = call("init", "--yes")
     assert (said.code, said.out) == (3, "")
     assert ".counterpoint is a file" in said.err
+
+
+def test_a_bare_repository_is_refused(call, place):
+    """Nobody reads the files that would be written into it."""
+    git(place, "init", "-q", "--bare", "bare.git")
+    os.chdir(place / "bare.git")
+    said = call("init", "--yes", "--client", "claude")
+    assert said.code == 2
+    assert "bare repository" in said.err
+    assert "git worktree add" in said.err
+    assert not (place / "bare.git" / "AGENTS.md").exists()
+    assert not (place / "bare.git" / ".counterpoint").exists()
+
+
+def test_a_no_to_what_would_be_written_is_no_interruption(installed):
+    """Exit code 1 with a word, and nothing is written."""
+    terminal = Terminal([sys.executable, "-m", "counterpoint", "init"], installed, os.environ)
+    terminal.expect("Write ")
+    terminal.type("n")
+    terminal.expect("Nothing was written.")
+    assert terminal.end() == 1
+    assert not (installed / "AGENTS.md").exists()

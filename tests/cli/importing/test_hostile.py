@@ -142,3 +142,21 @@ def test_the_name_of_a_source_is_a_plain_word(call: Any, ledger: Path) -> None:
     assert call("import", "markdown", "t.md", "--as", "a/b").code == 2
     assert call("import", "markdown", "t.md", "--as", "other").code == 0
     assert "a" in call("show", "other/t/a").out
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "content", "id_"),
+    [
+        ("beads", "i.jsonl", lines({**BEAD, "title": ""}), "bd-1"),
+        ("github", "i.json", b'[{"number": 12, "title": " ", "state": "OPEN"}]', "12"),
+        ("linear", "i.csv", b"ID,Title\nX-1,\n", "X-1"),
+    ],
+)
+def test_a_title_that_had_to_be_made_up_is_reported(
+    call: Any, ledger: Path, tool: str, name: str, content: bytes, id_: str
+) -> None:
+    """What has none comes in under its id, and the import says so."""
+    (ledger / name).write_bytes(content)
+    said = call("import", tool, name)
+    assert said.code == 0, said.err
+    assert f"{id_}: it has no title, so it is called by its id" in said.out + said.err

@@ -120,8 +120,8 @@ def test_without_a_key_a_terminal_is_offered_one(at: Open, call: Call) -> None:
     terminal = at("reject", "HARBOUR-1", "--reason", "no")
     terminal.expect("Make a key under a passphrase now")
     terminal.type("n")
-    terminal.expect("Stopped.")
-    assert terminal.end() == 130
+    terminal.expect("Nothing was done.")
+    assert terminal.end() == 1
     assert call("log", "--json").json["entries"] == before
     terminal = at("reject", "HARBOUR-1", "--reason", "no")
     terminal.expect("Make a key under a passphrase now")

@@ -47,3 +47,17 @@ def test_a_person_takes_up_what_a_session_left(call, agent):
     assert "you hold now: harbour-4" in said.out
     assert call("handoff", "continue").code == 2
     assert call("handoff", "end", "ses_x").code == 2
+
+
+def test_a_session_that_there_is_not_names_the_list_of_sessions(call, ledger, agent):
+    """The list shows those there are, by their states; the id from it is taken."""
+    for step in ("read", "continue"):
+        said = call("handoff", step, "nope")
+        assert (said.code, "`counterpoint sessions list`" in said.err) == (1, True)
+    agent.journal.resolve("harbour-r2", "there is paint")
+    call("start", "harbour-6")
+    call("handoff", "pause", "-m", "Lunch")
+    (paused,) = call("sessions", "list", "--status", "paused", "--json").json["sessions"]
+    assert paused["id"] in call("sessions", "list").out
+    assert "Lunch" in call("handoff", "read", paused["id"]).out
+    assert call("sessions", "list", "--status", "failed").err == "There are no such sessions.\n"

@@ -86,3 +86,22 @@ def test_a_state_is_moved_by_the_rules(call, ledger):
     assert call("show", "5", "--json").json["item"]["status"] == "skipped"
     said = call("edit", "6", "--status", "flying")
     assert (said.code, "flying" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize("area", ["../..", "/etc", "src/../../x", "~/x"])
+def test_an_area_outside_of_the_project_is_refused(call, ledger, area):
+    """By add and edit, in the words that a plan is refused with."""
+    for words in (("add", "Paint the mast"), ("edit", "6")):
+        said = call(*words, "--area", area)
+        assert said.code == 2
+        assert f"the area {area!r} leads out of the project" in said.err
+
+
+@pytest.mark.parametrize(("title", "why"), [("", "there is no title"), ("a\nb", "one line")])
+def test_an_item_that_cannot_be_added_is_no_plan(call, ledger, title, why):
+    """Whoever adds one item reads of an item, and of no lines."""
+    said = call("add", title)
+    assert said.code == 2
+    assert "the item cannot be made: " in said.err
+    assert why in said.err
+    assert "lines" not in said.err

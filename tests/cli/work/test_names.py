@@ -76,3 +76,28 @@ def test_what_completes_in_a_shell_is_printed(call, place, shell):
     """It asks this program, under its name; no shell is started for it."""
     said = call("completion", shell)
     assert (said.code, f"_COUNTERPOINT_COMPLETE={shell}_complete" in said.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "has"),
+    [
+        ("list --status do", "done"),
+        ("list --label ", "urgent"),
+        ("next --label u", "urgent"),
+        ("list --assignee ", "zoe"),
+        ("edit 6 --status ca", "cancelled"),
+        ("edit 6 --remove-label ur", "urgent"),
+        ("check 6 --gate ", "check-1"),
+        ("waive 6 ", "check-1"),
+    ],
+)
+def test_a_shell_is_offered_states_labels_and_gates(ledger, call, monkeypatch, capsys, typed, has):
+    """Those that the project has, or the item that is named; nothing for an item that there is not."""
+    call("edit", "6", "--add-label", "urgent", "--assignee", "zoe", "--verify", "true")
+    monkeypatch.setenv("_COUNTERPOINT_COMPLETE", "bash_complete")
+    for words, count in ((typed, 1), (f"{typed.replace('6', '99')}x", 0)):
+        monkeypatch.setenv("COMP_WORDS", f"counterpoint {words}")
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ") + 1))
+        with pytest.raises(SystemExit):
+            call()
+        assert capsys.readouterr().out.split("\n").count(f"plain,{has}") == count

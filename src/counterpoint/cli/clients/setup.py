@@ -37,6 +37,7 @@ from counterpoint.evidence.running.configuration import NAME, TABLE
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Forbidden, InvalidInput
 from counterpoint.kernel.listing_cache import find_listing
+from counterpoint.kernel.places import is_bare
 
 _ABSENT: Final = (
     f"`{SERVER}` is not on the PATH here, and that is the name by which clients start it, on every machine of a team. Install"
@@ -101,8 +102,7 @@ def init_command(
         # Before anything is shown that could not be done.
         check_state(app.database, app.environ)
     tree = app.places.tree
-    if not (tree / ".git").exists():
-        out.aside(f"{tree} is not in a git repository: evidence will be hashes of files.")
+    _look_for_git(tree, out)
     clients = [one for one in CLIENTS if one.name in names or (not names and _used(app, one))]
     asked = surface or app.environ.get("COUNTERPOINT_SURFACE", "")
     speaks = asked or standing(tree) or app.settings.surface
@@ -128,7 +128,7 @@ def init_command(
         out.result(answer)
         return
     if pending and not yes:
-        _ask(len(pending))
+        _ask(len(pending), out)
     if anew:
         begin_anew(app, out, reason)
     _open_ledger(app, out, checks)
@@ -139,6 +139,17 @@ def init_command(
         # Working a list out takes seconds at the first time: an agent that does not wait so long would
         # begin its first conversation without our tools.
         find_listing(speaks, app.environ)
+
+
+def _look_for_git(tree: Path, out: Output) -> None:
+    """Say that a folder has no git; InvalidInput for a bare repository, which has no files to write to."""
+    if is_bare(str(tree)):
+        raise InvalidInput(
+            f"{tree} is a bare repository: it has no files that agents could read or change",
+            hint="Run `counterpoint init` in a working tree of it: `git worktree add PATH` makes one.",
+        )
+    if not (tree / ".git").exists():
+        out.aside(f"{tree} is not in a git repository: evidence will be hashes of files.")
 
 
 def _say_what_lacks(app: App, out: Output, clients: list[Client]) -> None:
@@ -161,7 +172,7 @@ def _take_out(app: App, out: Output, *, dry_run: bool, yes: bool) -> None:
     pending = [one for one in changes if one.after != one.before]
     _print([one for one in changes if one.fault or one.after != one.before], out, tree, "Take out")
     if pending and not (yes or dry_run):
-        _ask(len(pending))
+        _ask(len(pending), out)
     for one in () if dry_run else pending:
         is_empty = is_left_empty(one)
         if is_empty:
@@ -262,14 +273,17 @@ def _trust(app: App, out: Output, text: str) -> None:
         out.line("Its commands are run once a person has called `counterpoint trust`.")
 
 
-def _ask(count: int) -> None:
+def _ask(count: int, out: Output) -> None:
+    """Ask whether files are to be written; InvalidInput where nobody can be asked, Exit with 1 for a no."""
     if not sys.stdin.isatty():
         raise InvalidInput(
             f"{counted(count, 'file')} would be changed, and there is nobody to ask; nothing was written",
             hint="Look at the changes above, then repeat it with `--yes`.",
         )
     files = "this file" if count == 1 else f"these {count} files"
-    click.confirm(f"Write {files}?", default=True, abort=True, err=True)
+    if not click.confirm(f"Write {files}?", default=True, err=True):
+        out.aside("Nothing was written.")
+        raise click.exceptions.Exit(1)
 
 
 def _print(changes: Iterable[Change], out: Output, tree: Path, by_hand: str = "Add") -> None:

@@ -56,12 +56,13 @@ def create_token(context: CommandContext, request: TokenRequest) -> Issued:
 
 
 def offered(context: CommandContext) -> HeldKey | None:
-    """Return a key that was made and enrolled because the person said yes; None to go on without; Abort for a no."""
+    """Return a key that was made and enrolled because the person said yes; None to go on without; Exit with 1 for a no."""
     if any(key.is_in_force for key in context.core.people.list()):
         return None
     context.out.aside("You have no key, so this would be recorded as unconfirmed.")
     # A no is one to the act: who has a key made is asked by the way, and hears "trust" or "approve" in it.
     said = click.prompt(_QUESTION, type=_ANSWERS, show_choices=False, default="n", err=True)
     if said == "n":
-        raise click.Abort
+        context.out.aside("Nothing was done.")
+        raise click.exceptions.Exit(1)
     return None if said == "w" else add_made(context, context.core.caller.actor.name)

@@ -13,6 +13,10 @@ from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import ProposedAct
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
+_NOBODY: Final = (
+    "Nobody has a key in this project, so nobody can approve or waive anything now. Make yours in a terminal:"
+    " `counterpoint key add`."
+)
 
 
 @click.command(
@@ -42,3 +46,6 @@ def policy_command(context: CommandContext, *, reviews: Independence | None, rea
         core = context.core if before == reviews else confirmed(context, lambda: proposed, reason)
         found = core.projects.ask_of_reviews(reviews, reason)
     context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")
+    if found.reviews == "person" and not any(key.is_in_force for key in context.core.people.list()):
+        # Not refused: until there is a key this only keeps gates shut, and the order of the two commands is free.
+        context.out.aside(_NOBODY, style="yellow")

@@ -10,7 +10,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import counted, present
 from counterpoint.cli.work.claims import token_of
-from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.names import GATE, ITEM, item_id
 from counterpoint.cli.work.seat import seated
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.sessions import Claim
@@ -28,7 +28,9 @@ _SHOWN: Final = 20
     "check", epilog=examples("counterpoint check 4", "counterpoint check 4 --gate tests")
 )
 @click.argument("name", metavar="ID", type=ITEM)
-@click.option("--gate", "gates", multiple=True, metavar="NAME", help="Only this one; repeatable.")
+@click.option(
+    "--gate", "gates", multiple=True, metavar="NAME", type=GATE, help="Only this one; repeatable."
+)
 @with_context
 def check_command(context: CommandContext, *, name: str, gates: tuple[str, ...]) -> int:
     """Run the checks of an item here, and keep signed receipts.

@@ -10,7 +10,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import present, stands
 from counterpoint.cli.work.items import told
-from counterpoint.cli.work.names import SESSION
+from counterpoint.cli.work.names import SESSION, session_id
 from counterpoint.cli.work.seat import once, repeatable, seated
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import HandedOver
@@ -65,6 +65,8 @@ def handoff_command(
             "`continue` takes the SESSION to take up; the others are about yours."
         )
     core = seated(context.core)
+    if session:
+        session_id(core, session)
     asked = Handover(
         action=step,
         summary=told(summary),
@@ -104,6 +106,8 @@ def _print_done(context: CommandContext, core: Core, step: Action, answer: Any) 
 
 
 def _print_last(context: CommandContext, session: str) -> None:
+    if session:
+        session_id(context.core, session)
     found = context.core.overview.last_handoff(session)
     if session and found is None:
         raise NotFound(

@@ -11,7 +11,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import present_briefly, stands
 from counterpoint.cli.trust import given
-from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.names import ITEM, LABEL, MOVE, item_id
 from counterpoint.cli.work.seat import once, repeatable
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
@@ -43,7 +43,9 @@ _PRIORITY: Final = click.IntRange(PRIORITIES[0], PRIORITIES[-1])
 @click.option("--parent", default="", metavar="ID", type=ITEM, help="Put it below this item.")
 @click.option("--description", "-d", default="", metavar="TEXT", help="What it is; `-` reads it.")
 @click.option("--after", multiple=True, metavar="ID", type=ITEM, help="It waits for this one.")
-@click.option("--label", "labels", multiple=True, metavar="WORD", help="Repeatable, as most.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="WORD", type=LABEL, help="Repeatable, as most."
+)
 @click.option("--area", "areas", multiple=True, metavar="PATH", help="What it will touch.")
 @click.option("--accept", multiple=True, metavar="TEXT", help="What must be true at its end.")
 @click.option("--verify", multiple=True, metavar="COMMAND", help="A command that must pass.")
@@ -107,14 +109,18 @@ def add_command(
 @click.argument("name", metavar="ID", type=ITEM)
 @click.option("--title", metavar="TEXT", help="Call it so from now on.")
 @click.option("--description", "-d", metavar="TEXT", help="The whole text; `-` reads it.")
-@click.option("--status", metavar="STATE", help="The state to move it to.")
+@click.option("--status", metavar="STATE", type=MOVE, help="The state to move it to.")
 @click.option("--priority", type=_PRIORITY, help="0 is most urgent.")
 @click.option("--assignee", metavar="NAME", help="Who is to do it; '' for nobody.")
 @click.option("--profile", metavar="NAME", help="The role that is to do it; '' for any.")
 @click.option("--parent", metavar="ID", type=ITEM, help="Put it below this item; '' for the top.")
 @click.option("--position", type=click.IntRange(min=0), help="Its place among its siblings.")
-@click.option("--add-label", "add_labels", multiple=True, metavar="WORD", help="Repeatable.")
-@click.option("--remove-label", "remove_labels", multiple=True, metavar="WORD", help="Repeatable.")
+@click.option(
+    "--add-label", "add_labels", multiple=True, metavar="WORD", type=LABEL, help="Repeatable."
+)
+@click.option(
+    "--remove-label", "remove_labels", multiple=True, metavar="WORD", type=LABEL, help="Repeatable."
+)
 @click.option(
     "--after", "add_needs", multiple=True, metavar="ID", type=ITEM, help="It waits for it."
 )

@@ -19,7 +19,7 @@ from counterpoint.cli.work.asking import (
     tree_top,
     unknown,
 )
-from counterpoint.cli.work.names import ITEM
+from counterpoint.cli.work.names import ASSIGNEE, ITEM, LABEL, STATUS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ReadyItem
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
@@ -38,15 +38,19 @@ _LIMITS: Final = click.IntRange(1, 1000)
         "counterpoint list --ready --json",
     ),
 )
-@click.option("--status", default="", metavar="STATE", help="Only items in this state.")
+@click.option(
+    "--status", default="", metavar="STATE", type=STATUS, help="Only items in this state."
+)
 @click.option("--category", type=click.Choice(_CATEGORIES), help="Only items of this category.")
 @click.option("--kind", type=click.Choice(get_args(Kind)), help="Only items of this kind.")
-@click.option("--label", default="", metavar="WORD", help="Only items with this label.")
+@click.option("--label", default="", metavar="WORD", type=LABEL, help="Only items with this label.")
 @click.option(
     "--parent", default="", metavar="ID", type=ITEM, help="Only items directly below this one."
 )
 @click.option("--root", default="", metavar="ID", type=ITEM, help="Only items of this tree.")
-@click.option("--assignee", default="", metavar="NAME", help="Only items of this assignee.")
+@click.option(
+    "--assignee", default="", metavar="NAME", type=ASSIGNEE, help="Only items of this assignee."
+)
 @click.option("--ready", is_flag=True, help="Only what can be taken up now; as `next` shows it.")
 @click.option("--limit", type=_LIMITS, default=50, show_default=True, help="How many at most.")
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
@@ -115,7 +119,7 @@ def _print_more(out: Output, items: list[Item], more: bool) -> None:
 
 
 @click.command("next", epilog=examples("counterpoint next", "counterpoint next --root 1 --limit 3"))
-@click.option("--label", default="", metavar="WORD", help="Only items with this label.")
+@click.option("--label", default="", metavar="WORD", type=LABEL, help="Only items with this label.")
 @click.option("--root", default="", metavar="ID", type=ITEM, help="Only items of this tree.")
 @click.option("--profile", default="", metavar="NAME", help="Only what this role may take.")
 @click.option("--limit", type=_LIMITS, default=10, show_default=True, help="How many at most.")

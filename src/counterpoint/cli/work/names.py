@@ -1,4 +1,4 @@
-"""How people name an item: by id, number or title; and its completion in a shell.
+"""How people name an item: by id, number or title; and what completes names in a shell.
 
 `harbour-4`, `HARBOUR-004`, `4` and `#4` are one item, and so is any other name that it has, or a title's beginning that no
 other title has, in any case. An id goes before a number, and a number before a title.
@@ -6,8 +6,8 @@ other title has, in any case. An id goes before a number, and a number before a 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal
 
 import click
@@ -19,10 +19,10 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import CLOSED, UNCLOSED
-from counterpoint.core.model.sessions import SessionFilter
+from counterpoint.core.model.sessions import Session, SessionFilter
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.wording import kept
-from counterpoint.kernel.errors import CounterpointError, InvalidInput
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 
 _OFFERED: Final = 200
 """How many items a shell is offered, those that are not closed first."""
@@ -58,6 +58,56 @@ class ItemName(click.ParamType[str]):
         return []
 
 
+class UsedWord(click.ParamType[str]):
+    """An argument that a shell completes with the words of a sort that the project has."""
+
+    name = "word"
+
+    def __init__(self, sort: Literal["status", "label", "assignee"]) -> None:
+        """Prepare. sort: what the words are used for."""
+        self._sort = sort
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the words that begin so; nothing where no ledger can be read."""
+        del param
+        with suppress(CounterpointError, click.ClickException), _read(ctx.params) as core:
+            return _beginning(core.overview.used_words()[self._sort], incomplete)
+        return []
+
+
+class OfItem(click.ParamType[str]):
+    """An argument that a shell completes with what the item has that is named before it."""
+
+    name = "word"
+
+    def __init__(self, sort: Literal["gate", "move"]) -> None:
+        """Prepare. sort: its gates, or the states that it may be moved to."""
+        self._sort = sort
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return those that begin so; nothing without an item, or where no ledger can be read."""
+        del param
+        # An option whose value is being typed keeps click from giving arguments their names.
+        named = ctx.params.get("item") or ctx.params.get("name") or "".join(ctx.args[:1])
+        with suppress(CounterpointError, click.ClickException), _read(ctx.params) as core:
+            item = core.items.get(item_id(core, named))
+            if self._sort == "move":
+                return _beginning(item.states.moves[item.status], incomplete)
+            return _beginning(
+                [gate.name for gate in core.overview.facets(item.id).gates], incomplete
+            )
+        return []
+
+
+STATUS: Final = UsedWord("status")
+LABEL: Final = UsedWord("label")
+ASSIGNEE: Final = UsedWord("assignee")
+GATE: Final = OfItem("gate")
+MOVE: Final = OfItem("move")
 ITEM: Final = ItemName("item")
 ANY: Final = ItemName("item", "session", "record")
 HOLDER: Final = ItemName("item", "session")
@@ -69,10 +119,7 @@ def _offered(
     given: dict[str, Any], named: Collection[Literal["item", "session", "record"]]
 ) -> list[tuple[str, str]]:
     """Return ids and what they are of: items that are not closed first, then the latest sessions and records."""
-    app = open_here(db=given.get("db"), project=given.get("project"))
-    try:
-        require(app)
-        core = app.itself()
+    with _read(given) as core:
         found = list[tuple[str, str]]()
         if "item" in named:
             first = core.items.list(ItemFilter(category=UNCLOSED), 0, _OFFERED)
@@ -87,8 +134,31 @@ def _offered(
             records = core.overview.rows(Record, latest=True, limit=_LATEST)
             found += [(one.id, f"{one.kind}: {one.title or one.body}") for one in records]
         return found
+
+
+def _beginning(words: Iterable[str], typed: str) -> list[CompletionItem]:
+    return [CompletionItem(word) for word in words if word.startswith(typed)]
+
+
+@contextmanager
+def _read(given: dict[str, Any]) -> Generator[Core]:
+    """Lend the core of the ledger that a command is about; the refusals of `require`."""
+    app = open_here(db=given.get("db"), project=given.get("project"))
+    try:
+        require(app)
+        yield app.itself()
     finally:
         app.close()
+
+
+def session_id(core: Core, name: str) -> str:
+    """Return the id of a session that there is; NotFound names the command that lists them."""
+    if core.overview.find(Session, name) is None:
+        raise NotFound(
+            f"there is no session {name[:60]!r} in this project",
+            hint="`counterpoint sessions list` shows the sessions that there are.",
+        )
+    return name
 
 
 def item_id(core: Core, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Plans: made at once, pruned when they are old; and sessions that nobody ended."""
+"""Plans: made at once, pruned when they are old; and sessions: listed, and ended when they were forgotten."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.paging import pageable
-from counterpoint.cli.present import counted, present_briefly, stands
+from counterpoint.cli.present import counted, present, present_briefly, stands
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.erasing import close
 from counterpoint.cli.work.items import warn
@@ -19,6 +19,8 @@ from counterpoint.cli.work.seat import once, repeatable
 from counterpoint.cli.work.trees import lines_of_plan
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.lifecycles import SESSION
+from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.operations.trust.erasing import Erased
 from counterpoint.core.rules.planning.beginning import startable
 from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
@@ -30,6 +32,7 @@ from counterpoint.kernel.errors import InvalidInput
 _JSON: Final = ("{", "[")
 _PLAN: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _SHOWN: Final = 5
+_LIMITS: Final = click.IntRange(1, 1000)
 
 
 @click.command(
@@ -222,7 +225,33 @@ def _present(one: Pruned) -> Json:
 
 @click.group("sessions", cls=Group)
 def sessions_command() -> None:
-    """End the sessions that were forgotten."""
+    """List sessions, and end those that were forgotten."""
+
+
+@sessions_command.command("list", epilog=examples("counterpoint sessions list --status paused"))
+@click.option(
+    "--status", type=click.Choice(SESSION.categories), help="Only sessions in this state."
+)
+@click.option("--limit", type=_LIMITS, default=20, show_default=True, help="How many at most.")
+@with_context
+def list_command(context: CommandContext, *, status: str | None, limit: int) -> None:
+    """List sessions, the latest first."""
+    found = context.core.sessions.list(SessionFilter(status=status or ""), None, limit)
+    context.out.rows(
+        {"sessions": [present(one.session) for one in found]},
+        ("id", "agent", "status", "about", "last active"),
+        [
+            (
+                one.session.id,
+                one.session.agent,
+                one.session.status,
+                one.session.item,
+                one.last_active_at[:16],
+            )
+            for one in found
+        ],
+        aside="There are no such sessions.",
+    )
 
 
 @sessions_command.command("sweep", epilog=examples("counterpoint sessions sweep"))

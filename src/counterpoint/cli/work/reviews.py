@@ -8,7 +8,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
-from counterpoint.cli.work.names import ITEM, item_id
+from counterpoint.cli.work.names import GATE, ITEM, item_id
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.identity import ProposedAct
@@ -82,7 +82,7 @@ def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
     "waive", epilog=examples("counterpoint waive 3 check-1 --reason 'No tool for it here'")
 )
 @click.argument("item", metavar="ID", type=ITEM)
-@click.argument("gate")
+@click.argument("gate", type=GATE)
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
 @with_context
 def waive_command(context: CommandContext, *, item: str, gate: str, reason: str) -> None:

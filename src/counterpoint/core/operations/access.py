@@ -60,7 +60,7 @@ from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
-from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from counterpoint.kernel.ids import Mint
 
 _BYTES = 32
@@ -220,7 +220,7 @@ class Tokens:
     def proposed_revocation(self, which: str, kind: TokenKind = "caller") -> ProposedAct:
         """Return what ending a token decides, for a person to sign; NotFound, InvalidInput, Conflict."""
         with self._context.reading() as view:
-            token = _live(view.select(Token, **_named(which, kind)), which)
+            token = _live(view.select(Token, **_named(which, kind)), which, kind)
         return ProposedAct(action="token.revoked", subject=token.id, decision={"name": token.name})
 
     def revoke(self, which: str, kind: TokenKind = "caller") -> Token:
@@ -228,7 +228,7 @@ class Tokens:
         with recording(self._context, "token.revoked") as change:
             refuse_agent(change, "end a credential", "Leave it to whoever starts the agents")
             change.open_session()
-            found = _live(change.select(Token, **_named(which, kind)), which)
+            found = _live(change.select(Token, **_named(which, kind)), which, kind)
             token = replace(found, revoked_at=change.now)
             change.subject = token.id
             change.put(token)
@@ -352,11 +352,16 @@ def _named(which: str, kind: TokenKind) -> dict[str, Any]:
     return {"kind": kind, "id" if is_id else "name": which}
 
 
-def _live(found: list[Token], which: str) -> Token:
+def _live(found: list[Token], which: str, kind: TokenKind) -> Token:
     """Return the one token of those with a name that is not revoked; NotFound, InvalidInput, Conflict."""
     live = [token for token in found if not token.revoked_at]
     if not found:
-        raise missing(Token, which)
+        # Only people end tokens, at the command line.
+        what, command = ("credential", "agent") if kind == "agent" else ("token", "token")
+        raise NotFound(
+            f"there is no {what} {which[:60]!r} in this project",
+            hint=f"`counterpoint {command} list` shows those that there are.",
+        )
     if not live:
         raise Conflict(f"the token {which} is revoked already", hint="Nothing is left to do.")
     if len(live) > 1:

@@ -31,6 +31,13 @@ def leads_out(pattern: str) -> bool:
     return words.startswith(("/", "~")) or ".." in words.split("/")
 
 
+def area_fault(patterns: Iterable[str]) -> str:
+    """Say which area is not in the project, and what an area is; empty if all are."""
+    found = [area for area in patterns if leads_out(area)]
+    way = "areas are paths below its folder, such as src/api"
+    return f"the area {found[0][:80]!r} leads out of the project: {way}" if found else ""
+
+
 def covers(pattern: str, path: str) -> bool:
     """Return whether a path lies in an area; a `*` in the path is only a letter of its name."""
     return _way(pattern).fits(part for part in path.split("/") if part)

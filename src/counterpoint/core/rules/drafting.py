@@ -16,6 +16,7 @@ from counterpoint.core.model.work import (
     Item,
     Kind,
 )
+from counterpoint.core.rules.areas import area_fault
 from counterpoint.kernel.errors import CyclicDependency, InvalidInput, MalformedDocument
 
 ITEM_LIMIT = 100_000
@@ -48,7 +49,7 @@ def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
     """
     planned, faults = _laid(draft, exists)
     if faults:
-        raise _malformed(faults)
+        raise _malformed(faults, is_one=len(planned) == 1)
     _refuse_circles(planned)
     return planned
 
@@ -145,6 +146,8 @@ def field_faults(
     ]
     if any("\n" in word for word in labels):
         faults.append("one of its labels has more than one line")
+    if fault := area_fault(areas):
+        faults.append(fault)
     return faults + list_faults(listed)
 
 
@@ -339,10 +342,15 @@ def _peel(waits: Sequence[Sequence[int]]) -> set[int]:
     return {node for node, count in enumerate(left) if count > 0} if gone < len(waits) else set()
 
 
-def _malformed(faults: Iterable[tuple[Draft, str]]) -> MalformedDocument:
+def _malformed(faults: Iterable[tuple[Draft, str]], *, is_one: bool) -> MalformedDocument:
+    """Return a refusal with all faults of a plan, or of the one item that was asked for."""
     listed = [
         {"line": part.line, "item": part.title[:80], "problem": text} for part, text in faults
     ]
+    if is_one and not listed[0]["line"]:
+        problems = "; ".join(str(fault["problem"]) for fault in listed[:20])
+        hint = "Correct what the message names; nothing was changed."
+        return MalformedDocument(f"the item cannot be made: {problems}", hint=hint, faults=listed)
     shown = "; ".join(
         f"line {fault['line']}: {fault['problem']}"
         if fault["line"]

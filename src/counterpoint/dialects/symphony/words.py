@@ -80,6 +80,7 @@ _LEAST: Final = 4
 _PHRASES: Final = {
     "no branch of": "no PR of",
     "there is no item": "there is no issue",
+    "the item cannot be made: ": "the issue cannot be made: ",
     "the plan cannot be made: ": "the issue cannot be made: ",
 }
 """How the core says what has another word here."""

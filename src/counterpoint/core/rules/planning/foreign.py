@@ -237,6 +237,8 @@ def _put_right(
         settled.remarks.append(f"{item.id}: {problem}")
 
     whole = words_of(item.title) or item.id
+    if whole != words_of(item.title):
+        tell("it has no title, so it is called by its id")
     body = cleaned(item.body)
     if len(whole) > TITLE_LIMIT:
         tell(f"its title has {len(whole):,} characters; all of it stands in its description")

@@ -7,13 +7,13 @@ has no task at all, its headings are its phases, to be filled later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import PRIORITIES, WORKABLE, Kind
-from counterpoint.core.rules.areas import leads_out
+from counterpoint.core.rules.areas import area_fault
 from counterpoint.core.rules.planning.commands import command_of
 
 PHASE = "phase"
@@ -94,9 +94,11 @@ def take(node: Node, word: str, value: str) -> str:
         if problem:
             return problem
         node.checks.append(argv)
+    elif word == "areas" and (problem := area_fault(words_of(value))):
+        return problem
     else:
         values[word] = value if word == "profile" else words_of(value)
-    return _beyond(values[word]) if word == "areas" else ""
+    return ""
 
 
 def _take_flag(node: Node, word: str, value: str) -> str:
@@ -109,13 +111,6 @@ def _take_flag(node: Node, word: str, value: str) -> str:
     else:
         node.is_asked = value in _TRUE
     return ""
-
-
-def _beyond(areas: Iterable[str]) -> str:
-    """Return what is wrong with areas that are not in the project; empty if all are."""
-    found = [area for area in areas if leads_out(area)]
-    way = "areas are paths below its folder, such as src/api"
-    return f"the area {found[0]!r} leads out of the project: {way}" if found else ""
 
 
 def words_of(value: str) -> tuple[str, ...]:

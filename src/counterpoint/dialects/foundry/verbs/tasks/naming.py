@@ -26,6 +26,7 @@ ABOUT: Final = "about"
 WAIVABLE: Final = "waivable"
 """The fact with the closed gates of that node: the hint names it where there is one, and nothing else does."""
 _PHRASES: Final = {
+    "the item cannot be made: ": "the node cannot be made: ",
     "the plan cannot be made: ": "the nodes cannot be made: ",
     "Mend the lines named in the message": "Correct what the message names",
 }
