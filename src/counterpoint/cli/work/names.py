@@ -1,4 +1,4 @@
-"""How people name an item: by id, number or title; and what completes names in a shell.
+"""How people name an item: by id, number or title; and completion in a shell.
 
 `harbour-4`, `HARBOUR-004`, `4` and `#4` are one item, and so is any other name that it has, or a title's beginning that no
 other title has, in any case. An id goes before a number, and a number before a title.

@@ -1,4 +1,4 @@
-"""Plans: made at once, pruned when they are old; and sessions: listed, and ended when they were forgotten."""
+"""Plans: made at once, pruned when they are old; sessions: listed, and swept."""
 
 from __future__ import annotations
 
