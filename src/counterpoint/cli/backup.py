@@ -94,9 +94,9 @@ class Lost:
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def backup_command(file: Path | None, as_json: bool, db: str | None, project: str | None) -> None:
-    """Write a whole copy of the database, while others go on.
+    """Write a copy of the database while it is in use.
 
-    Without FILE it goes to .counterpoint/backups/, named after the time. The key is not in it.
+    Without FILE the copy goes to .counterpoint/backups/, named by the time. It does not contain the key.
     """
     with opened_context(as_json=as_json, db=db, project=project) as context:
         target = file or _default(context.app)
@@ -130,22 +130,22 @@ def _time(app: App) -> str:
 
 @click.command("restore", epilog=examples("counterpoint restore monday.db"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--yes", is_flag=True, help="Replace the present ledger without asking.")
+@click.option("--yes", is_flag=True, help="Replace the current ledger without asking.")
 @click.option(
     "--other-ledger",
     "other",
     is_flag=True,
-    help="Also by a backup that has not the present ledger.",
+    help="Allow a backup that does not contain the current ledger.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @click.option("--db", metavar="PATH", help="The database to replace.")
 def restore_command(file: Path, yes: bool, other: bool, as_json: bool, db: str | None) -> int:
-    """Put a backup in the place of the ledger.
+    """Replace the ledger by a backup.
 
-    It is verified in full before anything is replaced.
+    The backup is verified in full before anything is replaced.
 
-    Close every agent and server first: it is refused while one has the ledger open. What is not in the backup is told. The
-    replaced file is kept beside it.
+    Stop every agent and server first: the command refuses while one has the ledger open. It lists what the backup lacks and
+    keeps the replaced file beside the new one.
     """
     app, out = open_here(db=db), output_for(json=as_json)
     if app.is_remote:

@@ -28,7 +28,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "demo": Command("demo.command", "Watch agents work on one plan in a throwaway repository"),
         "doctor": Command("doctor", "Check that everything is in order"),
         "help": Command("helping", "Explain a command"),
-        "completion": Command("helping", "Print what makes a shell complete commands and ids"),
+        "completion": Command("helping", "Print a completion script for your shell"),
         "version": Command("helping", "Print the version"),
     },
     "Plan": {
@@ -38,9 +38,9 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "add": Command("work.items", "Add one item"),
         "edit": Command("work.items", "Change an item: title, text, state, labels, order, checks"),
         "note": Command("work.journal", "Write down a decision, finding, blocker or comment"),
-        "import": Command("importing.command", "Take in work from other programs"),
+        "import": Command("importing.command", "Import work from other tools"),
         "export": Command(
-            "importing.exporting", "Write work down for other programs, or to take in again"
+            "importing.exporting", "Export work for other tools, or for another ledger"
         ),
     },
     "Look": {
@@ -50,70 +50,64 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         ),
         "list": Command("work.lists", "List items"),
         "next": Command("work.lists", "Show what can be started now, most urgent first, and why"),
-        "show": Command("work.show", "Show one thing by its id, with all that belongs to it"),
+        "show": Command("work.show", "Show an item, record or other thing by its id"),
         "diff": Command("work.changes", "Show what a task changed in the code"),
         "log": Command("work.log", "Show what happened, by whom and when"),
         "find": Command("work.lists", "Search items, records, outcomes, handoffs and verdicts"),
     },
     "Work": {
-        "start": Command("work.claims", "Take a task up yourself, or take it over"),
-        "check": Command(
-            "work.checking", "Run the checks of an item here, and keep signed receipts"
-        ),
+        "start": Command("work.claims", "Start a task yourself, or take it over"),
+        "check": Command("work.checking", "Run the checks of an item and keep signed receipts"),
         "finish": Command("work.claims", "End a task that you have started"),
         "release": Command("work.claims", "Free a task, or all that a session holds, for others"),
         "unblock": Command("work.journal", "Resolve a blocker, or all blockers of an item"),
-        "handoff": Command(
-            "work.handoffs", "Read what a session left, or leave word for the next one"
-        ),
+        "handoff": Command("work.handoffs", "Read a session's handoff, or leave one"),
         "supervise": Command("supervise.command", "Have agents work on a spec, phase after phase"),
     },
     "Review": {
-        "approve": Command("work.reviews", "Approve work that was handed in, or let an item begin"),
-        "reject": Command("work.reviews", "Send work back, with what to mend"),
+        "approve": Command("work.reviews", "Approve submitted work, or let an item start"),
+        "reject": Command("work.reviews", "Send work back, with what to fix"),
         "waive": Command("work.reviews", "Open a gate of an item although it is not met"),
-        "reopen": Command("work.reviews", "Open an item again that has ended"),
+        "reopen": Command("work.reviews", "Reopen an item that has ended"),
     },
     "Agents and servers": {
-        "mcp": Command(
-            "server.connect", "Serve MCP on stdin and stdout: what an agent's settings start"
-        ),
-        "prime": Command("clients.priming", "Tell an agent what it holds and what is ready"),
+        "mcp": Command("server.connect", "Serve MCP on stdin and stdout, for an agent's settings"),
+        "prime": Command("clients.priming", "Show an agent what it holds and what is ready"),
         "up": Command("server.up", "Serve agents over HTTP"),
         "serve": Command("server.serve", "Serve agents over a socket, as a service does"),
-        "down": Command("server.serve", "End the server of this ledger"),
+        "down": Command("server.serve", "Stop the server of this ledger"),
         "tools": Command("server.connect", "List the tools that agents are offered"),
-        "agent": Command("trust.agents", "Give agents credentials"),
-        "token": Command("tokens", "Give callers over HTTP tokens"),
+        "agent": Command("trust.agents", "Manage credentials that identify agents"),
+        "token": Command("tokens", "Manage tokens for HTTP clients"),
         "provider": Command(
-            "models.provider", "Tell who is asked for models and searches, and keep their keys"
+            "models.provider", "Show providers of models and searches, and keep their keys"
         ),
-        "profile": Command("profiles", "Say which tools the agents of a role may call"),
+        "profile": Command("profiles", "Set which tools the agents of a role may call"),
     },
     "Prove": {
         "audit": Command("ledger", "Verify, prove, export or rebuild the ledger"),
         "verify": Command("ledger", "Check an exported ledger or session, without a ledger"),
-        "key": Command("trust.keys", "Keep the keys that people sign with"),
-        "policy": Command("trust.policy", "Show or change what this project asks of reviews"),
+        "key": Command("trust.keys", "Manage the keys that people sign with"),
+        "policy": Command("trust.policy", "Show or change who may review in this project"),
         "trust": Command(
-            "trust.trusting", "Look at counterpoint.toml, and let it say what may be run"
+            "trust.trusting", "Review counterpoint.toml and allow what it says to run"
         ),
         "signer": Command("trust.signers", "Sign for programs of other accounts or machines"),
         "witness": Command("trust.witness", "Run a witness of ledgers"),
     },
     "Keep": {
-        "backup": Command("backup", "Write a whole copy of the database, while others go on"),
-        "restore": Command("backup", "Put a backup in the place of the ledger"),
+        "backup": Command("backup", "Write a copy of the database while it is in use"),
+        "restore": Command("backup", "Replace the ledger by a backup"),
         "storage": Command("storage", "Move ledgers between databases"),
-        "plans": Command("work.plans", "Take the texts of old plans away"),
+        "plans": Command("work.plans", "Remove the texts of old plans"),
         "sessions": Command("work.plans", "List sessions, and end those that were forgotten"),
         "learning": Command("knowledge", "Find and judge what agents have learned"),
         "vault": Command("knowledge", "Keep documents that agents find again"),
-        "runs": Command("runs", "Take in the event streams of agents' runs"),
+        "runs": Command("runs", "Import event streams of agents' runs"),
     },
     "Boards of symphony": {
-        "issue": Command("work.issues", "Say how large an issue is"),
-        "phases": Command("work.issues", "Bring issues from phase to phase"),
+        "issue": Command("work.issues", "Set the size of an issue"),
+        "phases": Command("work.issues", "Advance issues from phase to phase"),
         "workspace": Command(
             "work.issues", "Mark the working tree you are in as the one for an issue"
         ),

@@ -65,7 +65,7 @@ class Finding:
 def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:
     """Check that everything is in order.
 
-    Exit code 1 if something is not.
+    Exit code 1 if something is wrong.
     """
     app, out = open_here(db=db, project=project), output_for(json=as_json)
     try:

@@ -46,10 +46,10 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands and ids.
+    """Print a completion script for your shell.
 
-    Write it where your shell looks for such files, and open a new terminal. For zsh that folder must
-    be in `fpath` before `compinit` runs.
+    Save the output where your shell looks for completions, and open a new terminal. For zsh, that folder
+    must be in `fpath` before `compinit` runs.
     """
     from click.shell_completion import get_completion_class
 

@@ -15,7 +15,7 @@ from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.kernel.canonical import Json
 
 _MOST: Final = 10_000
-_OWN = click.option("--own", is_flag=True, help="Only for this project, not for all.")
+_OWN = click.option("--own", is_flag=True, help="For this project only.")
 
 
 @click.group("learning", cls=Group)
@@ -30,7 +30,7 @@ def learning_command() -> None:
 )
 @with_context
 def find(context: CommandContext, query: str, limit: int) -> None:
-    """List learnings that have a word of the query, best first."""
+    """List learnings that match a word of the query, best first."""
     found = context.core.use(Learnings).find(LearningQuery(query=query, limit=limit))
     context.out.rows(
         [{**_learning(one.learning), "score": one.score} for one in found],
@@ -46,13 +46,13 @@ def find(context: CommandContext, query: str, limit: int) -> None:
     "judge", epilog=examples("counterpoint learning judge l-1 --verified --quality 80")
 )
 @click.argument("name", metavar="ID")
-@click.option("--verified/--not-verified", default=None, help="Whether it was seen to be right.")
-@click.option("--quality", type=click.IntRange(0, 100), help="What it is worth.")
+@click.option("--verified/--not-verified", default=None, help="Whether somebody confirmed it.")
+@click.option("--quality", type=click.IntRange(0, 100), help="How useful it is.")
 @with_context
 def judge(
     context: CommandContext, name: str, *, verified: bool | None, quality: int | None
 ) -> None:
-    """Say that a learning is right, or what it is worth: agents are shown the best ones first."""
+    """Rate a learning: agents see the best ones first."""
     if verified is None and quality is None:
         raise click.UsageError("Say --verified, --not-verified or --quality N.")
     learning = context.core.use(Learnings).judge(name, verified=verified, score=quality)
@@ -81,7 +81,7 @@ def vault_command() -> None:
 @vault_command.command("on", epilog=examples("counterpoint vault on"))
 @with_context
 def on(context: CommandContext) -> None:
-    """Let this project keep documents of its own, which search_knowledge finds."""
+    """Turn on documents of this project's own, which search_knowledge finds."""
     context.core.documents.configure({"enabled": True})
     context.out.result(
         {"enabled": True},
@@ -94,7 +94,7 @@ def on(context: CommandContext) -> None:
 @_OWN
 @with_context
 def add(context: CommandContext, paths: tuple[str, ...], *, own: bool) -> None:
-    """Take files in, or in anew; paths are relative to the project root."""
+    """Add files, or update them; paths are relative to the project root."""
     taken = [context.core.documents.take(path, _shelf(own=own)) for path in paths]
     context.out.result(
         [{**_document(one.document), "unchanged": one.is_same} for one in taken],
@@ -125,7 +125,7 @@ def list_(context: CommandContext, *, own: bool) -> None:
 @_OWN
 @with_context
 def remove(context: CommandContext, path: str, *, own: bool) -> None:
-    """Take a document out with all its passages."""
+    """Remove a document with all its passages."""
     gone = context.core.documents.drop(path, _shelf(own=own))
     context.out.result(_document(gone), f"{gone.path} is gone: {gone.chunks} passages.")
 

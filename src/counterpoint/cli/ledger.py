@@ -53,8 +53,8 @@ def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
 
     Exit code 1 if anything is wrong.
 
-    Chain, tree, thoughts, seals, signatures and texts. Without --key it only agrees with itself.
-    It is a plain file of at most 4 GB.
+    It checks chain, tree, thoughts, seals, signatures and texts. Without --key it can only show that the file is
+    consistent with itself. The file has at most 4 GB.
     """
     return _verify_bundle(output_for(json=as_json), bundle, key)
 
@@ -66,10 +66,18 @@ audit_command.add_command(trailer_command)
 @audit_command.command(
     "verify", epilog=examples("counterpoint audit verify", "counterpoint audit verify --quick")
 )
-@click.option("--checkpoint", "notes", type=_FILE, multiple=True, help="Must agree; repeatable.")
-@click.option("--bundle", type=_FILE, help="Verify an exported bundle; needs no ledger.")
+@click.option(
+    "--checkpoint",
+    "notes",
+    type=_FILE,
+    multiple=True,
+    help="A checkpoint that the ledger must match; repeatable.",
+)
+@click.option("--bundle", type=_FILE, help="Verify this exported bundle; needs no ledger.")
 @click.option("--key", metavar="TEXT", help="The public key that must have signed the bundle.")
-@click.option("--quick", is_flag=True, help="Only the entries: chain, tree, thoughts and seals.")
+@click.option(
+    "--quick", is_flag=True, help="Check only the entries: chain, tree, thoughts and seals."
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def verify(
@@ -83,9 +91,8 @@ def verify(
 ) -> int:
     """Check every entry, and every table made from them; exit code 1 if anything is wrong.
 
-    Chain, tree, checkpoints, all tables, texts, search, schema and file. --quick leaves out what
-    is made from the entries. Nothing is signed, nothing is
-    written: it is compared with what the signer signed last, and with what witnesses have.
+    It checks chain, tree, checkpoints, all tables, texts, search, schema and file, and compares them with what the
+    signer signed last and what witnesses have. --quick skips what is derived from the entries. It signs and writes nothing.
     """
     if bundle is not None:
         if notes or db or project or quick:
@@ -235,8 +242,13 @@ def _bundle(found: BundleReport) -> Json:
     "prove", epilog=examples("counterpoint audit prove 12", "counterpoint audit prove --checkpoint")
 )
 @click.argument("sequence", type=click.IntRange(min=0), required=False)
-@click.option("--checkpoint", is_flag=True, help="The present size and root, signed.")
-@click.option("--since", type=click.IntRange(min=0), metavar="SIZE", help="Nothing was rewritten.")
+@click.option("--checkpoint", is_flag=True, help="Print the current size and root, signed.")
+@click.option(
+    "--since",
+    type=click.IntRange(min=0),
+    metavar="SIZE",
+    help="Prove that nothing was rewritten since this size.",
+)
 @with_context
 def prove(
     context: CommandContext, *, sequence: int | None, checkpoint: bool, since: int | None
@@ -283,19 +295,19 @@ def _print_proof(out: Output, sort: str, proof: Proof, by: WriterProof | None = 
 @audit_command.command("export", epilog=examples("counterpoint audit export ledger.bundle"))
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @click.option("--session", metavar="ID", help="Only the thoughts of this sealed session.")
-@click.option("--receipt", metavar="ID", help="This receipt, for tools of others.")
-@click.option("--verdict", metavar="ID", help="This verdict, as an in-toto statement.")
+@click.option("--receipt", metavar="ID", help="Export this receipt, for other tools.")
+@click.option("--verdict", metavar="ID", help="Export this verdict as an in-toto statement.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["in-toto", "agent-receipt"]),
-    help="Of a receipt: an in-toto statement in an envelope (the default), or an Agent Receipt.",
+    help="The format of a receipt: an in-toto statement in an envelope (the default), or an Agent Receipt.",
 )
 @click.option(
     "--tiles",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="As static files for monitors, into a new folder or one of this ledger.",
+    help="Write static files for monitors into a new folder, or one of this ledger.",
 )
 @project_options
 def export(
@@ -310,7 +322,7 @@ def export(
 ) -> None:
     """Write the ledger as a bundle that verifies offline; without FILE to the output.
 
-    With --receipt or --verdict a document that others verify, with --tiles what monitors read: see
+    With --receipt or --verdict it writes a document for other verifiers, with --tiles files for monitors: see
     docs/exports.md.
     """
     if tiles is not None:

@@ -14,7 +14,7 @@ from counterpoint.kernel.canonical import Json, dump_any
 
 @click.group("profile", cls=Group)
 def profile_command() -> None:
-    """Say which tools the agents of a role may call.
+    """Set which tools the agents of a role may call.
 
     And write their scope file.
     """
@@ -22,13 +22,13 @@ def profile_command() -> None:
 
 @profile_command.command("set", epilog=examples("counterpoint profile set reviewer --deny finish"))
 @click.argument("name")
-@click.option("--allow", metavar="TOOL", multiple=True, help="Only these of the role; repeatable.")
-@click.option("--deny", metavar="TOOL", multiple=True, help="None of these; repeatable.")
+@click.option("--allow", metavar="TOOL", multiple=True, help="Allow only this tool; repeatable.")
+@click.option("--deny", metavar="TOOL", multiple=True, help="Deny this tool; repeatable.")
 @with_context
 def set_(
     context: CommandContext, name: str, *, allow: tuple[str, ...], deny: tuple[str, ...]
 ) -> None:
-    """Set which tools a role may call; without options all of its own again."""
+    """Set which tools a role may call; without options, allow all of the role's tools."""
     before = context.core.projects.profile(name)
     profile = context.core.projects.put_profile(
         name,
@@ -48,7 +48,7 @@ def set_(
 def tools(context: CommandContext, name: str) -> None:
     """Print the tools of a role as the file for `counterpoint mcp --tool-scope-file`.
 
-    What is odd about the profile is said on standard error, and keeps nobody from working.
+    Warnings about the profile go to standard error; they stop nobody from working.
     """
     _print(context, name, context.core.projects.profile(name), as_json=True)
 

@@ -19,7 +19,7 @@ _MICROS: Final = 1_000_000
 
 @click.group("runs", cls=Group)
 def runs_command() -> None:
-    """Take in the event streams of agents' runs."""
+    """Import event streams of agents' runs."""
 
 
 @runs_command.command(
@@ -29,17 +29,17 @@ def runs_command() -> None:
     "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 @click.option(
-    "--run", metavar="ID", help="The run it is of; the same again goes on behind its end."
+    "--run", metavar="ID", help="The run that the events belong to; repeat it to add more."
 )
-@click.option("--issue", metavar="ID", help="The issue it was about.")
+@click.option("--issue", metavar="ID", help="The issue that the run was about.")
 @click.option("--profile", metavar="NAME", help="The type of the agent.")
 @with_context
 def ingest(
     context: CommandContext, file: Path, *, run: str | None, issue: str | None, profile: str | None
 ) -> None:
-    """Take in the JSON event stream of Claude Code or Codex, one event a line; `-` reads standard input.
+    """Import the JSON event stream of Claude Code or Codex, one event a line; `-` reads standard input.
 
-    What looks like a secret is masked. Lines that are no events are named and left out.
+    Anything that looks like a secret is masked. Lines that are not events are reported and skipped.
     """
     item = context.core.use(Issues).named(issue).id if issue else ""
     order = RunOrder(run=run or "", item=item, profile=profile or "")

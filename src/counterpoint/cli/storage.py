@@ -59,8 +59,8 @@ def storage_command() -> None:
 def move_command(source: str, target: str, project: str | None, as_json: bool) -> None:
     """Copy ledgers into another database and verify them on both sides.
 
-    Each is copied whole or not at all. The copy in FROM stays to be looked at, and takes no entry any
-    more. Close agents and servers first, and let them use TO afterwards.
+    Each ledger is copied whole or not at all. The old copy in FROM stays readable, but accepts no new entries. Stop
+    agents and servers first, and point them to TO afterwards.
     """
     out = output_for(json=as_json)
     here, there = open_here(db=source), open_here(db=target)

@@ -29,9 +29,9 @@ _LOCAL_HINT: Final = "`counterpoint token local` prints it, and makes it unless 
 
 @click.group("token", cls=Group)
 def token_command() -> None:
-    """Give callers over HTTP tokens.
+    """Manage tokens for HTTP clients.
 
-    They are what callers of `counterpoint up` bring.
+    Clients of `counterpoint up` need one.
     """
 
 
@@ -40,33 +40,37 @@ def token_command() -> None:
 )
 @click.argument("name")
 @click.option(
-    "--surface", "surfaces", metavar="NAME", multiple=True, help="Good for this one; repeatable."
+    "--surface", "surfaces", metavar="NAME", multiple=True, help="Only this surface; repeatable."
 )
 @click.option(
     "--scope",
     type=click.Choice(SCOPES),
     default="write",
     show_default=True,
-    help="Only read, or read and write, or also loosen what others work on.",
+    help="What the token allows: to read, to write, to run commands, to maintain.",
 )
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this one; repeatable.")
-@click.option("--expires", metavar="SPAN", help="Ends after 90m, 12h, 30d, 8w or 1y.")
+@click.option("--expires", metavar="SPAN", help="Expires after this time: 90m, 12h, 30d, 8w or 1y.")
 @click.option(
-    "--ip", "networks", metavar="CIDR", multiple=True, help="From this network; repeatable."
+    "--ip",
+    "networks",
+    metavar="CIDR",
+    multiple=True,
+    help="Accept it only from this network; repeatable.",
 )
-@click.option("--rate", type=click.IntRange(1), metavar="N", help="Calls a minute.")
+@click.option("--rate", type=click.IntRange(1), metavar="N", help="The most calls a minute.")
 @click.option(
     "--calls-a-month",
     type=click.IntRange(1, MOST_CALLS_A_MONTH),
     metavar="N",
-    help="Calls of tools in a calendar month (UTC).",
+    help="The most tool calls in a calendar month (UTC).",
 )
 @click.option(
     "--tool-limit",
     "tool_limits",
     metavar="NAME=N",
     multiple=True,
-    help="Calls a minute of this tool; repeatable.",
+    help="The most calls of this tool a minute; repeatable.",
 )
 @with_context
 def create(
@@ -121,10 +125,10 @@ def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
 @token_command.command("local", epilog=examples("counterpoint token local"))
 @with_context
 def local(context: CommandContext) -> None:
-    """Print the token of this account for its own callers of `counterpoint up`.
+    """Print the token that clients of this account use with `counterpoint up`.
 
-    It reads and writes, on this machine alone, and lies in a file that only this account reads. It is
-    made unless it is there.
+    It allows reading and writing, on this machine only, and is stored in a file that only this account can read. The
+    command makes it if it does not exist.
     """
     found = _local(context)
     token = found.make()
@@ -134,7 +138,7 @@ def local(context: CommandContext) -> None:
 @token_command.command("list", epilog=examples("counterpoint token list"))
 @with_context
 def list_(context: CommandContext) -> None:
-    """List every token that was made, without the secrets, and where this account's own lies."""
+    """List all tokens, without the secrets, and the file of this account's own."""
     tokens = context.core.tokens.list()
     used = {token.id: context.core.tokens.usage(token.id).used for token in tokens}
     rows, own = [_row(token) for token in tokens], _local(context)
@@ -161,9 +165,9 @@ def _local(context: CommandContext) -> LocalToken:
 @click.argument("which", metavar="ID|NAME")
 @with_context
 def revoke(context: CommandContext, which: str) -> None:
-    """End a token; the very next call with it is refused.
+    """Revoke a token; the next call with it is refused.
 
-    This account's own (`local`) is made anew by the next start of `up`, or by `token local`.
+    The next start of `up`, or `token local`, makes a new `local` token.
     """
     tokens = context.core.tokens
     if which == LOCAL:

@@ -55,12 +55,12 @@ _OLD: Final = 200
     "--hook",
     "client",
     type=click.Choice([hooks.client for hooks in HOOKS]),
-    help="Read an event of this client from standard input, and answer as it wants it.",
+    help="Read a hook event of this client from standard input, and answer in its format.",
 )
 def prime_command(surface: str | None, client: str | None) -> None:
-    """Tell an agent what it holds and what is ready.
+    """Show an agent what it holds and what is ready.
 
-    And what was handed over: what it should know when its session begins.
+    It also shows the last handoff: what the agent should know when its session begins.
     """
     app = open_here(surface=surface)
     try:

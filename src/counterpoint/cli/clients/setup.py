@@ -54,7 +54,7 @@ _ABSENT: Final = (
     "names",
     multiple=True,
     type=click.Choice([client.name for client in CLIENTS]),
-    help="Configure this client, found or not; repeatable.  [default: those that are found]",
+    help="Configure this client, even if it is not found; repeatable.  [default: those that are found]",
 )
 @click.option(
     "--surface",
@@ -64,16 +64,24 @@ _ABSENT: Final = (
 @click.option(
     "--hooks",
     is_flag=True,
-    help="Have clients that can run `counterpoint prime` when a session begins, and call our tools without asking.",
+    help="Have clients run `counterpoint prime` when a session begins, and allow Counterpoint's tools, where they can.",
 )
-@click.option("--remove", "is_over", is_flag=True, help="Take out of all files what init wrote.")
+@click.option("--remove", "is_over", is_flag=True, help="Remove from all files what `init` wrote.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option("--db", metavar="PATH", help="Keep the ledger in this file, or at postgresql://….")
 @click.option("--project", metavar="NAME", help="The project's id.  [default: the folder's name]")
 @click.option(
-    "--new-ledger", "anew", is_flag=True, help="Begin one where another was; for a person."
+    "--new-ledger",
+    "anew",
+    is_flag=True,
+    help="Begin a new ledger in place of a lost one; for people only.",
 )
-@click.option("--reason", default="", metavar="TEXT", help="Why the other one is gone, for ever.")
+@click.option(
+    "--reason",
+    default="",
+    metavar="TEXT",
+    help="Why the old ledger is gone; it stays in the new one.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON: what was or would be done.")
 def init_command(
     dry_run: bool,

@@ -34,15 +34,15 @@ BUNDLE = "ledger.bundle"
 
 
 @click.command("demo", epilog=examples("counterpoint demo"))
-@click.option("--keep", is_flag=True, help="Leave the repository and its ledger there.")
+@click.option("--keep", is_flag=True, help="Keep the repository and its ledger.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON, at the end.")
 def demo_command(*, keep: bool, as_json: bool) -> int:
     """Watch agents work on one plan in a throwaway repository.
 
     It ends with the tree of work, the evidence and a verified proof.
 
-    Five agents, each a process with an MCP connection of its own, write and commit a small library.
-    Exit code 1 if anything did not happen as it should.
+    Five agents, each a process with its own MCP connection, write and commit a small library. Exit code 1 if
+    anything went wrong.
     """
     out = output_for(json=as_json)
     with _folder(keep=keep) as folder:

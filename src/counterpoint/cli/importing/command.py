@@ -90,7 +90,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "markdown": Reader(
         "checklists",
         "a check-list in Markdown",
-        "SOURCE is the file. What is ticked comes in as done.",
+        "SOURCE is the file. Ticked items are imported as done.",
         "tasks.md",
     ),
     "counterpoint": Reader(
@@ -105,25 +105,31 @@ READERS: Final[Mapping[str, Reader]] = {
 
 @click.group("import", cls=Group)
 def import_command() -> None:
-    """Take in work from other programs.
+    """Import work from other tools.
 
-    Each import can be repeated: what is new or changed there comes in, what was changed here stays as it is and is told.
+    You can repeat an import. It adds what is new or changed in the source; it keeps and reports what was changed here.
     """
 
 
 def _command(name: str, reader: Reader) -> click.Command:
     @click.command(
         name,
-        short_help=f"Take in {reader.source}.",
-        help=f"Take in {reader.source}.\n\n{reader.more}",
+        short_help=f"Import {reader.source}.",
+        help=f"Import {reader.source}.\n\n{reader.more}",
         epilog=examples(f"counterpoint import {name} {reader.example} --dry-run"),
     )
     @click.argument("source", type=click.Path(path_type=Path))
     @click.option(
-        "--dry-run", is_flag=True, help="Only say what would come in, and what is in the way."
+        "--dry-run",
+        is_flag=True,
+        help="Show what would be imported, and what prevents it; import nothing.",
     )
     @click.option(
-        "--as", "named", metavar="NAME", default="", help="Call this source so: for a second one."
+        "--as",
+        "named",
+        metavar="NAME",
+        default="",
+        help="A name for this source, to import from a second one.",
     )
     @with_context
     def command(context: CommandContext, *, source: Path, dry_run: bool, named: str) -> int:

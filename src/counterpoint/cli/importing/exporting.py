@@ -47,20 +47,20 @@ _BEADS: Final[Mapping[str, str]] = {
     type=click.Choice(["markdown", "json", "beads", "github"]),
     default="markdown",
     show_default=True,
-    help="What it is written as.",
+    help="The format to write.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write it here, not to the terminal.",
+    help="Write to this file instead of the terminal.",
 )
 @with_context
 def export_command(context: CommandContext, *, item: str, form: str, output: Path | None) -> None:
-    """Write work down for other programs, or to take in again.
+    """Export work for other tools, or for another ledger.
 
-    All work is written, or what is below the item ID. Markdown, JSON and beads' JSON Lines come in again by `counterpoint import`;
-    for GitHub each line is what `gh api repos/OWNER/REPO/issues --input -` takes.
+    It exports all work, or the tree below the item ID. `counterpoint import` reads Markdown, JSON and beads' JSON Lines again.
+    For GitHub each line is the input of one `gh api repos/OWNER/REPO/issues --input -`.
     """
     with context.out.counting("Reading the work"):
         work = context.core.use(ForeignExports).work(item)

@@ -54,22 +54,26 @@ class _Outcome:
     ),
 )
 @click.argument("path", required=False, metavar="[PATH|SPEC]")
-@click.option("--dry-run", is_flag=True, help="Only say what would come in, and what is wrong.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be imported, and what is wrong; import nothing.",
+)
 @click.option(
     "--take",
     "side",
     type=click.Choice(["file", "ledger"]),
-    help="Settle a conflict: which side of the named SPEC counts.",
+    help="Resolve a conflict: which side of the named SPEC to keep.",
 )
 @with_context
 def foundry_command(
     context: CommandContext, *, path: str | None, dry_run: bool, side: str | None
 ) -> int:
-    """Take the specs of a foundry project in.
+    """Import the specs of a foundry project.
 
-    PATH is a file of a spec, or a folder of specs; without it the folder of this project. A spec comes in whole
-    or not at all, once; what the ledger has already is left. What needs no decision is mended on the way, and told. Each file
-    that is refused is told with what is wrong in it, and where.
+    PATH is a spec file or a folder of specs; the default is the specs folder of this project. A spec is imported
+    whole or not at all, and only once. Damage that needs no decision is repaired and reported. For each file that is refused the command
+    shows what is wrong, and where.
     """
     if side is not None:
         if not path or dry_run:

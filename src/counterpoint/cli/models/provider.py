@@ -27,9 +27,9 @@ _TOKENS: Final = 200
 
 @click.group("provider", cls=Group)
 def provider_command() -> None:
-    """Tell who is asked for models and searches, and keep their keys.
+    """Show providers of models and searches, and keep their keys.
 
-    Which there are, and in which order they are asked, stands in counterpoint.toml, docs/models.md and docs/research.md.
+    counterpoint.toml lists the providers and their order; see docs/models.md and docs/research.md.
     """
 
 
@@ -78,9 +78,9 @@ def status(context: CommandContext, name: str) -> int:
 )
 @with_context
 def login(context: CommandContext, name: str, *, keyring: bool) -> None:
-    """Keep the key of a provider, for its address alone.
+    """Store the key of a provider, for its address only.
 
-    It is read from the terminal without being shown, else from the input. Nothing of it is in the ledger.
+    It is read from the terminal without echo, or from standard input. It is not stored in the ledger.
     """
     _refuse_agents(context)
     # An address that nobody trusted yet is none to give a key for.
@@ -103,7 +103,7 @@ def login(context: CommandContext, name: str, *, keyring: bool) -> None:
 @click.argument("name")
 @with_context
 def logout(context: CommandContext, name: str) -> None:
-    """Take the key of a provider away."""
+    """Remove the key of a provider."""
     _refuse_agents(context)
     keys = _keys(context)
     if not keys.drop(name):
@@ -115,10 +115,12 @@ def logout(context: CommandContext, name: str) -> None:
 
 @provider_command.command("test", epilog=examples("counterpoint provider test anthropic"))
 @click.argument("name")
-@click.option("--model", default="", metavar="NAME", help="Other than its usual one.")
+@click.option(
+    "--model", default="", metavar="NAME", help="Ask this model instead of the usual one."
+)
 @with_context
 def test(context: CommandContext, name: str, *, model: str) -> None:
-    """Ask a provider for one word, or for one search, and say what that took."""
+    """Test a provider with one word, or one search, and show what it took."""
     if isinstance(_named(context, name), Searcher):
         _try_search(context, name)
         return

@@ -37,35 +37,39 @@ F = TypeVar("F", bound=Callable[..., object])
     help="The project.  [default: that of the item, else the folder's name]",
 )
 @click.option("--item", "--issue-id", metavar="ID", help="The item this connection is for.")
-@click.option("--agent", metavar="NAME", help="Who calls.  [default: the client's own name]")
-@click.option("--profile", "--agent-type", metavar="NAME", help="The role in which it calls.")
+@click.option("--agent", metavar="NAME", help="The agent's name.  [default: the client's own name]")
+@click.option("--profile", "--agent-type", metavar="NAME", help="The agent's role.")
 @click.option(
     "--tool-scope",
     "--tool-scope-file",
     metavar="FILE",
-    help="A JSON list of the only tools that are offered.",
+    help="A file with a JSON list: offer only these tools.",
 )
 @click.option("--worktree", "--worktree-path", metavar="FOLDER", help="The tree it works in.")
-@click.option("--run", "--run-id", metavar="ID", help="The run that what it writes belongs to.")
+@click.option("--run", "--run-id", metavar="ID", help="The run that its records belong to.")
 @click.option("--project-slug", metavar="NAME", help="Names the folder of its memory.")
-@click.option("--symphony-dir", metavar="FOLDER", help="Where the folders of memory lie.")
-@click.option("--session", metavar="ID", help="The session to speak in.  [default: a fresh one]")
+@click.option("--symphony-dir", metavar="FOLDER", help="The folder that holds the memory folders.")
+@click.option("--session", metavar="ID", help="The session to continue.  [default: a new one]")
 @click.option("--mode", metavar="NAME", help="FULL, READONLY, TEST or MINIMAL.  [default: FULL]")
-@click.option("--colibri-proofs", "proofs", flag_value="1", help="Offer the tools for proofs too.")
-@click.option("--tool-dependencies", metavar="FILE", help="Which tools need something else first.")
+@click.option("--colibri-proofs", "proofs", flag_value="1", help="Also offer the tools for proofs.")
+@click.option(
+    "--tool-dependencies",
+    metavar="FILE",
+    help="A file that says which tools need another call first.",
+)
 @click.option(
     "--in-process",
     is_flag=True,
     envvar="COUNTERPOINT_IN_PROCESS",
-    help="Serve here, without the server that others share.",
+    help="Serve in this process instead of the shared server.",
 )
 def mcp_command(in_process: bool, **flags: str | None) -> None:
-    """Serve MCP on stdin and stdout: what an agent's settings start.
+    """Serve MCP on stdin and stdout, for an agent's settings.
 
-    It passes on what it hears to the one server of the database, which it starts if there is none.
+    It forwards calls to the server of the ledger, and starts that server if none runs.
 
-    Each option can be given as a variable too: COUNTERPOINT_SURFACE, COUNTERPOINT_DB, and so on.
-    The ledger is opened by the first call; if it cannot be, each call says why.
+    Each option can also be set by a variable: COUNTERPOINT_SURFACE, COUNTERPOINT_DB, and so on. The first call
+    opens the ledger; if that fails, each call says why.
     """
     del in_process  # whoever comes here is: `counterpoint.relay` takes the other calls
     from counterpoint.protocol.stdio import serve_stdio
@@ -107,8 +111,8 @@ def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
     "tools", epilog=examples("counterpoint tools", "counterpoint tools --surface foundry")
 )
 @click.option("--surface", "named", default="native", show_default=True, help="The dialect.")
-@click.option("--where", metavar="NAME", help="Say only in which file and line a tool stands.")
-@click.option("--sizes", is_flag=True, help="Show how many bytes each takes in the list.")
+@click.option("--where", metavar="NAME", help="Show only the file and line of a tool's source.")
+@click.option("--sizes", is_flag=True, help="Show how many bytes each tool takes in the list.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON: what `tools/list` answers.")
 def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> None:
     """List the tools that agents are offered."""

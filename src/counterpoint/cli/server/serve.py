@@ -13,14 +13,16 @@ from counterpoint.cli.server.serving import end_server, serve
 
 
 @click.command("serve", epilog=examples("counterpoint serve"))
-@click.option("--socket", "at", metavar="PATH", help="Listen here, for agents of other accounts.")
+@click.option(
+    "--socket", "at", metavar="PATH", help="Listen on this socket, for agents of other accounts."
+)
 @click.option(
     "--allow-user",
     "users",
     multiple=True,
     envvar="COUNTERPOINT_ALLOW_USERS",
     metavar="NAME",
-    help="An account whose agents may come in; repeatable.",
+    help="An account whose agents may connect; repeatable.",
 )
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--turn-fd", type=int, hidden=True)
@@ -35,9 +37,9 @@ def serve_command(
 ) -> None:
     """Serve agents over a socket, as a service does.
 
-    In the foreground, as docs/service.md says.
+    It runs in the foreground (docs/service.md).
 
-    Without --socket it serves those of this account until none was there for a while: what a relay starts.
+    Without --socket it serves the agents of this account and stops when none is connected for a while; relays start it so.
     """
     if users and at is None:
         raise click.UsageError("--allow-user goes with --socket.")
@@ -52,9 +54,9 @@ def serve_command(
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def down_command(as_json: bool, db: str | None, project: str | None) -> None:
-    """End the server of this ledger.
+    """Stop the server of this ledger.
 
-    Agents that are connected start another one.
+    Connected agents start a new one with their next call.
     """
     out = output_for(json=as_json)
     app = open_here(db=db, project=project)

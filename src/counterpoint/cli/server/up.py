@@ -331,21 +331,29 @@ class _JsonLog(logging.Handler):
     type=click.IntRange(0, 65_535),
     default=PORT,
     show_default=True,
-    help="Listen here; 0: any that is free.",
+    help="The port to listen on; 0 takes any free one.",
 )
 @click.option(
-    "--allow-host", "names", metavar="NAME", multiple=True, help="Also goes by it; repeatable."
+    "--allow-host",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Another name of this server; repeatable.",
 )
-@click.option("--oauth-issuer", metavar="URL", help="Takes the tokens of this OAuth server.")
-@click.option("--oauth-audience", metavar="URL", help="This server's address, as tokens name it.")
-@click.option("--jwks", metavar="URL|FILE", help="The OAuth server's public keys.")
+@click.option("--oauth-issuer", metavar="URL", help="Accept tokens of this OAuth server.")
+@click.option(
+    "--oauth-audience",
+    metavar="URL",
+    help="The audience that tokens must name: this server's address.",
+)
+@click.option("--jwks", metavar="URL|FILE", help="The address of the OAuth server's public keys.")
 @click.option(
     "--calls-a-month",
     type=click.IntRange(1, access.MOST_CALLS_A_MONTH),
     metavar="N",
-    help="What all callers over HTTP may call in a calendar month.",
+    help="The most calls of all HTTP clients together in a calendar month.",
 )
-@click.option("--replace", is_flag=True, help="End the server that runs now, and take its place.")
+@click.option("--replace", is_flag=True, help="Stop the running server and take its place.")
 @project_options
 def up_command(
     host: str,
@@ -361,10 +369,10 @@ def up_command(
 ) -> None:
     """Serve agents over HTTP.
 
-    At /mcp, and those on this machine too, until Ctrl-C.
+    It serves MCP at /mcp until Ctrl-C, and also the agents of this machine.
 
-    Each caller brings a token: on this machine that of `counterpoint token local`. Beyond it, and under other
-    names, it serves only with tokens of `counterpoint token create` or an OAuth server.
+    Each client needs a token. On this machine `counterpoint token local` prints one. To serve other machines, or under another
+    name, make tokens with `counterpoint token create`, or use an OAuth server.
     """
     issuer = open_issuer(oauth_issuer, oauth_audience, jwks)
     app = open_here(db=db, project=project)

@@ -50,18 +50,23 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("agent", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT...")
 @click.option(
     "--rounds", type=click.IntRange(1, 1000), default=20, show_default=True,
-    help="How many agents may be started.",
+    help="Start at most this many agents.",
 )  # fmt: skip
 @click.option(
     "--minutes", type=click.IntRange(1, 1440), default=120, show_default=True,
-    help="How long one of them may take.",
+    help="Give each agent at most this many minutes.",
 )  # fmt: skip
 @click.option(
     "--prompt", "prompt_file", metavar="FILE", type=click.Path(path_type=Path),
-    help="What {prompt} stands for, in place of the built-in text.",
+    help="Use the text of this file for {prompt} instead of the built-in one.",
 )  # fmt: skip
-@click.option("--resume", "is_seen_to", is_flag=True, help="What the run waits for was seen to.")
-@click.option("--verbose", is_flag=True, help="Show what the agent says, too.")
+@click.option(
+    "--resume",
+    "is_seen_to",
+    is_flag=True,
+    help="Resume a run that waited for you, once you have dealt with the reason.",
+)
+@click.option("--verbose", is_flag=True, help="Also show the agent's output.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON: an event on each line.")
 @project_options
 def supervise_command(
@@ -81,8 +86,8 @@ def supervise_command(
 
     One agent for each phase, until the spec is complete or somebody is needed.
 
-    AGENT is the command line of an agent, as it is: no shell reads it. In each of its words {prompt}, {spec}, {session} and
-    {round} are filled in. It ends when its run says so, and the next one begins with an empty context.
+    AGENT is the command line of an agent; no shell interprets it. {prompt}, {spec}, {session} and {round} are
+    replaced in each word. Each agent starts with an empty context.
     """
     out, prompt = output_for(json=as_json), _prompt(prompt_file)
     app = open_here(db=db, project=project)

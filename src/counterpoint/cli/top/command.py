@@ -21,8 +21,8 @@ _BROKEN: Final = 3
 def top_command(context: CommandContext) -> int:
     """Watch agents, claims, work and reviews as they change, and decide.
 
-    It follows the ledger, with a running server or without. What you decide there (approve, reject, release,
-    unblock) is what the commands of that name do, with the same questions. Press `?` in it for all keys.
+    It follows the ledger and needs no server. To approve, reject, release or unblock, it runs the command of that
+    name, with the same questions. Press `?` for all keys.
     """
     if context.out.json or not _has_screen():
         raise click.UsageError(

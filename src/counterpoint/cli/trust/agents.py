@@ -16,25 +16,32 @@ from counterpoint.kernel.clock import SystemClock
 
 @click.group("agent", cls=Group)
 def agent_command() -> None:
-    """Give agents credentials.
+    """Manage credentials that identify agents.
 
-    Make, list and revoke the secrets that tell agents on this machine apart.
+    Make, list and revoke secrets that identify the agents of this machine.
     """
 
 
 @agent_command.command("create", epilog=examples("counterpoint agent create ada --expires 30d"))
 @click.argument("name")
-@click.option("--maintain", is_flag=True, help="It may also loosen what others work on.")
-@click.option("--run", "runs", is_flag=True, help="It may also have free commands run, if any may.")
-@click.option("--expires", metavar="SPAN", help="Ends after 90m, 12h, 30d, 8w or 1y.")
+@click.option(
+    "--maintain", is_flag=True, help="Also allow it to waive gates and drop checks of others' work."
+)
+@click.option(
+    "--run",
+    "runs",
+    is_flag=True,
+    help="Also allow it to run commands that are not listed, if the project allows that.",
+)
+@click.option("--expires", metavar="SPAN", help="Expires after this time: 90m, 12h, 30d, 8w or 1y.")
 @with_context
 def create(
     context: CommandContext, name: str, *, maintain: bool, runs: bool, expires: str | None
 ) -> None:
     """Make a credential and print it once; only its SHA-256 is kept.
 
-    Start one agent with it in the variable COUNTERPOINT_CREDENTIAL: that agent, and all that it
-    starts, is then known by it, in containers and below a common launcher too.
+    Start one agent with it in the variable COUNTERPOINT_CREDENTIAL. It identifies that agent and every process that the
+    agent starts, also in containers and below a common launcher.
     """
     request = TokenRequest(
         name=name,
@@ -54,7 +61,7 @@ def create(
 @agent_command.command("list", epilog=examples("counterpoint agent list"))
 @with_context
 def list_(context: CommandContext) -> None:
-    """List every credential that was made, without the secrets."""
+    """List all credentials, without the secrets."""
     found = context.core.tokens.list("agent")
     context.out.rows(
         [_shown(one) for one in found],
@@ -71,7 +78,7 @@ def list_(context: CommandContext) -> None:
 @click.argument("which", metavar="ID|NAME")
 @with_context
 def revoke(context: CommandContext, which: str) -> None:
-    """End a credential; the very next call with it is refused."""
+    """Revoke a credential; the next call with it is refused."""
     tokens = context.core.tokens
     core = confirmed(context, lambda: tokens.proposed_revocation(which, "agent"), offers=False)
     token = core.tokens.revoke(which, "agent")

@@ -18,12 +18,12 @@ from counterpoint.kernel.canonical import Json
 @click.command(
     "epoch", epilog=examples("counterpoint audit epoch --reason 'Restored the backup of Monday'")
 )
-@click.option("--reason", required=True, help="Why; it stands in the ledger for ever.")
+@click.option("--reason", required=True, help="Why; it stays in the ledger.")
 @with_context
 def epoch_command(context: CommandContext, *, reason: str) -> None:
-    """Let the signer go on from the present end of the ledger, whatever it signed before.
+    """Let the signer continue from the current end of the ledger, whatever it signed before.
 
-    For a person, after a backup was restored or a key was lost. Every later verification shows it.
+    For a person, after restoring a backup or losing a key. Every later verification shows the epoch.
     """
     core = confirmed(context, context.core.signing.proposed, reason)
     made = core.signing.open_epoch(reason)

@@ -57,20 +57,20 @@ _CLEANED: Final = ("texts and salts", "search", "kept answers")
     "files",
     type=_FILE,
     multiple=True,
-    help="The words in this file, or - for the input; repeatable.",
+    help="Remove the words in this file (`-` reads standard input); repeatable.",
 )
-@click.option("--reason", required=True, help="Why; it stands in the ledger.")
+@click.option("--reason", required=True, help="Why; recorded in the ledger.")
 @with_context
 def redact_command(
     context: CommandContext, *, id_: str, files: tuple[Path, ...], reason: str
 ) -> int:
-    """Take the texts of an item or record away, or some words wherever they stand; all proofs hold.
+    """Remove the texts of an item or record, or some words everywhere; all proofs stay valid.
 
-    All versions, copies, kept answers and the index go. Then all that is kept is searched for them: exit
-    code 1 if anything is left. What it cannot reach is listed. Repeat it if it was cut off.
+    It removes all versions, copies, stored answers and the search index, then searches all stored bytes: exit code 1
+    if anything is left. It lists what it cannot reach. Repeat it if it was interrupted.
 
-    While the file is made anew writers wait, 2 to 8 seconds for each 100 MB; that takes free room on the disk
-    of twice its size.
+    At the end it rewrites the database file. Writers wait meanwhile, 2 to 8 seconds for each 100 MB, and the disk needs
+    free space of twice the file's size.
     """
     if bool(id_) == bool(files):
         raise click.UsageError("Give an ID, or --text with a file.")

@@ -29,24 +29,26 @@ _GIT = "git"
 
 @click.group("key", cls=Group)
 def key_command() -> None:
-    """Keep the keys that people sign with.
+    """Manage the keys that people sign with.
 
-    Your own, and those of others.
+    Your own keys, and those of others.
     """
 
 
 @key_command.command("add", epilog=examples("counterpoint key add", "counterpoint key add --ssh"))
-@click.option("--name", metavar="TEXT", help="Whose key it is; your name here without it.")
+@click.option("--name", metavar="TEXT", help="The key's owner.  [default: your name]")
 @click.option(
     "--ssh",
     "ssh_key",
     is_flag=False,
     flag_value=_GIT,
     metavar="PATH",
-    help="Your SSH key; without PATH the one that git signs commits with.",
+    help="Use your SSH key; without PATH the one that git signs commits with.",
 )
-@click.option("--agent-asks", is_flag=True, help="Its agent asks before each use (`ssh-add -c`).")
-@click.option("--public", type=_FILE, help="The public key of somebody else.")
+@click.option(
+    "--agent-asks", is_flag=True, help="The SSH agent asks before each use (`ssh-add -c`)."
+)
+@click.option("--public", type=_FILE, help="Enrol this public key of somebody else.")
 @with_context
 def add(
     context: CommandContext,
@@ -56,9 +58,9 @@ def add(
     agent_asks: bool,
     public: Path | None,
 ) -> None:
-    """Make a key under a passphrase, or take up one that is there.
+    """Make a key under a passphrase, or enrol one you have.
 
-    The first key of a project signs for itself; every further one takes the signature of a key that is enrolled.
+    The first key of a project signs its own enrolment. A key already enrolled must sign every further one.
     """
     owner = name or context.core.caller.actor.name
     if public is not None:
@@ -77,21 +79,19 @@ def add(
 @key_command.command(
     "recover", epilog=examples("counterpoint key recover --reason 'The laptop was lost'")
 )
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it stays in the ledger.")
+@click.option("--name", metavar="TEXT", help="The key's owner.  [default: your name]")
+@click.option("--ssh", "ssh_key", metavar="PATH", help="Use your SSH key instead of making a key.")
 @click.option(
-    "--reason", required=True, metavar="TEXT", help="Why; it stands in the ledger for ever."
+    "--agent-asks", is_flag=True, help="The SSH agent asks before each use (`ssh-add -c`)."
 )
-@click.option("--name", metavar="TEXT", help="Whose key it is; your name here without it.")
-@click.option(
-    "--ssh", "ssh_key", metavar="PATH", help="Your SSH key, in place of one that is made."
-)
-@click.option("--agent-asks", is_flag=True, help="Its agent asks before each use (`ssh-add -c`).")
 @with_context
 def recover(
     context: CommandContext, *, reason: str, name: str | None, ssh_key: str | None, agent_asks: bool
 ) -> None:
-    """Let a key of yours in when all that are in force are lost.
+    """Enrol a key of yours when all keys in force are lost.
 
-    It opens an epoch. Every later verification says that nobody but the signer confirmed this key.
+    It opens an epoch. Every later verification says that only the signer confirmed this key.
     """
     owner = name or context.core.caller.actor.name
     signing.refuse_no_terminal()
@@ -135,7 +135,7 @@ def _ssh_key(context: CommandContext, named: str, *, agent_asks: bool) -> HeldKe
 @key_command.command("list", epilog=examples("counterpoint key list"))
 @with_context
 def list_(context: CommandContext) -> None:
-    """List the keys that were ever enrolled, and which of them you hold here."""
+    """List all keys ever enrolled, and which of them you hold here."""
     mine = {key.id for key in personal.held(signing.folder(context))}
     found = context.core.people.list()
     context.out.rows(
@@ -160,10 +160,10 @@ def list_(context: CommandContext) -> None:
     "revoke", epilog=examples("counterpoint key revoke ann --reason 'The laptop was lost'")
 )
 @click.argument("which", metavar="ID|OWNER")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def revoke(context: CommandContext, *, which: str, reason: str) -> None:
-    """End a key: what it signed before stays, and nothing that it signs from now on counts."""
+    """Revoke a key: earlier signatures stay valid, later ones do not count."""
     people = context.core.people
     key = people.get(which)
     proposed = people.revocation(key)
@@ -184,7 +184,7 @@ def revoke(context: CommandContext, *, which: str, reason: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @with_context
 def export(context: CommandContext, *, file: Path | None) -> None:
-    """Write the public keys as `ssh-keygen -Y verify` and git read them (allowed_signers)."""
+    """Write the public keys in the format of `ssh-keygen -Y verify` and git (allowed_signers)."""
     lines = [_allowed(key) for key in context.core.people.list()]
     if file is None:
         context.out.result({"allowed_signers": list(lines)}, *lines)

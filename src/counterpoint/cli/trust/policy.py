@@ -25,12 +25,12 @@ _NOBODY: Final = (
 @click.option(
     "--reviews",
     type=click.Choice(POLICIES),
-    help="Who may approve: anybody of another name, another attested principal, a person.",
+    help="Who may approve: any other name, another attested principal, or a person.",
 )
-@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def policy_command(context: CommandContext, *, reviews: Independence | None, reason: str) -> None:
-    """Show or change what this project asks of reviews.
+    """Show or change who may review in this project.
 
     An agent cannot change it.
     """

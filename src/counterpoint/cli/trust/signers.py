@@ -19,15 +19,15 @@ from counterpoint.settings import load_settings
 @click.option(
     "--place",
     metavar="NAME",
-    help="Serve this database name, and ignore the one that is asked for.",
+    help="Always serve this database, whatever the client asks for.",
 )
 @click.option("--permit-epoch", "ledger", metavar="ID", help="Permit the next epoch of a ledger.")
 def signer_command(place: str | None, ledger: str | None) -> None:
     """Sign for programs of other accounts or machines.
 
-    With the key and the memory of this account.
+    It uses the key and the records of this account.
 
-    It speaks on standard input and output, as docs/service.md says. There COUNTERPOINT_SIGNER is
+    It uses standard input and output (docs/service.md). On the other side set COUNTERPOINT_SIGNER to
     `command:ssh HOST counterpoint signer`.
     """
     signer = own_signer(load_settings(os.environ).signer, place or "", SystemClock())

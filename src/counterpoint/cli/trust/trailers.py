@@ -12,14 +12,14 @@ from counterpoint.kernel.errors import Unavailable
 
 
 @click.command("trailer", epilog=examples("counterpoint audit trailer --install"))
-@click.option("--install", is_flag=True, help="Have a hook of this repository add it to commits.")
-@click.option("--remove", is_flag=True, help="Take that hook away.")
+@click.option("--install", is_flag=True, help="Install a git hook that adds it to each commit.")
+@click.option("--remove", is_flag=True, help="Remove that hook.")
 @with_context
 def trailer_command(context: CommandContext, *, install: bool, remove: bool) -> None:
     """Print the signed end of the ledger for `git commit --trailer "$(counterpoint audit trailer)"`.
 
-    `audit verify` and `doctor` compare the ledger with what commits have. The hook is `commit-msg`; one that
-    is there already is never touched.
+    `audit verify` and `doctor` compare the ledger with the trailers in commits. The hook is `commit-msg`; an existing
+    hook is never changed.
     """
     if install and remove:
         raise click.UsageError("Give --install or --remove.")

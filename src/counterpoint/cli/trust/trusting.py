@@ -38,20 +38,24 @@ from counterpoint.kernel.errors import Conflict, InvalidInput
     "trust", epilog=examples("counterpoint trust", "counterpoint trust --allow 'pytest *'")
 )
 @click.option(
-    "--allow", "allowed", metavar="COMMAND", multiple=True, help="Also let this be run; repeatable."
+    "--allow",
+    "allowed",
+    metavar="COMMAND",
+    multiple=True,
+    help="Also allow this command; repeatable.",
 )
-@click.option("--free/--no-free", default=None, help="Let agents have any command run, or not.")
+@click.option("--free/--no-free", default=None, help="Allow agents to run any command, or not.")
 @click.option("--yes", is_flag=True, help="Trust the whole file as it is, without asking.")
 @with_context
 def trust_command(
     context: CommandContext, *, allowed: tuple[str, ...], free: bool | None, yes: bool
 ) -> int:
-    """Look at counterpoint.toml, and let it say what may be run.
+    """Review counterpoint.toml and allow what it says to run.
 
-    It counts only once a person has said so.
+    The file takes effect only after a person trusts it.
 
-    Until a person has said so nothing is run of a file that lists commands, or that was changed since. Programs are
-    then found on the PATH of whoever trusted it. A last `*` of a command stands for any words.
+    Until then, and after every change, Counterpoint runs no command that the file lists. Programs are found on the PATH of
+    whoever trusted the file. A `*` at the end of a command matches any words.
     """
     home, project = context.app.places.home, context.core.items.project()
     before = read_text(home)

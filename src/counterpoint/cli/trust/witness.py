@@ -39,17 +39,21 @@ _STATUS: Final[dict[Kind, int]] = {
 @click.command("witness", epilog=examples("counterpoint witness --state keys --port 8383"))
 @click.option("--log", "logs", multiple=True, metavar="VKEY", help="Cosign this log; repeatable.")
 @click.option("--state", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Where key and heads are kept.")  # fmt: skip
-@click.option("--name", default="", metavar="NAME", help="The name of its key, given once.")
+              help="The folder for the key and the heads.")  # fmt: skip
+@click.option(
+    "--name", default="", metavar="NAME", help="The name of the witness's key; needed once."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Listen at this address.")
 @click.option(
     "--port",
     default=8383,
     show_default=True,
     type=click.IntRange(0, 65_535),
-    help="Listen here; 0: any that is free.",
+    help="The port to listen on; 0 takes any free one.",
 )
-@click.option("--forget", metavar="ORIGIN", help="Let this log begin anew, and end.")
+@click.option(
+    "--forget", metavar="ORIGIN", help="Forget this log so that it can begin anew, then exit."
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 def witness_command(
     logs: tuple[str, ...],
@@ -62,10 +66,10 @@ def witness_command(
 ) -> None:
     """Run a witness of ledgers.
 
-    It cosigns heads of ledgers that only grow; best on another machine.
+    It cosigns heads of ledgers as long as they only grow. Run it on another machine.
 
-    It speaks C2SP tlog-witness. A head that does not extend the last one it saw is refused, for ever.
-    VKEY is what `counterpoint audit verify` shows as the key of a ledger. Needs no ledger.
+    It implements C2SP tlog-witness, and refuses a head that does not extend the last one it saw. VKEY is the key that
+    `counterpoint audit verify` shows. It needs no ledger.
     """
     out = output_for(json=as_json)
     folder = state or state_folder(os.environ) / "witness"

@@ -53,15 +53,17 @@ class Change:
     ),
 )
 @click.argument("name", metavar="ID", type=ITEM)
-@click.option("--claim", type=click.IntRange(min=1), metavar="TOKEN", help="Of this claim of it.")
-@click.option("--stat", is_flag=True, help="Only name the files, with how many lines changed.")
+@click.option(
+    "--claim", type=click.IntRange(min=1), metavar="TOKEN", help="Show the changes of this claim."
+)
+@click.option("--stat", is_flag=True, help="List only the files, with the number of changed lines.")
 @pageable
 @with_context
 def diff_command(context: CommandContext, *, name: str, claim: int | None, stat: bool) -> None:
     """Show what a task changed in the code.
 
-    Of a task that has ended it is the difference of the commits that the evidence names, in the files that it
-    names; of one that somebody is at, what changed until now. Of a plan or phase: of all tasks below it.
+    For a finished task it shows the difference between the commits in its evidence, in the files listed there. For a
+    task in progress it shows the changes so far. For a plan or phase it shows all tasks below it.
     """
     core = context.core
     item = core.items.get(item_id(core, name))

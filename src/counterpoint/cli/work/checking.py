@@ -33,9 +33,9 @@ _SHOWN: Final = 20
 )
 @with_context
 def check_command(context: CommandContext, *, name: str, gates: tuple[str, ...]) -> int:
-    """Run the checks of an item here, and keep signed receipts.
+    """Run the checks of an item and keep signed receipts.
 
-    Only what counterpoint.toml lets be run is run. Exit code 1 if one fails.
+    It runs only commands that counterpoint.toml allows. Exit code 1 if a check fails.
     """
     core, out = seated(context.core), context.out
     item = item_id(core, name)

@@ -33,20 +33,22 @@ _LONGEST: Final = 1440
     ),
 )
 @click.argument("name", metavar="ID", type=ITEM)
-@click.option("--reason", default="", metavar="TEXT", help="Why you take it over; it is kept.")
+@click.option(
+    "--reason", default="", metavar="TEXT", help="Why you take it over; recorded in the ledger."
+)
 @click.option(
     "--minutes",
     type=click.IntRange(1, _LONGEST),
     default=LEASE_MINUTES,
     show_default=True,
-    help="For how long it is yours.",
+    help="How long you hold it, in minutes.",
 )
 @with_context
 def start_command(context: CommandContext, *, name: str, reason: str, minutes: int) -> None:
-    """Take a task up yourself, or take it over.
+    """Start a task yourself, or take it over.
 
-    From another who holds it a person takes it over at once; the ledger says by whom, from whom and why. Run
-    again it renews the time. Whoever starts a task does not judge it.
+    A person can take over a task that somebody else holds; the ledger records who, from whom and why. Run it
+    again to renew the time. Whoever starts a task cannot review it.
     """
     core = seated(context.core)
     started = core.claims.start(item_id(core, name), minutes, reason=reason)
@@ -82,12 +84,22 @@ def start_command(context: CommandContext, *, name: str, reason: str, minutes: i
     type=click.Choice(get_args(Outcomes)),
     default="done",
     show_default=True,
-    help="`partial` gives it back for others.",
+    help="`partial` returns it for others to continue.",
 )
-@click.option("--summary", "-m", required=True, metavar="TEXT", help="What was done; `-` reads it.")
+@click.option(
+    "--summary",
+    "-m",
+    required=True,
+    metavar="TEXT",
+    help="What was done; `-` reads standard input.",
+)
 @click.option("--achieved", multiple=True, metavar="TEXT", help="What works now; repeatable.")
-@click.option("--missing", multiple=True, metavar="TEXT", help="What does not; repeatable.")
-@click.option("--next", "next_steps", multiple=True, metavar="TEXT", help="What follows.")
+@click.option(
+    "--missing", multiple=True, metavar="TEXT", help="What does not work yet; repeatable."
+)
+@click.option(
+    "--next", "next_steps", multiple=True, metavar="TEXT", help="What to do next; repeatable."
+)
 @click.option("--met", multiple=True, type=int, metavar="N", help="An acceptance sentence, from 0.")
 @with_context
 def finish_command(
@@ -103,8 +115,8 @@ def finish_command(
 ) -> None:
     """End a task that you have started.
 
-    What changed in the code since then is measured and kept. Checks that it asks for must have passed, and a review
-    is left to somebody else.
+    It records what changed in the code since the start. The task's checks must have passed. If the task needs a review,
+    somebody else does that.
     """
     core = seated(context.core)
     id_ = item_id(core, name)
@@ -172,12 +184,12 @@ def _print_end(context: CommandContext, done: Finished) -> None:
     epilog=examples("counterpoint release 4 --reason 'its agent is gone'"),
 )
 @click.argument("name", metavar="ID", type=HOLDER)
-@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def release_command(context: CommandContext, *, name: str, reason: str) -> None:
     """Free a task, or all that a session holds, for others.
 
-    Others can take it up at once. Its holder is told by whom it was freed; the ledger says why as well.
+    Others can take it at once. The former holder is told who released it; the ledger records the reason.
     """
     claims = context.core.claims
     id_ = name if noun_of_id(name) is Session else item_id(context.core, name)

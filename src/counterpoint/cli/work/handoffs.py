@@ -33,11 +33,21 @@ Step = Literal["read", "pause", "end", "resume", "continue"]
 )
 @click.argument("step", type=click.Choice(get_args(Step)), default=_READ, required=False)
 @click.argument("session", default="", required=False, type=SESSION)
-@click.option("--summary", "-m", default="", metavar="TEXT", help="How it stands; `-` reads it.")
+@click.option(
+    "--summary",
+    "-m",
+    default="",
+    metavar="TEXT",
+    help="The state of the work; `-` reads standard input.",
+)
 @click.option("--next", "next_steps", multiple=True, metavar="TEXT", help="What to do; repeatable.")
 @click.option("--blocker", "blockers", multiple=True, metavar="TEXT", help="What is in the way.")
 @click.option(
-    "--context", "more", default="", metavar="TEXT", help="What else to know; `-` reads it."
+    "--context",
+    "more",
+    default="",
+    metavar="TEXT",
+    help="Anything else to know; `-` reads standard input.",
 )
 @repeatable
 @with_context
@@ -52,10 +62,10 @@ def handoff_command(
     more: str,
     key: str,
 ) -> None:
-    """Read what a session left, or leave word for the next one.
+    """Read a session's handoff, or leave one.
 
-    read (or nothing) shows the last handoff, of SESSION or of anybody. pause keeps what you hold, end gives it
-    back, resume goes on with your own, continue takes up what another session left, with all that it holds.
+    `read` (the default) shows the last handoff, of SESSION or of any session. `pause` keeps what you hold, `end`
+    releases it, `resume` continues your own session, and `continue` takes over another session with everything it holds.
     """
     if step == "read":
         _print_last(context, session)

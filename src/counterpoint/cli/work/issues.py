@@ -21,7 +21,7 @@ SIZES = ("small", "medium", "large", NONE)
 
 @click.group("issue", cls=Group)
 def issue_command() -> None:
-    """Say how large an issue is."""
+    """Set the size of an issue."""
 
 
 @issue_command.command("size", epilog=examples("counterpoint issue size 4 small"))
@@ -29,7 +29,7 @@ def issue_command() -> None:
 @click.argument("size", type=click.Choice(SIZES))
 @with_context
 def size_of(context: CommandContext, issue: str, size: str) -> None:
-    """Say how large an issue is, as agents read it; `none` takes the word back."""
+    """Set the size of an issue, which agents read; `none` clears it."""
     item = context.core.use(Issues).named(issue).id
     kept = None if size == NONE else size
     context.core.items.edit(item, Edit(attributes={"size": kept}))
@@ -39,15 +39,15 @@ def size_of(context: CommandContext, issue: str, size: str) -> None:
 
 @click.group("phases", cls=Group)
 def phases_command() -> None:
-    """Bring issues from phase to phase."""
+    """Advance issues from phase to phase."""
 
 
 @phases_command.command("advance", epilog=examples("counterpoint phases advance"))
 @with_context
 def advance(context: CommandContext) -> None:
-    """Act upon every phase that was handed over or judged since the last time.
+    """Advance every phase that was submitted or judged since the last time.
 
-    Several programs may do it at once. The project's gates run here for work that is handed in.
+    Several programs may run it at once. It runs the project's gates on submitted work.
     """
     steps = context.core.use(Phases).advance(context.out.aside if context.out.terminal else None)
     context.out.rows(
@@ -69,7 +69,7 @@ def workspace_command() -> None:
 @workspace_command.command("open", epilog=examples("counterpoint workspace open 4 --base main"))
 @click.argument("issue")
 @click.option(
-    "--base", metavar="BRANCH", default="", help="Where the work goes back to.  [default: main]"
+    "--base", metavar="BRANCH", default="", help="The branch to merge into.  [default: main]"
 )
 @with_context
 def open_(context: CommandContext, issue: str, base: str) -> None:

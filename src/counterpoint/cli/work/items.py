@@ -38,23 +38,39 @@ _PRIORITY: Final = click.IntRange(PRIORITIES[0], PRIORITIES[-1])
     type=click.Choice(get_args(Kind)),
     default="task",
     show_default=True,
-    help="What it is.",
+    help="The kind of item.",
 )
 @click.option("--parent", default="", metavar="ID", type=ITEM, help="Put it below this item.")
-@click.option("--description", "-d", default="", metavar="TEXT", help="What it is; `-` reads it.")
-@click.option("--after", multiple=True, metavar="ID", type=ITEM, help="It waits for this one.")
 @click.option(
-    "--label", "labels", multiple=True, metavar="WORD", type=LABEL, help="Repeatable, as most."
+    "--description",
+    "-d",
+    default="",
+    metavar="TEXT",
+    help="Its description; `-` reads standard input.",
 )
-@click.option("--area", "areas", multiple=True, metavar="PATH", help="What it will touch.")
-@click.option("--accept", multiple=True, metavar="TEXT", help="What must be true at its end.")
-@click.option("--verify", multiple=True, metavar="COMMAND", help="A command that must pass.")
+@click.option(
+    "--after", multiple=True, metavar="ID", type=ITEM, help="It waits for this item; repeatable."
+)
+@click.option("--label", "labels", multiple=True, metavar="WORD", type=LABEL, help="Repeatable.")
+@click.option(
+    "--area",
+    "areas",
+    multiple=True,
+    metavar="PATH",
+    help="A file or folder that it will change; repeatable.",
+)
+@click.option(
+    "--accept", multiple=True, metavar="TEXT", help="What must be true when it is done; repeatable."
+)
+@click.option(
+    "--verify", multiple=True, metavar="COMMAND", help="A command that must pass; repeatable."
+)
 @click.option("--priority", type=_PRIORITY, default=DEFAULT_PRIORITY, help="0 is most urgent.")
-@click.option("--assignee", default="", metavar="NAME", help="Who is to do it.")
-@click.option("--profile", default="", metavar="NAME", help="The role that is to do it.")
-@click.option("--approval", is_flag=True, help="It begins only once somebody approves it.")
-@click.option("--review", is_flag=True, help="It ends only once somebody else approves it.")
-@click.option("--artifact", is_flag=True, help="It ends only with an artifact handed in.")
+@click.option("--assignee", default="", metavar="NAME", help="Who should do it.")
+@click.option("--profile", default="", metavar="NAME", help="The role that should do it.")
+@click.option("--approval", is_flag=True, help="It can start only after somebody approves it.")
+@click.option("--review", is_flag=True, help="It can end only after somebody else approves it.")
+@click.option("--artifact", is_flag=True, help="It can end only after an artifact is submitted.")
 @repeatable
 @with_context
 def add_command(
@@ -107,12 +123,17 @@ def add_command(
     ),
 )
 @click.argument("name", metavar="ID", type=ITEM)
-@click.option("--title", metavar="TEXT", help="Call it so from now on.")
-@click.option("--description", "-d", metavar="TEXT", help="The whole text; `-` reads it.")
+@click.option("--title", metavar="TEXT", help="The new title.")
+@click.option(
+    "--description",
+    "-d",
+    metavar="TEXT",
+    help="The whole new description; `-` reads standard input.",
+)
 @click.option("--status", metavar="STATE", type=MOVE, help="The state to move it to.")
 @click.option("--priority", type=_PRIORITY, help="0 is most urgent.")
-@click.option("--assignee", metavar="NAME", help="Who is to do it; '' for nobody.")
-@click.option("--profile", metavar="NAME", help="The role that is to do it; '' for any.")
+@click.option("--assignee", metavar="NAME", help="Who should do it; '' for nobody.")
+@click.option("--profile", metavar="NAME", help="The role that should do it; '' for any.")
 @click.option("--parent", metavar="ID", type=ITEM, help="Put it below this item; '' for the top.")
 @click.option("--position", type=click.IntRange(min=0), help="Its place among its siblings.")
 @click.option(
@@ -122,25 +143,57 @@ def add_command(
     "--remove-label", "remove_labels", multiple=True, metavar="WORD", type=LABEL, help="Repeatable."
 )
 @click.option(
-    "--after", "add_needs", multiple=True, metavar="ID", type=ITEM, help="It waits for it."
+    "--after",
+    "add_needs",
+    multiple=True,
+    metavar="ID",
+    type=ITEM,
+    help="Wait for this item; repeatable.",
 )
 @click.option(
-    "--not-after", "remove_needs", multiple=True, metavar="ID", type=ITEM, help="No more."
+    "--not-after",
+    "remove_needs",
+    multiple=True,
+    metavar="ID",
+    type=ITEM,
+    help="Stop waiting for this item; repeatable.",
 )
-@click.option("--area", "areas", multiple=True, metavar="PATH", help="All that it touches.")
-@click.option("--accept", "acceptance", multiple=True, metavar="TEXT", help="All sentences.")
-@click.option("--verify", "checks", multiple=True, metavar="COMMAND", help="All commands.")
-@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
 @click.option(
-    "--expect-version", "expected_version", type=int, metavar="N", help="Refuse any other."
+    "--area",
+    "areas",
+    multiple=True,
+    metavar="PATH",
+    help="The whole list of files and folders that it changes.",
+)
+@click.option(
+    "--accept",
+    "acceptance",
+    multiple=True,
+    metavar="TEXT",
+    help="The whole list of acceptance sentences.",
+)
+@click.option(
+    "--verify",
+    "checks",
+    multiple=True,
+    metavar="COMMAND",
+    help="The whole list of commands that must pass.",
+)
+@click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
+@click.option(
+    "--expect-version",
+    "expected_version",
+    type=int,
+    metavar="N",
+    help="Refuse the edit if the item has another version.",
 )
 @repeatable
 @with_context
 def edit_command(context: CommandContext, *, name: str, key: str, **given_: Any) -> None:
     """Change an item: title, text, state, labels, order, checks.
 
-    All of it or nothing. --area, --accept and --verify say the whole list anew; to take a check or a
-    sentence away once work has begun takes a person, or a maintainer, who did not work on it.
+    All changes are made, or none. --area, --accept and --verify replace the whole list. Once work has begun, only a
+    person or a maintainer who did not work on the item can remove a check or an acceptance sentence.
     """
     core = context.core
     item = item_id(core, name)

@@ -33,10 +33,12 @@ from counterpoint.core.model.journal import NoteKind, Record
     type=click.Choice(get_args(NoteKind)),
     default="comment",
     show_default=True,
-    help="What it is.",
+    help="The kind of note.",
 )
-@click.option("--item", default="", metavar="ID", type=ITEM, help="What it is about.")
-@click.option("--title", default="", metavar="TEXT", help="Else the first line of the text.")
+@click.option("--item", default="", metavar="ID", type=ITEM, help="The item that it is about.")
+@click.option(
+    "--title", default="", metavar="TEXT", help="Its title.  [default: the first line of the text]"
+)
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help="Repeatable.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="A file it is about.")
 @repeatable
@@ -46,8 +48,8 @@ def note_command(
 ) -> None:
     """Write down a decision, finding, blocker or comment.
 
-    `-` as the text reads it from standard input. A blocker keeps its item from being started until somebody
-    says `counterpoint unblock`.
+    `-` reads the text from standard input. An item with a blocker cannot be started until somebody runs
+    `counterpoint unblock`.
     """
     core = context.core
     about = item_id(core, item) if item else ""
@@ -65,7 +67,9 @@ def note_command(
 
 @click.command("unblock", epilog=examples("counterpoint unblock 4 --reason 'There is paint now'"))
 @click.argument("name", metavar="ID", type=BLOCKED)
-@click.option("--reason", default="resolved by a person", metavar="TEXT", help="Why; it is kept.")
+@click.option(
+    "--reason", default="resolved by a person", metavar="TEXT", help="Why; recorded in the ledger."
+)
 @with_context
 def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
     """Resolve a blocker, or all blockers of an item.

@@ -51,9 +51,9 @@ _LIMITS: Final = click.IntRange(1, 1000)
 @click.option(
     "--assignee", default="", metavar="NAME", type=ASSIGNEE, help="Only items of this assignee."
 )
-@click.option("--ready", is_flag=True, help="Only what can be taken up now; as `next` shows it.")
+@click.option("--ready", is_flag=True, help="Only items that can be started now, as in `next`.")
 @click.option("--limit", type=_LIMITS, default=50, show_default=True, help="How many at most.")
-@click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
+@click.option("--cursor", default="", metavar="ID", help="Continue after this item.")
 @pageable
 @with_context
 def list_command(
@@ -121,9 +121,9 @@ def _print_more(out: Output, items: list[Item], more: bool) -> None:
 @click.command("next", epilog=examples("counterpoint next", "counterpoint next --root 1 --limit 3"))
 @click.option("--label", default="", metavar="WORD", type=LABEL, help="Only items with this label.")
 @click.option("--root", default="", metavar="ID", type=ITEM, help="Only items of this tree.")
-@click.option("--profile", default="", metavar="NAME", help="Only what this role may take.")
+@click.option("--profile", default="", metavar="NAME", help="Only items that this role may take.")
 @click.option("--limit", type=_LIMITS, default=10, show_default=True, help="How many at most.")
-@click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
+@click.option("--cursor", default="", metavar="ID", help="Continue after this item.")
 @with_context
 def next_command(
     context: CommandContext, *, label: str, root: str, profile: str, limit: int, cursor: str
@@ -169,7 +169,7 @@ def _offer(offer: ReadyItem) -> dict[str, Json]:
 )
 @click.argument("words", nargs=-1, required=True)
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
-@click.option("--item", default="", metavar="ID", type=ITEM, help="Only what is about this item.")
+@click.option("--item", default="", metavar="ID", type=ITEM, help="Only results about this item.")
 @click.option("--limit", type=_LIMITS, default=20, show_default=True, help="How many at most.")
 @pageable
 @with_context
@@ -183,7 +183,7 @@ def find_command(
 ) -> None:
     """Search items, records, outcomes, handoffs and verdicts.
 
-    What has most of the words, or means nearly the same, comes first.
+    The best matches come first, by words and by meaning.
     """
     core = context.core
     about = named_filter(core, item, "--item")

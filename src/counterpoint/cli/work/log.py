@@ -40,7 +40,9 @@ _LOOKED_AT: Final = 2_000
 @click.option(
     "--item", metavar="ID", default="", type=ITEM, help="Only what happened to this item."
 )
-@click.option("--action", metavar="NAME", default="", help="Only this action, as task.started.")
+@click.option(
+    "--action", metavar="NAME", default="", help="Only this action, such as task.started."
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, 100_000),
@@ -48,10 +50,10 @@ _LOOKED_AT: Final = 2_000
     show_default=True,
     help="How many at most.",
 )
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep printing new entries until Ctrl-C.")
 @click.option("--no-pager", is_flag=True, help="Print it all at once.")
 @click.option(
-    "--long", is_flag=True, help="Say whole times, all facts, and who stands behind a name."
+    "--long", is_flag=True, help="Show full times, all facts, and the principal behind each name."
 )
 @with_context
 def log_command(
@@ -66,7 +68,7 @@ def log_command(
 ) -> None:
     """Show what happened, by whom and when.
 
-    One line each, the latest last: its number, when, who, what, and the item with its title.
+    One line for each entry, the latest last: number, time, actor, action, and the item with its title.
     """
     core = context.core
     about = named_filter(core, item, "--item")

@@ -45,10 +45,20 @@ _LIMITS: Final = click.IntRange(1, 1000)
     ),
 )
 @click.argument("file", type=_PLAN, metavar="[FILE|-]", required=False)
-@click.option("--template", metavar="NAME", help="Make it from a template, in place of a file.")
-@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="For the template.")
+@click.option(
+    "--template", metavar="NAME", help="Make the plan from this template instead of a file."
+)
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Fill in a variable of the template; repeatable.",
+)
 @click.option("--parent", default="", metavar="ID", type=ITEM, help="Put it below this item.")
-@click.option("--dry-run", is_flag=True, help="Show the tree and what could start; make nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the tree and what could start, without making it."
+)
 @repeatable
 @pageable
 @with_context
@@ -64,9 +74,8 @@ def plan_command(
 ) -> None:
     """Make a tree of work from a Markdown file, JSON or a template.
 
-    In Markdown headings are phases and check-list items are tasks (docs/plans.md); `-` reads it from
-    standard input. JSON is the `tree` that agents give to the tool `plan`. What could never be started is told,
-    whether the plan is made or only shown.
+    In Markdown, headings become phases and check-list items become tasks (docs/plans.md). `-` reads standard
+    input. JSON has the form of the `tree` argument of the tool `plan`. The command warns about tasks that could never start.
     """
     core = context.core
     if (file is None) == (template is None):
@@ -175,7 +184,7 @@ def _few(core: Core, ready: list[str]) -> str:
 
 @click.group("plans", cls=Group)
 def plans_command() -> None:
-    """Take the texts of old plans away."""
+    """Remove the texts of old plans."""
 
 
 @plans_command.command("prune", epilog=examples("counterpoint plans prune --older-than 180"))
@@ -186,15 +195,15 @@ def plans_command() -> None:
     metavar="DAYS",
     default=RETENTION_DAYS,
     show_default=True,
-    help="Archived more than so many days ago.",
+    help="Only plans archived more than this many days ago.",
 )
-@click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
+@click.option("--yes", is_flag=True, help="Do it; without this option nothing changes.")
 @with_context
 def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
-    """Take the texts of plans away that were archived long ago.
+    """Remove the texts of plans that were archived long ago.
 
-    Titles, states and every proof stay. Texts that something else has too stay as well. Without
-    --yes it only says what would go.
+    Titles, states and proofs stay, and so do texts that something else uses too. Without --yes it only shows what
+    would be removed.
     """
     found = context.core.use(Pruning).prune(days) if yes else context.core.use(Pruning).look(days)
     receipts = [one.receipt for one in found if one.receipt]
@@ -257,7 +266,7 @@ def list_command(context: CommandContext, *, status: str | None, limit: int) -> 
 @sessions_command.command("sweep", epilog=examples("counterpoint sessions sweep"))
 @with_context
 def sweep_command(context: CommandContext) -> None:
-    """End the sessions from which nothing came for a day, as failed."""
+    """End sessions that were silent for a day, as failed."""
     ended = context.core.use(PlanSessions).sweep()
     context.out.result(
         {"ended": [session.id for session in ended]},

@@ -23,15 +23,14 @@ from counterpoint.kernel.errors import Conflict
     ),
 )
 @click.argument("item", metavar="ID", type=ITEM)
-@click.option("--reason", default="approved", metavar="TEXT", help="Why; it is kept.")
-@click.option(
-    "--subject", default="", metavar="HASH", help="The hash or commit that was looked at."
-)
+@click.option("--reason", default="approved", metavar="TEXT", help="Why; recorded in the ledger.")
+@click.option("--subject", default="", metavar="HASH", help="The hash or commit that you reviewed.")
 @with_context
 def approve_command(context: CommandContext, *, item: str, reason: str, subject: str) -> None:
-    """Approve work that was handed in, or let an item begin.
+    """Approve submitted work, or let an item start.
 
-    Its start if a gate holds that, else the work that was handed in. Whoever worked on it does not judge it.
+    It approves the start if a gate holds it back, else the submitted work. Whoever worked on the item cannot
+    review it.
     """
     _judge(context, item, Judgment(approves=True, reason=reason, subject=subject))
 
@@ -40,15 +39,15 @@ def approve_command(context: CommandContext, *, item: str, reason: str, subject:
     "reject", epilog=examples("counterpoint reject 3 --reason 'It leaks' --fix 'Close the file'")
 )
 @click.argument("item", metavar="ID", type=ITEM)
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
-@click.option("--fix", "fixes", multiple=True, metavar="TEXT", help="What to mend; repeatable.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; recorded in the ledger.")
+@click.option("--fix", "fixes", multiple=True, metavar="TEXT", help="What to fix; repeatable.")
 @with_context
 def reject_command(
     context: CommandContext, *, item: str, reason: str, fixes: tuple[str, ...]
 ) -> None:
-    """Send work back, with what to mend.
+    """Send work back, with what to fix.
 
-    It is open again for whoever works on it, who is told why and what to mend first.
+    The item is open again. Whoever takes it sees the reason and what to fix first.
     """
     _judge(context, item, Judgment(approves=False, reason=reason, fixes=fixes))
 
@@ -83,12 +82,12 @@ def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
 )
 @click.argument("item", metavar="ID", type=ITEM)
 @click.argument("gate", type=GATE)
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def waive_command(context: CommandContext, *, item: str, gate: str, reason: str) -> None:
     """Open a gate of an item although it is not met.
 
-    The reason stands in the ledger. Only people and maintainers who did not work on it may.
+    Only people and maintainers who did not work on the item may do this. The ledger records the reason.
     """
     id_ = item_id(context.core, item)
     proposed = ProposedAct(action="item.edited", subject=id_, decision={"waived": [gate]})
@@ -104,10 +103,10 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
 
 @click.command("reopen", epilog=examples("counterpoint reopen 4 --reason 'The colour is wrong'"))
 @click.argument("item", metavar="ID", type=ITEM)
-@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
-    """Open an item again that has ended.
+    """Reopen an item that has ended.
 
     Exit code 1 if it is open, or if somebody holds it.
     """

@@ -49,7 +49,7 @@ def repeatable(command: F) -> F:
         "key",
         default="",
         metavar="TEXT",
-        help="Do it once under this key, however often it is run.",
+        help="Run it only once under this key, however often it is repeated.",
     )(command)
 
 

@@ -55,14 +55,16 @@ _DIGITS: Final = 16
     ),
 )
 @click.argument("id_", metavar="ID", type=ANY)
-@click.option("--all", "whole", is_flag=True, help="Everything that was written about an item.")
+@click.option(
+    "--all", "whole", is_flag=True, help="Show everything that was recorded about an item."
+)
 @pageable
 @with_context
 def show_command(context: CommandContext, *, id_: str, whole: bool) -> None:
-    """Show one thing by its id, with all that belongs to it.
+    """Show an item, record or other thing by its id.
 
-    An item (by any of its names), record, receipt, submission, verdict, handoff or session; '#12' is the entry
-    of the ledger with that number, ITEM@TOKEN how the claim with that token ended.
+    ID names an item (by any of its names), record, receipt, submission, verdict, handoff or session. '#12' is
+    the ledger entry with that number; ITEM@TOKEN shows how the claim with that token ended.
     """
     show(context, id_, whole=whole)
 

@@ -43,7 +43,7 @@ _SOON: Final = 300
 
 
 @click.command("status", epilog=examples("counterpoint status", "counterpoint status --json"))
-@click.option("--watch", is_flag=True, help="Show it again and again, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Refresh it until Ctrl-C.")
 @with_context
 def status_command(context: CommandContext, *, watch: bool) -> None:
     """Show how the project stands, and what waits for you."""
