@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections.abc import Callable
@@ -257,6 +258,46 @@ def test_an_answer_without_an_end_is_given_up(
     with RawServer(head() + line * 2_000) as server, pytest.raises(ProviderFailed) as caught:
         ask(CHAT, server)
     assert "more than 1000 bytes" in caught.value.message
+
+
+@pytest.mark.parametrize("line", [b"\n", b": still there\n", b"data: {}\n\n"])
+def test_lines_are_counted_and_not_their_bytes_alone(line: bytes, ask: Any) -> None:
+    """Packed they are next to nothing, and to go through eight million of them takes seconds."""
+    packed = gzip.compress(line * 600_000)
+    said = head().replace(b"\r\n\r\n", b"\r\ncontent-encoding: gzip\r\n\r\n") + packed
+    with RawServer(said) as server, pytest.raises(ProviderFailed) as caught:
+        ask(CHAT, server)
+    assert f"more than {wire.LINES} lines" in caught.value.message
+
+
+def test_an_event_may_come_in_parts_of_one_byte(ask: Any) -> None:
+    """It is put together once, at its end."""
+    body = answered(*SPOKEN[0].events, named=SPOKEN[0].named).removeprefix(head())
+    packets = b"".join(b"1\r\n" + body[at : at + 1] + b"\r\n" for at in range(len(body)))
+    chunked = head().replace(b"\r\n\r\n", b"\r\ntransfer-encoding: chunked\r\n\r\n")
+    with RawServer(chunked + packets + b"0\r\n\r\n") as server:
+        assert ask(SPOKEN[0], server).text == "forty"
+
+
+@pytest.mark.parametrize("said", [head("400 Bad"), head(), b"HTTP/1.1 200 OK\r\n"])
+def test_nothing_stays_open_once_nobody_waits(
+    said: bytes, ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sends a byte now and then would keep a thread for as long as he likes."""
+    monkeypatch.setattr(waiting, "TICK", 0.01)
+    goes_on = threading.Event()
+
+    def gone(_: str) -> None:
+        raise Unavailable("gone")
+
+    with RawServer(said, goes_on, b"x", threading.Event()) as server:
+        with pytest.raises(Unavailable):
+            ask(CHAT, server, listen=gone)
+        goes_on.set()
+        for one in threading.enumerate():
+            if one.name == "outside":
+                one.join(20)
+                assert not one.is_alive()
 
 
 def test_what_is_read_of_an_event_is_of_the_sort_that_it_should_be() -> None:

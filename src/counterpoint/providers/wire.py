@@ -2,14 +2,14 @@
 
 Rule 1: a redirect is followed nowhere: it would take the key along. Rule 2: to this machine no proxy is asked. Rule 3: nothing that was sent or received stands in
 an error but what the provider says of it, at a bounded length and without the key. Rule 4: what blocks runs in a thread of its own; whoever asked
-is heard each second, and may go.
+is heard each second, and may go, and then nothing stays open. Rule 5: what comes is counted as it is unpacked, before anything is made of it.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn, cast
@@ -29,10 +29,12 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
 )
 from counterpoint.providers.format import table, words
-from counterpoint.providers.waiting import Ask, Over, Put, wait_for
+from counterpoint.providers.waiting import Over, Put, wait_for
 
 LARGEST: Final = 8_000_000
-"""Bytes that the events of an answer may have together."""
+"""Bytes that an answer may have, unpacked."""
+LINES: Final = 500_000
+"""Lines that the events of an answer may have together: empty ones are next to nothing packed, and each takes its time here."""
 _SAID: Final = 300
 _CONNECT: Final = 15.0
 _OK: Final = 200
@@ -69,11 +71,22 @@ class Sent:
         return " ".join(clean.split())[:_SAID]
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What is open while somebody waits. over: set once nobody does."""
+
+    client: httpx2.Client
+    over: threading.Event
+
+
+_Work = Callable[[Put, _Open], None]
+
+
 def listen_to(sent: Sent, hear: Hear, listen: Listen) -> None:
     """Send a question and hear the events of its answer until they end; ProviderFailed and what is below it."""
 
-    def told(put: Put, over: threading.Event) -> None:
-        for name, event in _events(sent, over):
+    def told(put: Put, line: _Open) -> None:
+        for name, event in _events(sent, line):
             if piece := hear(name, event):
                 put(piece)
 
@@ -84,27 +97,33 @@ def whole_answer(sent: Sent, listen: Listen) -> dict[str, Any]:
     """Send a request and return the JSON object that answers it; ProviderFailed and what is below it."""
     found: list[dict[str, Any]] = []
 
-    def told(_put: Put, over: threading.Event) -> None:
-        with _answered(sent) as answer:
-            found.append(_object(sent, b"".join(_parts(sent, answer, over)).decode()))
+    def told(_put: Put, line: _Open) -> None:
+        with _answered(sent, line) as answer:
+            found.append(_object(sent, b"".join(_parts(sent, answer, line)).decode()))
 
     _wait_for(sent, told, listen)
     return found[0]
 
 
-def _wait_for(sent: Sent, work: Ask, listen: Listen) -> None:
+def _wait_for(sent: Sent, work: _Work, listen: Listen) -> None:
     """Have something asked, with what goes wrong in our words."""
+    times = httpx2.Timeout(sent.seconds, connect=min(_CONNECT, sent.seconds))
+    with httpx2.Client(
+        timeout=times, trust_env=not sent.is_here, follow_redirects=False
+    ) as client:
+        # Who sends a byte now and then keeps no thread: its end closes what it reads from.
+        wait_for(
+            lambda put, over: _ask(sent, work, put, _Open(client, over)),
+            sent.seconds,
+            lambda: _late(sent),
+            listen,
+        )
 
-    def ask(put: Put, over: threading.Event) -> None:
-        _ask(sent, work, put, over)
 
-    wait_for(ask, sent.seconds, lambda: _late(sent), listen)
-
-
-def _ask(sent: Sent, work: Ask, put: Put, over: threading.Event) -> None:
+def _ask(sent: Sent, work: _Work, put: Put, line: _Open) -> None:
     """Have the question answered, in a thread of its own: pieces, then nothing, or what went wrong."""
     try:
-        work(put, over)
+        work(put, line)
     except CounterpointError as fault:
         # What a provider says in the middle of an answer may have the key in it too.
         put(type(fault)(sent.masked(fault.message), **fault.facts))
@@ -115,6 +134,10 @@ def _ask(sent: Sent, work: Ask, put: Put, over: threading.Event) -> None:
         put(ProviderBusy(f"{sent.provider} cannot be reached, or broke off: {said}"))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
         put(_strange(sent, type(fault).__name__))
+    except RuntimeError:
+        # So says a client that was closed meanwhile.
+        if not line.over.is_set():
+            raise
     except Over:
         return
     else:
@@ -122,24 +145,22 @@ def _ask(sent: Sent, work: Ask, put: Put, over: threading.Event) -> None:
 
 
 @contextmanager
-def _answered(sent: Sent) -> Generator[httpx2.Response]:
+def _answered(sent: Sent, line: _Open) -> Generator[httpx2.Response]:
     """Send it, and have an answer that is none of a refusal during the block."""
-    times = httpx2.Timeout(sent.seconds, connect=min(_CONNECT, sent.seconds))
     verb, body = ("GET", None) if sent.body is None else ("POST", dict(sent.body))
-    with (
-        httpx2.Client(timeout=times, trust_env=not sent.is_here, follow_redirects=False) as client,
-        client.stream(verb, sent.url, headers=dict(sent.headers), json=body) as answer,
-    ):
+    heads = dict(sent.headers)
+    with line.client.stream(verb, sent.url, headers=heads, json=body) as answer:
         if answer.status_code != _OK:
-            _refuse(sent, answer)
+            _refuse(sent, answer, line)
         yield answer
 
 
-def _parts(sent: Sent, answer: httpx2.Response, over: threading.Event) -> Iterator[bytes]:
-    """Return the parts of a whole answer, as many as are taken."""
+def _parts(sent: Sent, answer: httpx2.Response, line: _Open) -> Iterator[bytes]:
+    """Return the parts of an answer, as many as are taken."""
     size = 0
+    # A part is of a MiB at most, however little it was packed to.
     for part in answer.iter_bytes():
-        if over.is_set():
+        if line.over.is_set():
             raise Over
         size += len(part)
         if size > LARGEST:
@@ -147,40 +168,36 @@ def _parts(sent: Sent, answer: httpx2.Response, over: threading.Event) -> Iterat
         yield part
 
 
-def _events(sent: Sent, over: threading.Event) -> Iterator[tuple[str, dict[str, Any]]]:
+def _events(sent: Sent, line: _Open) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return each event of the answer."""
-    with _answered(sent) as answer:
-        size, name, lines = 0, "", list[str]()
-        for line in _lines(answer):
-            if over.is_set():
-                raise Over
-            size += len(line) + 1
-            if size > LARGEST:
-                raise ProviderFailed(f"{sent.provider} answered more than {LARGEST} bytes")
-            if line.startswith("event:"):
-                name = line[6:].strip()
-            elif line.startswith("data:"):
-                lines.append(line[5:].removeprefix(" "))
-            elif not line and lines:
-                text = "\n".join(lines)
-                if text != "[DONE]":
-                    yield name, _object(sent, text)
-                name, lines = "", []
+    with _answered(sent, line) as answer:
+        name, found = "", list[str]()
+        for number, text in enumerate(_lines(_parts(sent, answer, line)), 1):
+            if number > LINES:
+                raise ProviderFailed(f"{sent.provider} answered more than {LINES} lines")
+            if text.startswith("event:"):
+                name = text[6:].strip()
+            elif text.startswith("data:"):
+                found.append(text[5:].removeprefix(" "))
+            elif not text and found:
+                told = "\n".join(found)
+                if told != "[DONE]":
+                    yield name, _object(sent, told)
+                name, found = "", []
 
 
-def _lines(answer: httpx2.Response) -> Iterator[str]:
-    """Return the lines of an answer; one that has no end is not waited for beyond what is taken."""
-    rest, size = b"", 0
-    for part in answer.iter_bytes():
-        size += len(part)
-        *whole, rest = (rest + part).split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r").decode()
-        if len(rest) > LARGEST:
-            # The caller counts, and ends it.
-            yield rest.decode(errors="replace")
-    if rest:
-        yield rest.decode()
+def _lines(parts: Iterable[bytes]) -> Iterator[str]:
+    """Return the lines of an answer."""
+    rest: list[bytes] = []
+    for part in parts:
+        first, *others = part.split(b"\n")
+        rest.append(first)
+        # What has no end yet is put together once, however small its parts are.
+        for other in others:
+            yield b"".join(rest).removesuffix(b"\r").decode()
+            rest = [other]
+    if last := b"".join(rest):
+        yield last.decode()
 
 
 def _object(sent: Sent, text: str) -> dict[str, Any]:
@@ -194,10 +211,10 @@ def _object(sent: Sent, text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
-def _refuse(sent: Sent, answer: httpx2.Response) -> NoReturn:
+def _refuse(sent: Sent, answer: httpx2.Response, line: _Open) -> NoReturn:
     """Raise what a status means."""
     content = b""
-    for part in answer.iter_bytes():
+    for part in _parts(sent, answer, line):
         content += part
         if len(content) > LARGEST // 100:
             break
