@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,9 +12,10 @@ from counterpoint.core.model.models.configured import Modelling, SaidProvider
 from counterpoint.core.model.runs import NOT_TOLD
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.addresses import is_here
-from counterpoint.kernel.errors import ProviderAway, ProviderBusy, ProviderRefused
+from counterpoint.kernel.errors import ProviderBusy, ProviderRefused
 from counterpoint.providers.chat_completions import ChatCompletions
 from counterpoint.providers.commands import CommandLine
+from counterpoint.providers.configured import every, reach
 from counterpoint.providers.format import Draft, Format
 from counterpoint.providers.gemini import Gemini
 from counterpoint.providers.keys import Keys
@@ -29,10 +30,8 @@ FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {
     "responses": Responses,
     "gemini": Gemini,
 }
-_NO_KEY: Final = "it has no key"
 NO_MODEL: Final = "counterpoint.toml names no model for it"
 _MODEL: Final = 200
-_OFF: Final = "counterpoint.toml turns it off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +44,8 @@ class ConfiguredProviders:
 
     def providers(self) -> tuple[Provider, ...]:
         """Return those that the project names, then the others that are known; MalformedDocument."""
-        return tuple(self._listed())
-
-    def _listed(self) -> Iterator[Provider]:
-        said = self.said().providers
-        for one in said:
-            yield self._provider(one, KNOWN.get(one.name))
-        named = {one.name for one in said}
-        for name, known in KNOWN.items():
-            if name not in named:
-                yield self._provider(SaidProvider(name=name), known)
+        listed = every(self.said().providers, KNOWN, lambda name: SaidProvider(name=name))
+        return tuple(self._provider(said, known) for said, known in listed)
 
     def _provider(self, said: SaidProvider, known: Known | None) -> Provider:
         address = said.address or (known.address if known else "")
@@ -79,19 +70,12 @@ class ConfiguredProviders:
         self, said: SaidProvider, kind: ProviderKind, address: str, model: str
     ) -> tuple[str, bool]:
         """Return why a provider cannot be asked, and whether anybody has configured it."""
-        is_named = bool(said.address or said.kind or said.model)
-        if not said.is_on:
-            return _OFF, is_named
-        if kind == "command":
+        if kind == "command" and said.is_on:
             return self._why_not_run(said), True
-        if not address:
-            return "counterpoint.toml says neither an address nor a known name", is_named
-        try:
-            key = self.keys.find_for(said.name, address)
-        except ProviderAway as fault:
-            return fault.message, True
-        if key is None and not is_here(address):
-            return _NO_KEY, is_named
+        is_named = bool(said.address or said.kind or said.model)
+        found = reach(said, address, self.keys, is_named=is_named)
+        if found.reason:
+            return found.reason, found.is_set
         return ("" if model else NO_MODEL), True
 
     def _why_not_run(self, said: SaidProvider) -> str:

@@ -108,9 +108,7 @@ def whole_answer(sent: Sent, listen: Listen) -> dict[str, Any]:
 def _wait_for(sent: Sent, work: _Work, listen: Listen) -> None:
     """Have something asked, with what goes wrong in our words."""
     times = httpx2.Timeout(sent.seconds, connect=min(_CONNECT, sent.seconds))
-    with httpx2.Client(
-        timeout=times, trust_env=not sent.is_here, follow_redirects=False
-    ) as client:
+    with httpx2.Client(timeout=times, trust_env=not sent.is_here, follow_redirects=False) as client:
         # Who sends a byte now and then keeps no thread: its end closes what it reads from.
         wait_for(
             lambda put, over: _ask(sent, work, put, _Open(client, over)),

@@ -39,6 +39,12 @@ class Format(Protocol):
         ...
 
 
+def posted(search: Search, secret: str, most: int, **more: Json) -> Request:
+    """Return what providers are sent that take JSON at /search with the key as bearer. most: results that it takes at most."""
+    body = {"query": looked_for(search), "max_results": min(search.most, most), **more}
+    return Request(path="/search", headers={"authorization": f"Bearer {secret}"}, body=body)
+
+
 def looked_for(search: Search) -> str:
     """Return what is looked for on one line, as long as it may be."""
     return " ".join(search.query.split())[:LONGEST]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,7 +11,8 @@ from counterpoint.core.model.web.configured import Browsing, SaidSearcher
 from counterpoint.core.model.web.searching import Search, Searcher, SearcherKind, SearchResult
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.addresses import is_here
-from counterpoint.kernel.errors import ProviderAway, ProviderFailed
+from counterpoint.kernel.errors import ProviderFailed
+from counterpoint.providers.configured import every, reach
 from counterpoint.providers.keys import Keys
 from counterpoint.providers.known import ENGINE, SEARCHERS, KnownSearcher
 from counterpoint.providers.pausing import pause
@@ -42,16 +43,8 @@ class ConfiguredSearching:
 
     def searchers(self) -> tuple[Searcher, ...]:
         """Return those that the project names, then the others that are known; MalformedDocument."""
-        return tuple(self._listed())
-
-    def _listed(self) -> Iterator[Searcher]:
-        said = self.said().searchers
-        for one in said:
-            yield self._searcher(one, SEARCHERS.get(one.name))
-        named = {one.name for one in said}
-        for name, known in SEARCHERS.items():
-            if name not in named:
-                yield self._searcher(SaidSearcher(name=name), known)
+        listed = every(self.said().searchers, SEARCHERS, lambda name: SaidSearcher(name=name))
+        return tuple(self._searcher(said, known) for said, known in listed)
 
     def _searcher(self, said: SaidSearcher, known: KnownSearcher | None) -> Searcher:
         address = said.address or (known.address if known else "")
@@ -75,22 +68,13 @@ class ConfiguredSearching:
     ) -> tuple[str, bool]:
         """Return why a provider cannot be asked, and whether anybody has configured it."""
         is_named = bool(said.address or said.kind or said.engine)
-        if not said.is_on:
-            return "counterpoint.toml turns it off", is_named
-        if not address:
-            return "counterpoint.toml says neither an address nor a known name", is_named
-        try:
-            key = self.keys.find_for(said.name, address)
-        except ProviderAway as fault:
-            return fault.message, True
-        if key is None and kind not in _KEYLESS and not is_here(address):
-            return "it has no key", is_named
-        if kind == "google" and not engine:
+        found = reach(said, address, self.keys, is_named=is_named, is_open=kind in _KEYLESS)
+        if not found.reason and kind == "google" and not engine:
             return (
                 f"neither counterpoint.toml (`engine`) nor the variable {ENGINE} names its search engine",
                 True,
             )
-        return "", key is not None or is_named
+        return found.reason, found.is_set
 
     def search(
         self, searcher: Searcher, search: Search, listen: Listen

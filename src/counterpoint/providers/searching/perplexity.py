@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from counterpoint.core.model.web.searching import Search, Searcher, SearchResult
-from counterpoint.providers.searching.format import Request, found, listed, looked_for, result
+from counterpoint.providers.searching.format import Request, found, listed, posted, result
 
 _MOST: Final = 20
 _TOKENS: Final = 1_024
@@ -22,15 +22,7 @@ class Perplexity:
     def request(self, searcher: Searcher, search: Search, secret: str) -> Request:
         """Return what is sent."""
         del searcher
-        return Request(
-            path="/search",
-            headers={"authorization": f"Bearer {secret}"},
-            body={
-                "query": looked_for(search),
-                "max_results": min(search.most, _MOST),
-                "max_tokens_per_page": _TOKENS,
-            },
-        )
+        return posted(search, secret, _MOST, max_tokens_per_page=_TOKENS)
 
     def results(self, told: Mapping[str, Any]) -> list[SearchResult]:
         """Return what an answer has."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from counterpoint.core.model.web.searching import Search, Searcher, SearchResult
-from counterpoint.providers.searching.format import Request, found, listed, looked_for, result
+from counterpoint.providers.searching.format import Request, found, listed, posted, result
 
 _MOST: Final = 20
 
@@ -21,16 +21,13 @@ class Tavily:
     def request(self, searcher: Searcher, search: Search, secret: str) -> Request:
         """Return what is sent."""
         del searcher
-        return Request(
-            path="/search",
-            headers={"authorization": f"Bearer {secret}"},
-            body={
-                "query": looked_for(search),
-                "max_results": min(search.most, _MOST),
-                "search_depth": "basic",
-                "include_answer": False,
-                "include_raw_content": False,
-            },
+        return posted(
+            search,
+            secret,
+            _MOST,
+            search_depth="basic",
+            include_answer=False,
+            include_raw_content=False,
         )
 
     def results(self, told: Mapping[str, Any]) -> list[SearchResult]:

@@ -243,13 +243,19 @@ def test_one_that_is_deleted_is_gone_with_all_of_it(
     """Also where it is worked on at that moment: what was paid for stays as a use."""
     name = started(kay)
     work(workshop, name, 2)
-    world.before = lambda deed: (
-        told(kay, "deep-research-delete", research_id=name) if deed == "search" else None
-    )
+    warned: list[str] = []
+
+    def meanwhile(deed: str) -> None:
+        if deed == "search":
+            found = kay.does("research", action="deep-research-delete", research_id=name)
+            warned.extend(found["meta"]["warnings"])
+
+    world.before = meanwhile
     assert work(workshop, name, 1) == 1
     world.before = lambda _: None
     assert work(workshop, name) == 1
     assert (rows(workshop, ResearchStudy), rows(workshop, ResearchStep)) == ([], [])
+    assert "`counterpoint audit redact --text FILE --reason TEXT`" in warned[0]
     assert len(rows(workshop, ModelUse)) == 3
     for action in ("status", "report", "delete"):
         assert refused(kay, f"deep-research-{action}", research_id=name) == "NOT_FOUND"

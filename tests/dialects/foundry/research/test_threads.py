@@ -97,7 +97,10 @@ def test_a_thread_is_deleted_and_others_are_not(ada: Agent, models: ModelServer)
     """What there is not is said."""
     assert models.address
     one, other = (told(ada, "chat", prompt=text)["thread_id"] for text in ("a?", "b?"))
-    assert told(ada, "thread-delete", thread_id=one) == {"deleted": True, "thread_id": one}
+    answer = ada.does("research", action="thread-delete", thread_id=one)
+    assert answer["data"] == {"deleted": True, "thread_id": one}
+    # What was said is gone from the lists, not from what the ledger keeps.
+    assert "`counterpoint audit redact --text FILE --reason TEXT`" in answer["meta"]["warnings"][0]
     assert refused(ada, "thread-get", thread_id=one)["error_code"] == "NOT_FOUND"
     assert refused(ada, "thread-delete", thread_id=one)["error_code"] == "NOT_FOUND"
     assert refused(ada, "chat", prompt="?", thread_id=one)["error_code"] == "NOT_FOUND"

@@ -8,7 +8,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.nouns.research import ResearchStudy
 from counterpoint.dialects.foundry.tools.research import words
-from counterpoint.dialects.foundry.tools.research.shown import TITLE
+from counterpoint.dialects.foundry.tools.research.shown import STAYS, TITLE
 from counterpoint.dialects.foundry.tools.shown import SAID
 from counterpoint.dialects.foundry.verbs.research.deep.advancing import TIMED_OUT
 from counterpoint.dialects.foundry.verbs.research.deep.studies import (
@@ -192,7 +192,7 @@ def deep_research_list(
 def deep_research_delete(call: Call, research_id: words.ResearchId) -> Json:
     """Stop and delete one."""
     call.core.use(DeepStudies).delete(research_id)
-    return present({"deleted": True, "research_id": research_id})
+    return present({"deleted": True, "research_id": research_id}, warnings=[STAYS])
 
 
 def begun(found: DeepStanding) -> tuple[dict[str, Json], list[str]]:

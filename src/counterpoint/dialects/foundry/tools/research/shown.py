@@ -12,6 +12,11 @@ from counterpoint.kernel.canonical import Json
 CONTENT: Final = 7_000
 """The most bytes of one answer of a model in an answer of a tool."""
 TITLE: Final = 300
+STAYS: Final = (
+    "Its words stay in the ledger until a person takes them away:"
+    " `counterpoint audit redact --text FILE --reason TEXT`, with the words in that file."
+)
+"""What whoever deletes a study is told."""
 _PART: Final = 6_000
 
 

@@ -9,7 +9,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.nouns.research import ResearchStudy
 from counterpoint.dialects.foundry.tools.research import words
-from counterpoint.dialects.foundry.tools.research.shown import TITLE, cut, line, messages
+from counterpoint.dialects.foundry.tools.research.shown import STAYS, TITLE, cut, line, messages
 from counterpoint.dialects.foundry.tools.shown import SAID, in_pages
 from counterpoint.dialects.foundry.verbs.research.asking import TOKENS
 from counterpoint.dialects.foundry.verbs.research.keeping import tokens_of
@@ -94,7 +94,7 @@ def thread_get(call: Call, thread_id: words.AnyThread, cursor: Cursor = "") -> J
 def thread_delete(call: Call, thread_id: words.ThreadId) -> Json:
     """Delete one."""
     call.core.use(Threads).delete(thread_id, "chat")
-    return present({"deleted": True, "thread_id": thread_id})
+    return present({"deleted": True, "thread_id": thread_id}, warnings=[STAYS])
 
 
 def chatted(row: ResearchStudy, answer: Answer) -> tuple[dict[str, Json], list[str]]:
