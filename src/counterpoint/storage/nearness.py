@@ -13,7 +13,7 @@ from functools import cache
 from hashlib import sha256
 from itertools import islice
 from threading import Lock
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ _BLOCK: Final = 4_096
 """Vectors that are compared at once: what that takes for the moment stays small, for each thread keeps what it once took."""
 _FAR: Final = 2**16 - 1
 _GROWN: Final = 1.5
+_N = TypeVar("_N", bound="np.generic[Any]")
 
 
 def pack(vectors: Sequence[bytes]) -> list[bytes]:
@@ -168,12 +169,12 @@ class Bits:
         """Make room for all that are held, and for some more."""
         if self._size <= len(self._numbers):
             return
-        room = int(self._size * _GROWN) - len(self._numbers)
-        self._numbers = np.concatenate((self._numbers, np.zeros(room, np.int64)))
-        self._bits = np.concatenate((self._bits, np.zeros((room, self._width), np.uint64)))
-        self._items = np.concatenate((self._items, np.zeros(room, np.int64)))
-        self._kinds = np.concatenate((self._kinds, np.full(room, -1, np.int16)))
-        self._differing = np.zeros(len(self._numbers), np.uint16)
+        room = int(self._size * _GROWN)
+        self._numbers = _roomier(self._numbers, room)
+        self._bits = _roomier(self._bits, room)
+        self._items = _roomier(self._items, room)
+        self._kinds = _roomier(self._kinds, room)
+        self._differing = np.zeros(room, np.uint16)
 
     def _signs(self, kept: Sequence[bytes]) -> NDArray[np.uint64]:
         """Return a bit for the sign of each number of kept vectors, in whole words."""
@@ -181,3 +182,10 @@ class Bits:
         room = self._width * _WORD - self._dimensions
         wide = np.pad(rows > 0, ((0, 0), (0, room)))
         return np.packbits(wide, axis=1).view(np.uint64)
+
+
+def _roomier(array: NDArray[_N], room: int) -> NDArray[_N]:
+    """Return an array with room for so many rows, of which those that are not used take no memory yet."""
+    made = np.zeros((room, *array.shape[1:]), array.dtype)
+    made[: len(array)] = array
+    return made

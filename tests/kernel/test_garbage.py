@@ -1,0 +1,51 @@
+"""How many pools of memory the threads of a process have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import ctypes, os, sys, threading
+from counterpoint.kernel.garbage import settle, share_heap
+
+settle()
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+together = threading.Barrier(4)
+
+def take():
+    together.wait()
+    for _ in range(2_000):
+        libc.malloc(100)
+
+threads = [threading.Thread(target=take) for _ in range(4)]
+[one.start() for one in threads]
+[one.join() for one in threads]
+read, write = os.pipe()
+libc.fdopen.restype, libc.fdopen.argtypes = ctypes.c_void_p, [ctypes.c_int, ctypes.c_char_p]
+libc.malloc_info.argtypes, libc.fclose.argtypes = [ctypes.c_int, ctypes.c_void_p], [ctypes.c_void_p]
+stream = libc.fdopen(write, b"w")
+libc.malloc_info(0, stream)
+libc.fclose(stream)
+print(os.fdopen(read).read().count("<heap nr="), share_heap())
+"""
+
+
+def pools(**variables: str) -> list[str]:
+    """Answer how many pools a server's process has after four threads took memory, and whether it may say so."""
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=variables, capture_output=True, text=True, check=True
+    )
+    return told.stdout.split()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has pools for threads")
+def test_threads_of_a_server_share_one_pool_of_memory() -> None:
+    """What one thread gave back another takes; whoever sets the number of pools keeps it."""
+    assert pools() == ["1", "True"]
+    many, is_said = pools(MALLOC_ARENA_MAX="8")
+    assert int(many) > 1
+    assert is_said == "False"
