@@ -95,6 +95,45 @@ def test_once_work_has_begun_people_and_maintainers_loosen(
     assert parts(studio, "loosened") == {(ids["A"], "cn_agent_bob")}
 
 
+NESTED = """# Plan
+- [ ] C
+## Outer
+### Inner
+- review: yes
+- [ ] A
+- [ ] B
+"""
+
+
+@pytest.mark.parametrize("dropped", ["Outer", "Inner"])
+def test_a_part_in_which_work_has_begun_is_not_dropped_past_its_review(
+    studio: Studio, ada: Core, bob: Core, dropped: str
+) -> None:
+    """Its work would stay and nobody would judge it: neither by itself nor with what holds it; a maintainer may."""
+    ids = {item.title: item.id for item in ada.plans.create(ada.plans.read(NESTED)).items}
+    ada.claims.start(ids["A"])
+    ada.tasks.finish(ids["A"], 1, DONE)
+    for agent in (ada, bob):
+        studio.refuses(
+            Forbidden,
+            lambda agent=agent: agent.items.edit(ids[dropped], Edit(status="cancelled")),
+        )
+    maintainer = studio.core("bob", scopes=frozenset({"maintain"}))
+    assert maintainer.items.edit(ids[dropped], Edit(status="cancelled")).status == "cancelled"
+
+
+def test_what_nobody_has_begun_is_dropped_and_a_whole_takes_its_parts_along(
+    ada: Core, ids: dict[str, str]
+) -> None:
+    """Plans change, and to give a plan up finishes nothing."""
+    again = {item.title: item.id for item in ada.plans.create(ada.plans.read(PLAN)).items}
+    assert ada.items.edit(ids["One"], Edit(status="cancelled")).status == "cancelled"
+    ada.claims.start(again["B"])
+    ada.tasks.finish(again["B"], 1, DONE)
+    ada.items.edit(again["Plan"], Edit(status="cancelled"))
+    assert ada.items.get(again["One"]).status == "cancelled"
+
+
 def test_a_person_waives_and_it_is_told_how_independently(
     studio: Studio, ada: Core, person: Core, ids: dict[str, str]
 ) -> None:

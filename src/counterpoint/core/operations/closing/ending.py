@@ -23,7 +23,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.links import AT_ONCE, padded
-from counterpoint.core.operations.recording.moves import follow
+from counterpoint.core.operations.recording.moves import follow, refuse_dropping
 from counterpoint.core.operations.recording.seats import refuse_ending
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -47,7 +47,7 @@ class _Part(NamedTuple):
 def may_thin(context: Context, item: str, goal: str) -> bool:
     """Return whether an item is closed in slices, if it is moved to a state on somebody's word.
 
-    That is for what is dropped: of it no gate and no judge is asked anything below.
+    That is for what is dropped: what that asks is asked of all of it before it begins.
     """
     with context.reading() as view:
         found = view.find(Item, item)
@@ -103,6 +103,7 @@ class Ender:
             change.refuse_closing(top.id)
             self._refuse_within(change)
             refuse_ending(change, top)
+            refuse_dropping(change, top)
             self._give_back(change)
             self._put(change)
 

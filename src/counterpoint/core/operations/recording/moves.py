@@ -12,9 +12,10 @@ up; to take one up reopens nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
@@ -53,6 +54,8 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
     for ask in asks(states, item.status, goal):
         if ask == "gates":
             _ask_gates(change, item, goal)
+        elif ask == "drop":
+            refuse_dropping(change, item)
         elif ask == "judge" and not _is_judged(change, item):
             refuse_own(change, item.id, "end", counts=True)
         elif ask == "take":
@@ -230,14 +233,40 @@ def _ask_gates(change: Change, item: Item, goal: str) -> None:
         refuse_blocked(change, item)
         refuse_closed_gates(change, item.id)
     elif closed := closed_gates(change, item.id):
-        loosen(change, item.id, "leave out what is asked of")
-        reviews = [gate.name for gate in closed if gate.kind == "review"]
-        if reviews and change.get(Project).reviews == "person":
-            raise GateClosed(
-                f"{item.id} has reviews that a person has to waive first: {', '.join(reviews)}",
-                hint=f"{Act.WAIVE}.",
-                gates=list[Json](reviews),
-            )
+        _leave_out(change, item, closed)
+
+
+def refuse_dropping(change: Change, item: Item) -> None:
+    """Raise Forbidden or GateClosed if a part of a whole cannot be dropped past the gates of it and of what it holds.
+
+    What was done there stays, so whoever did it would get rid of its review. What nobody has begun may be planned anew,
+    and a whole that is given up takes its parts along: nothing is finished by that.
+    """
+    if item.parent and not change.get(Item, item.parent).is_closed:
+        for part in _wholes_from(change, item):
+            closed = closed_gates(change, part.id)
+            if closed and change.writing.exists(Contribution, item=part.id, how="worked"):
+                _leave_out(change, part, closed)
+
+
+def _wholes_from(change: Change, item: Item) -> Iterator[Item]:
+    """Answer an item and all below it that has parts and is not closed."""
+    if not item.is_workable:
+        yield item
+        for child in change.select(Item, parent=item.id, category=UNCLOSED, order="number"):
+            yield from _wholes_from(change, child)
+
+
+def _leave_out(change: Change, item: Item, closed: Sequence[Gate]) -> None:
+    """Leave the work of an item out past closed gates, which is to loosen them."""
+    loosen(change, item.id, "leave out what is asked of")
+    reviews = [gate.name for gate in closed if gate.kind == "review"]
+    if reviews and change.get(Project).reviews == "person":
+        raise GateClosed(
+            f"{item.id} has reviews that a person has to waive first: {', '.join(reviews)}",
+            hint=f"{Act.WAIVE}.",
+            gates=list[Json](reviews),
+        )
 
 
 def _is_judged(change: Change, item: Item) -> bool:

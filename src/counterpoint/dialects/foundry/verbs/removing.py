@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.work import Dependency, Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.contributions import loosen
 from counterpoint.core.operations.recording.links import undepend
-from counterpoint.core.operations.recording.moves import closed_gates, move
+from counterpoint.core.operations.recording.moves import move, refuse_dropping
 from counterpoint.dialects.foundry.nouns.nodes import REMOVED
 from counterpoint.dialects.foundry.verbs.holding import refuse_held_at
 
@@ -21,8 +19,7 @@ def take_out(change: Change, top: Item, reason: str) -> None:
     """
     refuse_held_at(change, top)
     everything = list(_from(change, top))
-    for item in everything:
-        _refuse_past_gate(change, item)
+    refuse_dropping(change, top)
     inside = {item.id for item in everything}
     for item in everything:
         for edge in change.select(Dependency, needs=item.id):
@@ -33,17 +30,6 @@ def take_out(change: Change, top: Item, reason: str) -> None:
         # What was done stays done: its place tells that it is no node any more.
         if item is everything[0] or item.category != "done" or not item.is_workable:
             _cancel(change, item.id, reason)
-
-
-def _refuse_past_gate(change: Change, item: Item) -> None:
-    """Refuse a whole in which work has begun and whose gate is closed, unless the caller may loosen that.
-
-    Whoever worked on it would else get rid of the review with the node. What nobody has begun may still be planned anew.
-    """
-    if item.is_workable or item.is_closed or not closed_gates(change, item.id):
-        return
-    if change.writing.exists(Contribution, item=item.id, how="worked"):
-        loosen(change, item.id, "leave out what is asked of")
 
 
 def _from(change: Change, top: Item) -> Iterator[Item]:
