@@ -99,6 +99,22 @@ def alternate(
     return seconds
 
 
+def in_blocks(
+    cases: Mapping[str, Callable[[], object]], blocks: int, many: int, warmup: int = 5
+) -> Series:
+    """Answer for each case the medians of so many blocks, each of so many runs in a row; the blocks are taken in turn.
+
+    Where one case runs for long, it empties the processor's caches for the one after it. The first runs of a block warm them
+    again and are not measured.
+    """
+    medians: Series = {name: [] for name in cases}
+    for _ in range(blocks):
+        for name, run in cases.items():
+            seconds = alternate({name: run}, many, warmup=warmup)[name]
+            medians[name].append(statistics.median(seconds))
+    return medians
+
+
 def row(
     what: str,
     seconds: list[float],

@@ -4,6 +4,10 @@ Through the surface in this process, each spec in a database of its own, in turn
 that half after the one before it. Then a start with a completion among 1,000 tasks over stdio, through a relay and without one,
 beside two bare commits of as many bytes and two calls that only answer. With FOUNDRY_PYTHON, an interpreter that has the released
 foundry-mcp 0.16.0 (`pip install foundry-mcp==0.16.0 'mcp<2' pypdf`), that works at the same spec too.
+
+Over stdio each works in blocks of 30 pairs, the blocks in turn, and a figure is the median of the medians of its blocks: as an agent
+works that calls again soon. Single pairs in turn are measured as well, and stand in rows of their own: there the released program,
+which works for 80 ms, empties the processor's caches before each of our pairs, as whatever an agent runs between two calls does.
 """
 
 from __future__ import annotations
@@ -17,7 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from _floors import appending, open_bare
-from _measure import Row, alternate, asked, caller, folder, median, opened, publish, row
+from _measure import (
+    Row,
+    Series,
+    alternate,
+    asked,
+    caller,
+    folder,
+    in_blocks,
+    median,
+    opened,
+    publish,
+    row,
+)
 from _pipe import Pipe, end_server, ours, relayed
 
 from counterpoint.app import open_app
@@ -35,6 +51,10 @@ GROWTH = 1.5
 """How much longer a call may take in a large spec."""
 _SIZED = 20
 """Starts and completions whose commits are measured; few enough that the log is not begun anew."""
+_BLOCKS, _MANY = 7, 30
+"""Blocks of each case over stdio, and pairs in one; each case has 500 tasks to end in all."""
+_SINGLE = 100
+"""Single pairs in turn."""
 FASTER = 20.0
 """How much faster a start and a completion are to be than those of the released program."""
 
@@ -160,26 +180,42 @@ def _over_stdio(rounds: int) -> list[Row]:
             there = held.enter_context(_released(python, other))
             _greet(there)
             cases["there"] = _working(there)
-        found = alternate(cases, min(rounds, 200), warmup=3)
+        many = min(rounds, _MANY)
+        blocks = in_blocks(cases, _BLOCKS, many)
+        single = alternate(cases, min(rounds, _SINGLE), warmup=3)
         bare.close()
+    bytes_each = " and ".join(f"{size // 1000}" for size in sizes)
+    return [
+        *_compared(blocks, bytes_each, f", blocks of {many}", least=FASTER),
+        *_compared(single, bytes_each, ", single pairs in turn"),
+    ]
+
+
+def _compared(found: Series, bytes_each: str, how: str, least: float | None = None) -> list[Row]:
+    """Return the rows of one way to measure pairs over stdio. least: how many times faster this is to be than the released program."""
     what = f"start and complete, {_name(RELEASED)}, over stdio"
-    kilobytes = " and ".join(f"{size // 1000}" for size in sizes)
     floor = median([a + b for a, b in zip(found["calls"], found["commits"], strict=True)])
     rows = [
-        row(f"two bare commits of {kilobytes} kB", found["commits"]),
-        row("two calls through a relay that only answer", found["calls"]),
-        row(f"{what}, in one process", found["alone"]),
-        row(f"{what}, through a relay", found["relay"], floor=floor, beside="commits and calls"),
+        row(f"two bare commits of {bytes_each} kB{how}", found["commits"]),
+        row(f"two calls through a relay that only answer{how}", found["calls"]),
+        row(f"{what}, in one process{how}", found["alone"]),
+        row(
+            f"{what}, through a relay{how}", found["relay"], floor=floor, beside="commits and calls"
+        ),
     ]
     if "there" not in found:
         return rows
-    times = Row(
-        what="how many times faster, through a relay",
-        figure=round(median(found["there"]) / median(found["relay"]), 1),
-        unit="times",
-        least=FASTER,
-    )
-    return [*rows, row(f"released 0.16.0: {what}", found["there"]), times]
+    for name, way in (("relay", "through a relay"), ("alone", "in one process")):
+        times = round(median(found["there"]) / median(found[name]), 1)
+        rows.append(
+            Row(
+                what=f"how many times faster, {way}{how}",
+                figure=times,
+                unit="times",
+                least=least if name == "relay" else None,
+            )
+        )
+    return [*rows, row(f"released 0.16.0: {what}{how}", found["there"])]
 
 
 def _planned(place: Path) -> tuple[Path, Path]:
