@@ -3,8 +3,8 @@
 What a database does in its own way, its `Link` does: how a statement runs, the ledger, the search.
 Rules of writing: (1) a row that is put whole is indexed; one of which columns are changed is indexed
 again only if a searched one became another. (2) Indexing waits for the end of the transaction, or for
-its first search, so rows and texts may come in any order, and what several writers wrote is indexed at once. (3) What was found by
-its key is not read again. A writing remembers the end of the ledger and the highest numbers too, as a reading inside of it would
+its first search, so rows and texts may come in any order, and what several writers wrote is indexed at once. (3) What was read is not
+read again (known/rows.py). A writing remembers the end of the ledger and the highest numbers too, as a reading inside of it would
 answer them: what is written is followed, or forgotten. So it may serve the next transaction too, if nobody else wrote. (4) What
 a plan under way has put is found by nobody (statements.py); a writing hides the items alone, so that no two of them get one name.
 """
@@ -26,6 +26,7 @@ from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
 from counterpoint.storage import statements
 from counterpoint.storage.digests import HALF, from_blob, from_kept, no_digest, to_blob
+from counterpoint.storage.known.rows import KnownRows, Place
 from counterpoint.storage.link import Answer, Link, Row
 from counterpoint.storage.search import (
     Document,
@@ -43,11 +44,7 @@ Tables = Mapping[str, type[Noun]]
 
 PAGE: Final = 1000
 """How many rows are read at once where all are wanted."""
-MOST_ROWS: Final = 256
-"""How many rows are remembered: more than a project, and a session for each of many agents."""
 _ALL: Final = 2**62
-_Place = tuple[type[Noun], tuple[Cell, ...]]
-"""A row of a project: its noun, and its key without the project."""
 
 
 class StoreReading(VectorReading):
@@ -63,7 +60,7 @@ class StoreReading(VectorReading):
         # Where no plan can be under way there is no table to ask.
         self._hides: Collection[type[Noun]] = statements.VEILED if Staging.table in tables else ()
         self._veiled = self._hides
-        self._rows: dict[_Place, Noun] = {}
+        self._known = KnownRows()
 
     @contextmanager
     def unveiled(self) -> Generator[None]:
@@ -76,18 +73,14 @@ class StoreReading(VectorReading):
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
-        found = self._rows.get((noun, key))
-        if found is not None:
-            return cast("N", found)
+        # What only a block without a veil sees, no other may see after it.
+        place, is_kept = (noun, key), bool(self._veiled) or noun not in self._hides
+        if is_kept and place in self._known.rows:
+            return cast("N | None", self._known.rows[place])
         row = self._row(noun, key)
-        if row is None:
-            return None
-        made = noun_of(noun, row)
-        # A text that is gone may be kept anew; what only this block sees, no other may see after it.
-        if None not in row and (self._veiled or noun not in self._hides):
-            if len(self._rows) >= MOST_ROWS:
-                self._rows.clear()
-            self._rows[noun, key] = made
+        made = None if row is None else noun_of(noun, row)
+        if is_kept and (row is None or None not in row):
+            self._known.keep(place, made)
         return made
 
     def select(
@@ -108,7 +101,12 @@ class StoreReading(VectorReading):
         if after:
             values += statements.after_values(noun, order, after)
         bound = (self.project, *values, _ALL if limit is None else limit)
-        return [noun_of(noun, row) for row in self._link.execute(text, bound)]
+        known = self._known.answer(noun, text, bound)
+        if known is None:
+            rows = self._link.execute(text, bound).fetchall()
+            known = [noun_of(noun, row) for row in rows]
+            self._known.keep_answer(noun, text, bound, known, rows)
+        return [*known]
 
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
         """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""
@@ -120,7 +118,12 @@ class StoreReading(VectorReading):
         """Return whether there is such a row."""
         shape, values = statements.shaped(noun, equal)
         text = statements.exists(noun, shape, veiled=noun in self._veiled)
-        return self._link.execute(text, (self.project, *values)).fetchone() is not None
+        bound = (self.project, *values)
+        known = self._known.answer(noun, text, bound)
+        if known is None:
+            known = self._link.execute(text, bound).fetchone() is not None
+            self._known.keep_answer(noun, text, bound, known)
+        return known
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
@@ -302,7 +305,7 @@ class StoreWriting(StoreReading, VectorWriting):
         self._head = head
         self._numbers: dict[type[Noun], int] = {}
         self._texts: dict[str, str] = {}
-        self._stale: dict[_Place, Mapping[str, Cell] | None] = {}
+        self._stale: dict[Place, Mapping[str, Cell] | None] = {}
         """Rows to be indexed at the end: as they were put, or None to be read again."""
 
     def last_number(self, noun: type[Noun]) -> int:
@@ -323,13 +326,13 @@ class StoreWriting(StoreReading, VectorWriting):
         if len(row) > len(cells):
             statements.check(noun, row)
         if cells["project"] != self.project:
-            raise self._stranger(cells["project"])
+            raise _stranger(cells["project"], self.project)
         try:
             digests = {name: to_blob(row[name][HALF]) for name in prose_columns(noun)}
         except (TypeError, ValueError):
             raise no_digest(noun) from None
         place = noun, tuple(cells[name] for name in statements.row_key(noun))
-        self._rows.pop(place, None)
+        self._known.forget(*place)
         if noun in self._numbers:
             self._numbers[noun] = max(self._numbers[noun], row["number"])
         if noun is Staging:
@@ -354,8 +357,10 @@ class StoreWriting(StoreReading, VectorWriting):
             raise AssertionError(f"the key of a row of {noun.table} is never changed")
         text = statements.change(noun, tuple(cells))
         self._watch(noun, place, cells)
-        self._forget(noun, place)
+        known = self._forget(noun, place)
         self._meet(noun, place, text, (*cells.values(), self.project, *place))
+        if known is not None:
+            self._known.revise((noun, place), known, cells)
 
     def change_each(self, noun: type[Noun], written: Names, rows: Sequence[Patch]) -> None:
         """Set the same columns of many rows; StateDiffers if one is not there."""
@@ -392,7 +397,7 @@ class StoreWriting(StoreReading, VectorWriting):
             held = self._link.execute(text, (self.project, *halves * times))
             self._stale |= dict.fromkeys((noun, key) for key in held.fetchall())
         # Any row that is remembered may have been made with a text of these.
-        self._rows.clear()
+        self._known.clear()
         self._texts.clear()
         self._link.execute(statements.forget(len(halves)), (self.project, *halves))
 
@@ -447,14 +452,14 @@ class StoreWriting(StoreReading, VectorWriting):
         """Forget what was read and written: a part of the transaction was undone."""
         self._head = None
         self._numbers.clear()
-        self._rows.clear()
+        self._known.clear()
         self._texts.clear()
         self._stale = dict.fromkeys(self._stale)  # each is read again, as it then is
 
-    def _forget(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
-        """Read a row that changes, and the highest number of its kind, from the table again."""
-        self._rows.pop((noun, key), None)
+    def _forget(self, noun: type[Noun], key: tuple[Cell, ...]) -> Noun | None:
+        """Read a row that changes, and the highest number of its kind, from the table again; return what was known of it."""
         self._numbers.pop(noun, None)
+        return self._known.forget(noun, key)
 
     def _document(self, noun: type[Noun], key: tuple[Cell, ...]) -> Document | None:
         row = self._link.execute(document(noun), (self.project, *key)).fetchone()
@@ -482,11 +487,8 @@ class StoreWriting(StoreReading, VectorWriting):
         if set(key) - {"project"} != set(wanted):
             raise AssertionError(f"the key of {noun.table} is {wanted}, not {tuple(key)}")
         if key.get("project", self.project) != self.project:
-            raise self._stranger(key["project"])
+            raise _stranger(key["project"], self.project)
         return tuple(cell_of(key[name]) for name in wanted)
-
-    def _stranger(self, named: Json) -> AssertionError:
-        return AssertionError(f"a row of {named!r} in a transaction of {self.project!r}")
 
     def _meet(
         self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell | bytes]
@@ -495,3 +497,7 @@ class StoreWriting(StoreReading, VectorWriting):
         self._link.execute(text, values)
         if not self._link.changes():
             raise StateDiffers(f"{noun.table} has no row {place} in {self.project!r}")
+
+
+def _stranger(named: Json, project: str) -> AssertionError:
+    return AssertionError(f"a row of {named!r} in a transaction of {project!r}")

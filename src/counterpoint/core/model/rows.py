@@ -296,6 +296,14 @@ def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
     return made
 
 
+def revised(row: N, cells: Mapping[str, Any]) -> N:
+    """Return a row as it is once some of its cells, none of prose, are these."""
+    kind = type(row)
+    read = {columns(kind)[place].name: reader for place, reader in _readers(kind)}
+    fields = {name: read[name](value) if name in read else value for name, value in cells.items()}
+    return dataclasses.replace(row, **fields)
+
+
 @cache
 def _writers(noun: type[Noun]) -> tuple[Callable[[Any, Any], None], ...]:
     """Return what sets each slot of a fresh noun, in the order of the columns."""

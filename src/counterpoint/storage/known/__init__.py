@@ -1,0 +1,1 @@
+"""What a transaction knows of what it has read already."""
