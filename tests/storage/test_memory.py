@@ -13,7 +13,7 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import REDACTED, image_of
 from counterpoint.core.model.work import Item, Staging
 from counterpoint.core.ports.store import Store, Writing
-from counterpoint.storage import rows
+from counterpoint.storage.known import rows
 from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.texts import Kept, committed, retitle, salted
 

@@ -94,35 +94,33 @@ class StoreReading(VectorReading):
     ) -> list[N]:
         """Return the rows whose columns equal the filters, in order, beyond `after`."""
         shape, values = statements.shaped(noun, equal)
-        veiled, is_page = noun in self._veiled, limit is not None
-        text = statements.select(
-            noun, shape, order, after=bool(after), veiled=veiled, is_page=is_page
-        )
+        veiled, is_page, is_on = noun in self._veiled, limit is not None, bool(after)
+        text = statements.select(noun, shape, order, after=is_on, veiled=veiled, is_page=is_page)
         if after:
             values += statements.after_values(noun, order, after)
         bound = (self.project, *values, _ALL if limit is None else limit)
-        known = self._known.answer(noun, text, bound)
+        question = text, bound, self._known.writes.get(noun)
+        known = self._known.answers.get(question)
         if known is None:
-            rows = self._link.execute(text, bound).fetchall()
-            known = [noun_of(noun, row) for row in rows]
-            self._known.keep_answer(noun, text, bound, known, rows)
-        return [*known]
+            known = [noun_of(noun, row) for row in self._link.execute(text, bound)]
+            self._known.keep_answer(question, noun, known)
+        return list(known)
 
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
         """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""
         shape, values = statements.shaped(noun, equal)
         text = statements.cells(noun, read, shape, veiled=noun in self._veiled)
-        return list(self._link.execute(text, (self.project, *values)))
+        return self._link.execute(text, (self.project, *values)).fetchall()
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
         """Return whether there is such a row."""
         shape, values = statements.shaped(noun, equal)
         text = statements.exists(noun, shape, veiled=noun in self._veiled)
-        bound = (self.project, *values)
-        known = self._known.answer(noun, text, bound)
+        question = text, (self.project, *values), self._known.writes.get(noun)
+        known = self._known.answers.get(question)
         if known is None:
-            known = self._link.execute(text, bound).fetchone() is not None
-            self._known.keep_answer(noun, text, bound, known)
+            known = self._link.execute(*question[:2]).fetchone() is not None
+            self._known.keep_answer(question, noun, known)
         return known
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
@@ -326,7 +324,7 @@ class StoreWriting(StoreReading, VectorWriting):
         if len(row) > len(cells):
             statements.check(noun, row)
         if cells["project"] != self.project:
-            raise _stranger(cells["project"], self.project)
+            raise self._stranger(cells["project"])
         try:
             digests = {name: to_blob(row[name][HALF]) for name in prose_columns(noun)}
         except (TypeError, ValueError):
@@ -359,8 +357,7 @@ class StoreWriting(StoreReading, VectorWriting):
         self._watch(noun, place, cells)
         known = self._forget(noun, place)
         self._meet(noun, place, text, (*cells.values(), self.project, *place))
-        if known is not None:
-            self._known.revise((noun, place), known, cells)
+        self._known.revise((noun, place), known, cells)
 
     def change_each(self, noun: type[Noun], written: Names, rows: Sequence[Patch]) -> None:
         """Set the same columns of many rows; StateDiffers if one is not there."""
@@ -487,8 +484,11 @@ class StoreWriting(StoreReading, VectorWriting):
         if set(key) - {"project"} != set(wanted):
             raise AssertionError(f"the key of {noun.table} is {wanted}, not {tuple(key)}")
         if key.get("project", self.project) != self.project:
-            raise _stranger(key["project"], self.project)
+            raise self._stranger(key["project"])
         return tuple(cell_of(key[name]) for name in wanted)
+
+    def _stranger(self, named: Json) -> AssertionError:
+        return AssertionError(f"a row of {named!r} in a transaction of {self.project!r}")
 
     def _meet(
         self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell | bytes]
@@ -497,7 +497,3 @@ class StoreWriting(StoreReading, VectorWriting):
         self._link.execute(text, values)
         if not self._link.changes():
             raise StateDiffers(f"{noun.table} has no row {place} in {self.project!r}")
-
-
-def _stranger(named: Json, project: str) -> AssertionError:
-    return AssertionError(f"a row of {named!r} in a transaction of {project!r}")

@@ -227,6 +227,7 @@ def shaped(noun: type[Noun], equal: Mapping[str, Filter]) -> tuple[Shape, list[C
     """Return the shape of a filter and its values in the order of the statement."""
     shape: list[tuple[str, int | str]] = []
     values: list[Cell] = []
+    partial = noun.partial
     # In one order, so that the same filter is the same text: databases keep statements by their
     # text.
     for name in sorted(equal):
@@ -234,7 +235,7 @@ def shaped(noun: type[Noun], equal: Mapping[str, Filter]) -> tuple[Shape, list[C
         if isinstance(wanted, tuple):
             shape.append((name, len(wanted)))
             values.extend(wanted)
-        elif isinstance(wanted, str) and _is_word(noun, name, wanted):
+        elif partial is not None and name == partial.column and wanted in partial.words:
             shape.append((name, wanted))
         else:
             shape.append((name, -1))

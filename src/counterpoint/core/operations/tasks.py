@@ -52,10 +52,15 @@ _STATUS: dict[Outcomes, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Before:
-    """What a claim began with, and the checks that have passed since."""
+class Looked:
+    """What was looked at before the end of a claim is written.
 
-    point: StartPoint
+    comparison: how the tree differs since the work began. since: when that was; empty if it begins now. passed: the checks that
+    have passed.
+    """
+
+    comparison: Comparison
+    since: str
     passed: PassedChecks
 
 
@@ -71,24 +76,21 @@ class Tasks:
         token: int | None,
         report: Report,
         *,
-        comparison: Comparison | None = None,
+        looked: Looked | None = None,
     ) -> Finished:
         """End the caller's claim of an item with an outcome and the measured evidence.
 
-        comparison: how the tree differs since the claim began, where that is known already.
+        looked: what the end rests on, where the caller has looked already: for him it is not the same call again.
         `done` goes to review if a review gate is closed; other closed gates and blockers refuse it
         (GateClosed). Any closed gate refuses what leaves work out: that is for others. The same call
         again answers as before. Raises ClaimLost, NotClaimHolder, IllegalMove.
         """
-        before = self._before(item, token, report)
+        # Before the transaction: git may take seconds, and every other writer would wait for it.
+        before = looked or self._look(item, token, report)
         if isinstance(before, Finished):
             return before
-        # Before the transaction: git may take seconds, and every other writer would wait for it.
-        if comparison is None:
-            comparison = self._context.ports.evidence.compare(
-                self._context.caller.root, snapshot_of(before.point)
-            )
-        if comparison.changes and self._is_by_person(comparison, before.point):
+        comparison = before.comparison
+        if comparison.changes and self._is_by_person(comparison, before.since):
             comparison = without(comparison, CONFIGURATION)
         if report.outcome == "done":
             refuse_stale(self._context, item, before.passed)
@@ -113,8 +115,8 @@ class Tasks:
             status = "review" if waits and status == "done" else status
             return self._end(change, found, claim, report, comparison, status)
 
-    def _before(self, item: str, token: int | None, report: Report) -> _Before | Finished:
-        """Return what is known before measuring, or what a retry must hear; refuse what would be refused later anyway."""
+    def _look(self, item: str, token: int | None, report: Report) -> Looked | Finished:
+        """Return what the end of a claim rests on, or what a retry must hear; refuse what would be refused later anyway."""
         with self._context.reading() as view:
             found = view.find(Item, item)
             if found is None:
@@ -126,7 +128,10 @@ class Tasks:
             point = view.find(StartPoint, item, claim.token)
             if point is None:
                 raise missing(StartPoint, item, claim.token)
-            return _Before(point=point, passed=passed_checks(view, item))
+            passed = passed_checks(view, item)
+        evidence, root = self._context.ports.evidence, self._context.caller.root
+        comparison = evidence.compare(root, snapshot_of(point))
+        return Looked(comparison=comparison, since=point.taken_at, passed=passed)
 
     def _answered(
         self, view: Reading, item: Item, token: int | None, report: Report
@@ -141,7 +146,7 @@ class Tasks:
         above = view.find(Item, item.parent) if item.parent else None
         return Finished(item=item, outcome=before, measured=None, released=(), parent=above)
 
-    def _is_by_person(self, comparison: Comparison, point: StartPoint) -> bool:
+    def _is_by_person(self, comparison: Comparison, since: str) -> bool:
         """Return whether the configuration changed as a person trusted it while the work went on: that is his edit."""
         ports, caller = self._context.ports, self._context.caller
         is_changed = any(change.path == CONFIGURATION for change in comparison.changes)
@@ -151,7 +156,7 @@ class Tasks:
             project = view.find(Project)
             places = view.sequences(action=TRUSTED, limit=1)
             last = [load_fields(next(view.entries(place, place + 1)))["t"] for place in places]
-        if project is None or not last or last[0] < point.taken_at:
+        if project is None or not last or last[0] < since:
             return False
         with suppress(MalformedDocument):
             return loosened(ports.checking(), project.search_path) == project.trusted

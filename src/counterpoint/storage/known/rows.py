@@ -8,10 +8,10 @@ few rows each.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from counterpoint.core.model.rows import Cell, Noun, prose_columns, revised
+from counterpoint.core.model.rows import REDACTED, Cell, Noun, prose_columns, revised
 from counterpoint.core.model.work import Staging
 
 MOST_ROWS: Final = 256
@@ -19,9 +19,13 @@ MOST_ROWS: Final = 256
 MOST_ANSWERS: Final = 256
 MOST_IN_ONE: Final = 8
 """Rows of an answer that is known."""
+_GONE: Final = frozenset((REDACTED, (REDACTED,)))
+"""What stands for a text that is gone, or for several."""
 
 Place = tuple[type[Noun], tuple[Cell, ...]]
 """A row of a project: its noun, and its key without the project."""
+Question = tuple[str, tuple[Any, ...], int | None]
+"""A statement, its values, and how often rows of its noun were written before."""
 
 
 class KnownRows:
@@ -31,8 +35,9 @@ class KnownRows:
         """Know nothing yet."""
         self.rows: dict[Place, Noun | None] = {}
         """Rows by their places; None: there is none."""
-        self._answers: dict[tuple[Any, ...], Any] = {}
-        self._writes: dict[type[Noun], int] = {}
+        self.answers: dict[Question, Any] = {}
+        self.writes: dict[type[Noun], int] = {}
+        """How often rows of a noun were written: what was answered before is another question."""
 
     def keep(self, place: Place, row: Noun | None) -> None:
         """Know a row, or that there is none."""
@@ -40,39 +45,32 @@ class KnownRows:
             self.rows.clear()
         self.rows[place] = row
 
-    def answer(self, noun: type[Noun], text: str, bound: tuple[Any, ...]) -> Any:
-        """Return what a statement about a noun answered; None if that is not known."""
-        return self._answers.get((text, bound, self._writes.get(noun)))
-
-    def keep_answer(
-        self,
-        noun: type[Noun],
-        text: str,
-        bound: tuple[Any, ...],
-        answer: Any,
-        rows: Collection[Sequence[Any]] = (),
-    ) -> None:
-        """Know what a statement answered. rows: as the database gave them."""
-        if len(rows) > MOST_IN_ONE or any(None in row for row in rows):
-            return
-        if len(self._answers) >= MOST_ANSWERS:
-            del self._answers[next(iter(self._answers))]
-        self._answers[text, bound, self._writes.get(noun)] = answer
+    def keep_answer(self, question: Question, noun: type[Noun], answer: bool | list[Any]) -> None:
+        """Know what a statement about a noun answered."""
+        if isinstance(answer, list):
+            texts = prose_columns(noun)
+            if len(answer) > MOST_IN_ONE or any(
+                getattr(row, name) in _GONE for row in answer for name in texts
+            ):
+                return
+        if len(self.answers) >= MOST_ANSWERS:
+            del self.answers[next(iter(self.answers))]
+        self.answers[question] = answer
 
     def forget(self, noun: type[Noun], key: tuple[Cell, ...]) -> Noun | None:
         """Forget a row that is about to be written, and answers of its noun; return what was known of it."""
         if noun is Staging:
             self.clear()
-        self._writes[noun] = self._writes.get(noun, 0) + 1
+        self.writes[noun] = self.writes.get(noun, 0) + 1
         return self.rows.pop((noun, key), None)
 
-    def revise(self, place: Place, row: Noun, cells: Mapping[str, Any]) -> None:
-        """Know a row as it was before some columns were set."""
+    def revise(self, place: Place, row: Noun | None, cells: Mapping[str, Any]) -> None:
+        """Know a row with some columns set. row: as it was known before; None: it was not."""
         # The number tells whether a plan under way has it; of a text only the commitment is told.
-        if cells.keys().isdisjoint(("number", *prose_columns(place[0]))):
+        if row is not None and cells.keys().isdisjoint(("number", *prose_columns(place[0]))):
             self.keep(place, revised(row, cells))
 
     def clear(self) -> None:
         """Know nothing any more."""
         self.rows.clear()
-        self._answers.clear()
+        self.answers.clear()

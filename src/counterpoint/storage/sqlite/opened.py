@@ -20,6 +20,7 @@ another process commits: `audit verify` finds what he did.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -72,7 +73,7 @@ class OpenedFiles:
         self._where = where
         self._save = save
         self._first: FileId | None = None
-        self._known: list[tuple[Path, FileId]] = []
+        self._known: list[tuple[str, FileId]] = []
         self._written = Written(0, 0)
         self._version: int = -1
         self._log: OpenedLog | None = None
@@ -96,7 +97,7 @@ class OpenedFiles:
         """Take the files as they are, just opened; StoreBusy if the database is another one by now."""
         paths = [Path(f"{self._where}{part}") for part in _PARTS]
         # A file that cannot be written has neither log nor index where its folder cannot be either.
-        self._known = [(path, file) for path in paths if (file := id_of(path)) is not None]
+        self._known = [(str(path), file) for path in paths if (file := id_of(path)) is not None]
         self.check_place()
         self._written, self._version = self.check(), connection.data_version()
         if len(self._known) == len(_PARTS):
@@ -111,7 +112,8 @@ class OpenedFiles:
         written: Written | None = None
         for path, file in self._known:
             try:
-                found = path.stat()
+                # Around every reading and every commit: a path would be put together anew each time.
+                found = os.stat(path)  # noqa: PTH116 -- the text is at hand, and a path takes as long again
             except OSError:
                 self._refuse_gone(self._missing(path, file))
             if (found.st_dev, found.st_ino) != file:
@@ -186,7 +188,7 @@ class OpenedFiles:
         fault = self.fault = self.fault or StoreReplaced(said, path=self._where, saved=saved)
         raise again(fault)
 
-    def _missing(self, path: Path, file: FileId) -> str:
+    def _missing(self, path: str, file: FileId) -> str:
         """Return what became of a file: it has another name now, or none."""
         with suppress(OSError):
             for link in _OPEN.iterdir():

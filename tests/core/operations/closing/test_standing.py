@@ -11,8 +11,10 @@ from counterpoint.core.model.evidence import Comparison, Snapshot
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.closing.standing import bring, now_standing
+from counterpoint.core.operations.gates import PassedChecks
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.tasks import Looked
 
 
 class Moving:
@@ -53,7 +55,8 @@ def test_a_tree_that_was_looked_at_already_is_not_looked_at_again(ada: Core, tas
     started = ada.claims.start(task, snapshot=seen)
     assert started.snapshot.commit == "c" * 40
     report = Report(outcome="done", summary="Written")
-    same = Comparison(start=seen, end=seen)
-    finished = ada.tasks.finish(task, started.claim.token, report, comparison=same)
+    checks = PassedChecks(areas=(), receipts=())
+    looked = Looked(comparison=Comparison(start=seen, end=seen), since="", passed=checks)
+    finished = ada.tasks.finish(task, started.claim.token, report, looked=looked)
     assert finished.measured is not None
     assert (finished.measured.start_commit, finished.measured.file_count) == ("c" * 40, 0)

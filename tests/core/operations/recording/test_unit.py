@@ -213,6 +213,26 @@ def test_the_conditions_of_a_call_are_asked_in_each_of_its_transactions(studio, 
     assert studio.image() != before
 
 
+def test_the_conditions_of_a_call_are_asked_in_its_first_view(studio, ada):
+    """Before it does anything; later views belong to what it has begun."""
+    asked = []
+
+    def refuse(view):
+        asked.append(view.head().size)
+        if len(asked) == 1:
+            raise Forbidden("not now")
+
+    def look(context):
+        context.conditions = (refuse,)
+        with pytest.raises(Forbidden), context.reading() as view:
+            view.find(Record, "none")
+        with context.reading() as view:
+            return view.head().size
+
+    size = ada.use(look)
+    assert asked == [size]
+
+
 def test_verbs_know_the_key_of_their_call(studio, ada):
     """And that there is none."""
 

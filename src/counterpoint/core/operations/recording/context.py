@@ -159,17 +159,20 @@ class Ports:
 class Context:
     """One call's place: made for the call, used by one thread, then thrown away.
 
-    conditions: asked at the beginning of each transaction of the call; one that raises ends it. key: the idempotency
+    conditions: asked in the first view of the call and at the beginning of each transaction; one that raises ends
+    it. key: the idempotency
     key that the call came with; empty without one.
     """
 
     ports: Ports
     caller: Caller
     unit: OpenUnit | None = field(default=None)
-    conditions: tuple[Callable[[Writing], None], ...] = ()
+    conditions: tuple[Callable[[Reading], None], ...] = ()
     key: str = ""
     looked: Timestamp | None = field(default=None)
     """When its connection looked last before this call, as far as that is known."""
+    is_asked: bool = field(default=False)
+    """Whether the conditions were asked in a view or a transaction of this call."""
     _has_looked: bool = field(default=False)
 
     @property
@@ -198,4 +201,12 @@ class Context:
                     self.caller.own_seat, self.ports.clock.now()
                 )
             with self.ports.store.reading(self.project) as view:
+                if self.conditions and not self.is_asked:
+                    self.ask(view)
                 yield view
+
+    def ask(self, view: Reading) -> None:
+        """Ask the conditions of the call; what they raise."""
+        self.is_asked = True
+        for ask in self.conditions:
+            ask(view)

@@ -10,7 +10,7 @@ process that hosted him. Rule 3: to loosen what nobody has worked on is open to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Final
 
@@ -69,17 +69,18 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
     caller = change.context.caller
     actor, principal = caller.actor, standing(caller.actor)
     line = [*takewhile(lambda here: here.id != below, line_of(change, item))]
+    known = _marks_in(change, line)
+    loosened = next((one for one in known if one.how == "loosened"), None)
+    if loosened is not None:
+        what = loosened.item or "this project"
+        raise Forbidden(
+            f"{actor.name} changed what {what} asks for, and whoever does that may not do the work",
+            hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
+        )
+    # A process may have hosted somebody here before it works itself: that is another part.
+    worked = {one.item for one in known if (one.principal, one.how) == (principal, "worked")}
     for here in line:
-        known = _marks_of(change, here)
-        loosened = next((one for one in known if one.how == "loosened"), None)
-        if loosened is not None:
-            what = loosened.item or "this project"
-            raise Forbidden(
-                f"{actor.name} changed what {what} asks for, and whoever does that may not do the work",
-                hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
-            )
-        # A process may have hosted somebody here before it works itself: that is another part.
-        if not any((one.principal, one.how) == (principal, "worked") for one in known):
+        if here.id not in worked:
             _put(change, here.id, principal, "worked")
     if caller.connection is not None and caller.connection.id != principal:
         _host(change, line, caller.connection.id)
@@ -87,9 +88,8 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
 
 def has_loosened(change: Change, item: str) -> bool:
     """Return whether the caller loosened an item or something above it, and so does not do it."""
-    return any(
-        one.how == "loosened" for here in line_of(change, item) for one in _marks_of(change, here)
-    )
+    marks = _marks_in(change, [*line_of(change, item)])
+    return any(one.how == "loosened" for one in marks)
 
 
 def inherit(change: Change, item: str, above: str) -> None:
@@ -230,13 +230,18 @@ def _past(change: Change, item: Item) -> Past:
     return Past(found, sessions)
 
 
-def _marks_of(change: Change, item: Item) -> list[Contribution]:
-    """Return what is written down at an item of the caller, and of the process that hosts him.
+def _marks_in(change: Change, line: Sequence[Item]) -> list[Contribution]:
+    """Return what is written down at some items of the caller, and of the process that hosts him, at the nearest first.
 
     With a root comes what is written down at the project.
     """
-    places = (item.id,) if item.parent else (item.id, PROJECT)
-    return change.select(Contribution, item=places, principal=_selves(change))
+    places = [here.id for here in line]
+    if not line:
+        return []
+    if not line[-1].parent:
+        places.append(PROJECT)
+    marks = change.select(Contribution, item=tuple(places), principal=_selves(change))
+    return sorted(marks, key=lambda one: places.index(one.item))
 
 
 def _selves(change: Change) -> tuple[str, ...]:

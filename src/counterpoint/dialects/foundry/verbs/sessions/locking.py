@@ -1,7 +1,7 @@
 """Keeps others from changing a spec while an unattended run works on it.
 
-It is asked at once, so that the whole call is refused and not each part of it, and again in each transaction that writes, so that no run
-begins between the look and the change.
+It is asked in the first view that the call opens, so that the whole call is refused and not each part of it, and again in each
+transaction that writes, so that no run begins between the look and the change.
 """
 
 from __future__ import annotations
@@ -40,18 +40,20 @@ class Locking:
             if row is not None:
                 refuse_locked(ref_of(row, spec_of(view, row)), session)
 
-        with self._context.reading() as view:
-            ask(view)
-            row = _running(view, spec) if session else None
-            is_own = row is None or holding.is_own(view, row.session, self._context.caller)
-        if not is_own:
-            self._refuse_stranger(spec)
         before = self._context.conditions
         self._context.conditions = (*before, ask)
         try:
+            if session and not self._is_own(spec):
+                self._refuse_stranger(spec)
             yield
         finally:
             self._context.conditions = before
+
+    def _is_own(self, spec: str) -> bool:
+        """Return whether the run that goes on with a spec is the caller's, if there is one."""
+        with self._context.reading() as view:
+            row = _running(view, spec)
+            return row is None or holding.is_own(view, row.session, self._context.caller)
 
     def _refuse_stranger(self, spec: str) -> None:
         # It writes nothing: who may have the session of somebody who is gone is asked in a transaction.

@@ -17,7 +17,7 @@ from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Criterion, Item, Label
+from counterpoint.core.model.work import Attribute, Criterion, Item, Label
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.closing.standing import (
     block,
@@ -27,14 +27,15 @@ from counterpoint.core.operations.closing.standing import (
     unblock,
     walk,
 )
+from counterpoint.core.operations.gates import passed_checks
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
+from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
 from counterpoint.core.operations.recording.moves import closed_gates, follow
 from counterpoint.core.operations.recording.unit import Unit, joined, recording
-from counterpoint.core.operations.tasks import Tasks
+from counterpoint.core.operations.tasks import Looked, Tasks
 from counterpoint.core.ports.store import Reading, Writing
 from counterpoint.core.rules.evidence import snapshot_of
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, ROOT, NodeType, Status, Tally
@@ -61,16 +62,20 @@ from counterpoint.kernel.errors import Conflict, InvalidInput, NotReady
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredNode:
-    """What the end of a node rests on. token: of the claim under which it ends; None if it is to be taken up first."""
+    """What the end of a node rests on.
+
+    token: of the claim under which it ends; None if it is to be taken up first. looked: None where its start is not there.
+    """
 
     spec: str
+    id: str
     root: Item
     item: Item
     session: str
     token: int | None
     met: tuple[int, ...]
     snapshot: Snapshot | None
-    comparison: Comparison | None
+    looked: Looked | None
 
 
 class Moving:
@@ -91,18 +96,18 @@ class Moving:
                 known = Nodes(view, spec_named(view, spec))
                 item = known.named(task)
                 refuse_unready(known, item)
+                name, kind = known.id(item.id), type_in(view, item)
                 context = held_in(self._context, view, item.id)
             started = Claims(context).start(item.id, snapshot=snapshot)
             with recording(context, "task.noted", item.id) as change:
                 since = note_start(change, item, str(started.claim.claimed_at))
                 if note:
                     _tell(change, item, f"Task started: {item.title}", note)
-                known = Nodes(change.writing, known.root)
                 return StartedNode(
                     spec=known.spec,
-                    id=known.id(item.id),
+                    id=name,
                     title=item.title,
-                    type=type_in(change.writing, item),
+                    type=kind,
                     started_at=since,
                     warnings=started.warnings,
                 )
@@ -130,21 +135,27 @@ class Moving:
             claim = view.find(Claim, item.id)
             met = tuple(one.position for one in view.select(Criterion, item=item.id))
             point = view.find(StartPoint, item.id, claim.token) if claim else None
+            passed, name = passed_checks(view, item.id), known.id(item.id)
         evidence, tree = self._context.ports.evidence, self._context.caller.root
         is_own = claim is not None and claim.is_held_by(session)
         snapshot = None if is_own else evidence.snapshot(tree)
-        comparison = Comparison(start=snapshot, end=snapshot) if snapshot else None
+        looked, since = None, ""
         if point is not None and (is_own or item.category == "active"):
-            comparison = evidence.compare(tree, snapshot_of(point))
+            comparison, since = evidence.compare(tree, snapshot_of(point)), point.taken_at
+            looked = Looked(comparison=comparison, since=since, passed=passed)
+        elif snapshot is not None:
+            comparison = Comparison(start=snapshot, end=snapshot)
+            looked = Looked(comparison=comparison, since="", passed=passed)
         return MeasuredNode(
             spec=known.spec,
+            id=name,
             root=known.root,
             item=item,
             session=session,
             token=claim.token if is_own and claim else None,
             met=met,
             snapshot=snapshot,
-            comparison=comparison,
+            looked=looked,
         )
 
     def land(self, found: MeasuredNode, note: str, *, is_counted: bool = False) -> CompletedNode:
@@ -159,8 +170,8 @@ class Moving:
             context = self._in(found.session)
             if token is None:
                 token = Claims(context).start(item.id, snapshot=found.snapshot).claim.token
-            Tasks(context).finish(item.id, token, report, comparison=found.comparison)
-            return self._completed(context, found.root, item, note, before)
+            Tasks(context).finish(item.id, token, report, looked=found.looked)
+            return self._completed(context, found, note, before)
 
     def _in(self, session: str) -> Context:
         """Return the context of this call in a session."""
@@ -181,11 +192,11 @@ class Moving:
     def _completed(
         self,
         context: Context,
-        root: Item,
-        item: Item,
+        found: MeasuredNode,
         note: str,
         before: Mapping[str, Tally] | None,
     ) -> CompletedNode:
+        item = found.item
         with recording(context, "task.noted", item.id) as change:
             after = change.get(Item, item.id)
             warnings: tuple[str, ...] = ()
@@ -196,11 +207,11 @@ class Moving:
                 holders, warnings = (), ("It was handed in, and awaits a verdict.",)
             if note:
                 _tell(change, item, f"Task completed: {item.title}", note)
-            known = Nodes(change.writing, change.get(Item, root.id))
+            known = Nodes(change.writing, change.get(Item, found.root.id), found.spec)
             phase = phase_of(change.writing, after)
             return CompletedNode(
-                spec=known.spec,
-                id=known.id(item.id),
+                spec=found.spec,
+                id=found.id,
                 title=item.title,
                 status=status_of(after.category),
                 completed_at=after.closed_at,
@@ -373,7 +384,8 @@ def state_text(item: Item) -> str:
 
 def note_start(change: Change, item: Item, at: str) -> str:
     """Return since when somebody is at a node, kept with it from the first start on."""
-    kept = attributes_of(change.writing, item.id).get(STARTED_AT)
+    found = change.find(Attribute, item.id, STARTED_AT)
+    kept = value_of(found) if found is not None else None
     if isinstance(kept, str) and kept:
         return kept
     set_attributes(change, item, {STARTED_AT: at})
