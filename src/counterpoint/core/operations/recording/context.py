@@ -202,11 +202,7 @@ class Context:
                 )
             with self.ports.store.reading(self.project) as view:
                 if self.conditions and not self.is_asked:
-                    self.ask(view)
+                    self.is_asked = True
+                    for ask in self.conditions:
+                        ask(view)
                 yield view
-
-    def ask(self, view: Reading) -> None:
-        """Ask the conditions of the call; what they raise."""
-        self.is_asked = True
-        for ask in self.conditions:
-            ask(view)

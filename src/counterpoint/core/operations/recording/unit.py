@@ -95,7 +95,9 @@ class Unit:
                 ports.sharing.follow(writing, head.leaf)
             for look in self._looks:
                 look(writing)
-            self.context.ask(writing)
+            self.context.is_asked = True
+            for ask in self.context.conditions:
+                ask(writing)
         clock = ports.clock.now()
         last = self.changes[-1].now if self.changes else Timestamp((head or writing.head()).time)
         # A change in the middle of another lands before that one, and so has its time.
