@@ -42,6 +42,7 @@ from fakes.errands import ERRANDS, Office
 from fakes.golden import people
 from fakes.golden.specs import runs, specs
 from fakes.golden.stage import Refused, Stage
+from fakes.golden.studies import studies
 from fakes.pausing import pausing
 from fakes.scripted_models import ScriptedModels, answer_with
 
@@ -79,6 +80,7 @@ def play(stage: Stage) -> None:
     knowledge(stage)
     specs(stage)
     runs(stage)
+    studies(stage)
     stage.sign()
     people.decisions(stage)
     people.epochs(stage)
