@@ -30,6 +30,10 @@ def main() -> None:
         code = relay(words[1:], os.environ)
         if code is not None:
             sys.exit(code)
+    if words[:2] == ["event", "--hook"] and len(words) == 3:
+        from counterpoint.cli.clients.sending import main as report
+
+        sys.exit(report(words[2], os.environ))
     if words[:1] == ["serve"]:
         from counterpoint.cli.server.serving import main as serve
 

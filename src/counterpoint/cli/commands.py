@@ -113,6 +113,10 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         ),
     },
     HIDDEN: {
+        "event": Command(
+            "clients.reporting",
+            "Report one call of a tool that a client's hook tells of on standard input",
+        ),
         "listings": Command("server.listings", "Work out what the surfaces list"),
     },
 }

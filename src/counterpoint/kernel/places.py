@@ -10,20 +10,25 @@ the bare repository, else the repository's own folder, also for who stands in th
 3. The files of the meeting point lie beside the database, or, if that folder cannot be written, in a
 folder of the user's own: `$XDG_RUNTIME_DIR/counterpoint` if there is one, else `counterpoint-<uid>` in the folder for
 temporary files, else, where nobody can write into any of these, `run` in the user's state.
+4. One of them is `<prefix>.lost`: one letter for each event of a hook that is in no ledger, and nothing else. Who cannot send one adds
+it; the server adds what it has only in memory, and takes away what it has written down or said to be missing. So whatever
+dies, nothing is missing silently.
 
 The relay imports this, so it is the standard library only, and little of that.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import sys
-from contextlib import suppress
+import time
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from typing import Final
 
 FOLDER: Final = ".counterpoint"
@@ -36,6 +41,11 @@ _LINK: Final = 10_000
 """Characters that a file of git which leads elsewhere may have."""
 _LONGEST: Final = 504
 """Bytes that the path of a database may have: SQLite takes 512 with `-journal` behind it, counted on Unix."""
+
+LOST_MOST: Final = 1_000_000
+"""Lost events that are counted at most, so that their file stays small."""
+_TRIES: Final = 20
+"""Milliseconds that one waits for the turn to count: whoever keeps it longer keeps nobody from going on."""
 
 
 class ForeignFolder(Exception):
@@ -83,6 +93,43 @@ def find_prefix(database: str) -> str:
     if os.access(there, os.W_OK | os.X_OK):
         return f"{database}-server"
     return f"{open_private(own_folder())}/{short_name(database)}-server"
+
+
+def add_lost(prefix: str) -> None:
+    """Count one event more that is in no ledger; OSError."""
+    with _lost(prefix) as (descriptor, size):
+        if size < LOST_MOST:
+            os.write(descriptor, b".")
+
+
+def count_lost(prefix: str) -> int:
+    """Return how many events are in no ledger."""
+    try:
+        return os.stat(f"{prefix}.lost").st_size
+    except FileNotFoundError:
+        return 0
+
+
+def take_lost(prefix: str, count: int) -> None:
+    """Count so many events no more: they are in a ledger, or it says there that they are missing; OSError."""
+    with _lost(prefix) as (descriptor, size):
+        os.ftruncate(descriptor, max(0, size - count))
+
+
+@contextmanager
+def _lost(prefix: str) -> Generator[tuple[int, int]]:
+    """Open the file of what is lost during the block, with its size, for one after the other."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = os.open(f"{prefix}.lost", flags, 0o600)
+    try:
+        for _ in range(_TRIES):
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.001)
+        yield descriptor, os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
 
 
 def own_folder() -> str:

@@ -3,7 +3,8 @@
 A connection is one of (1) an agent's: its first line is `{"counterpoint": 1, "version", "flags",
 "environ", "folder", "secret", "run"}`, answered by `{"ok": true, "version"}`, and from then on it is newline-delimited
 JSON-RPC as on standard streams; (2) a question: `{"counterpoint": 1, "ask": "status" | "agents" | "stop"}`,
-answered by one line and the end. Anything else, another number than 1, and a peer of another user
+answered by one line and the end; (3) an event that a hook reports: the first line is that of an agent with `"event",
+"size", "kept"`, and so many bytes follow; answered by `{"ok": true}` once it is in memory, and the end. Anything else, another number than 1, and a peer of another user
 are answered by `{"ok": false, "error": {"code", "message", "hint"}}` and the end.
 
 A connection holds nothing but memory: what its client asked for is answered, or not, and whoever
@@ -43,6 +44,7 @@ from counterpoint.protocol.surface import Caller, Surface, contained
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.inbox import Inbox
 from counterpoint.protocol.wire.outbox import Outbox
+from counterpoint.protocol.wire.reports import HOOKS, Reported, read_report
 from counterpoint.protocol.workers import CALLER, CONNECTION, Workers
 
 C = TypeVar("C")
@@ -118,12 +120,14 @@ class Sockets(Generic[C]):
         started_at: str,
         more: Callable[[], Mapping[str, Json]] = dict,
         agents: Callable[[], Sequence[Mapping[str, Json]]] = tuple[Mapping[str, Json], ...],
+        hear: Callable[[Greeting, Reported], Callable[[bool], None]] | None = None,
         users: Collection[int] = (),
     ) -> None:
         """Accept nothing yet; `admit` refuses with a CounterpointError.
 
         more: what else stands in the answer to the question `status`; asked each time. agents: who was seen to connect,
-        for the question `agents`. users: who may come
+        for the question `agents`. hear: takes an event of a hook into memory, or refuses it; what it answers is called with whether
+        that reached the hook. users: who may come
         in besides the user of this process; nobody of them ends it.
         """
         self._listener = listener
@@ -132,9 +136,11 @@ class Sockets(Generic[C]):
         self._started_at = started_at
         self._more = more
         self._agents = agents
+        self._hear = hear
         self._users = frozenset(users) | {os.getuid()}
         places = _places()
         self._seats, self._unidentified = Shares(places), Shares(places // 2)
+        self._hooks = Shares(HOOKS)
         self._open: set[_Open] = set()
         self._greeted: set[asyncio.Task[None]] = set()
         self._accepting: asyncio.Task[None] | None = None
@@ -212,6 +218,10 @@ class Sockets(Generic[C]):
             if "ask" in first:
                 await self._answer(to, first["ask"], peer.user)
                 return
+            if "event" in first:
+                with _place(self._hooks, peer, "of hooks"):
+                    await self._take_event(to, first, begun, peer)
+                return
             with _place(self._seats, peer, "of agents"):
                 # A dialect may have to be loaded for it, which the others need not wait for.
                 greeting = _greeting(first, peer)
@@ -244,6 +254,17 @@ class Sockets(Generic[C]):
             self.over.set()
             # The end of the connection tells that the server is gone.
             await asyncio.Event().wait()
+
+    async def _take_event(
+        self, to: socket.socket, first: Mapping[str, Any], begun: bytes, peer: PeerProcess
+    ) -> None:
+        """Take in one event that a hook reports; an agent waits for its end."""
+        if self._hear is None:
+            raise InvalidInput("events of hooks are not taken in here")
+        greeting = _greeting(first, peer)
+        told = await read_report(to, first, begun)
+        settle = await asyncio.to_thread(self._hear, greeting, told)
+        settle(await _send(to, {"ok": True}))
 
     async def _serve(self, to: socket.socket, context: ConnectionContext[C], begun: bytes) -> None:
         outbox = Outbox(to.fileno(), limit=UNREAD)
@@ -382,8 +403,10 @@ def _is_text(names: object) -> bool:
     return all(isinstance(value, str) for value in cast("dict[str, object]", names).values())
 
 
-async def _send(to: socket.socket, answer: Mapping[str, Json]) -> None:
-    # Whoever asked is gone, so that nobody is left to tell.
+async def _send(to: socket.socket, answer: Mapping[str, Json]) -> bool:
+    """Return whether anybody was left to tell."""
     with contextlib.suppress(ConnectionError):
         line = orjson.dumps(answer) + b"\n"
         await asyncio.get_running_loop().sock_sendall(to, line)
+        return True
+    return False

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from counterpoint.cli.server.events import HookEvents
 from counterpoint.cli.server.indexing import Indexing
 from counterpoint.cli.server.mirrors import Mirrors
 from counterpoint.cli.server.researching import Researching
@@ -61,7 +62,7 @@ class Checkpoints:
     """Looks after the ledgers that are written through this process.
 
     witnesses: hear of what was signed. mirrors: keeps files beside them. indexing: has what they say found by its meaning.
-    research: works on deep research.
+    research: works on deep research. events: writes down what hooks report.
     """
 
     now: Callable[[], float] = time.monotonic
@@ -69,6 +70,7 @@ class Checkpoints:
     mirrors: Mirrors = field(default_factory=Mirrors)
     indexing: Indexing = field(default_factory=Indexing)
     research: Researching = field(default_factory=Researching)
+    events: HookEvents = field(default_factory=HookEvents)
     _ledgers: dict[str, Waiting] = field(init=False, default_factory=dict[str, Waiting])
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
@@ -88,8 +90,9 @@ class Checkpoints:
 
     def close(self) -> bool:
         """Have all that waits signed, and end; calls may be under way. Return whether its thread has ended."""
-        # What files say is written first, so that it is signed too.
-        has_ended = self.research.close()
+        # What files and hooks say is written first, so that it is signed too.
+        has_ended = self.events.close()
+        has_ended = self.research.close() and has_ended
         has_ended = self.mirrors.close() and self.indexing.close() and has_ended
         self._over.set()
         if self._thread is not None:

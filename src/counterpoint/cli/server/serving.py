@@ -12,16 +12,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.server.checkpoints import Checkpoints
+from counterpoint.cli.server.events import Heard, peer_of
 from counterpoint.core.model.identity import Attested, Peer
 from counterpoint.core.rules.access import capability_of
 from counterpoint.core.rules.identity import share_of
@@ -29,7 +30,7 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.host import Presence
 from counterpoint.evidence.places import FOLDER, open_folder
-from counterpoint.evidence.processes import peer, variables_of
+from counterpoint.evidence.processes import variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
 from counterpoint.kernel.garbage import settle
 from counterpoint.kernel.visible import label
@@ -37,6 +38,7 @@ from counterpoint.protocol.peers import held_process
 from counterpoint.protocol.rendezvous import PATIENCE, Rendezvous, find_rendezvous
 from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
 from counterpoint.protocol.surface import Caller
+from counterpoint.protocol.wire.reports import Reported
 from counterpoint.protocol.workers import Workers
 
 if TYPE_CHECKING:
@@ -247,8 +249,8 @@ class ConnectionApps:
 
         return app_for(greeting, self.host)
 
-    def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
-        """Return the context for a relay; InvalidInput for another database or a wrong setting."""
+    def app(self, greeting: Greeting) -> App:
+        """Return the app for who greets; InvalidInput for another database or a wrong setting."""
         app = self._app(greeting)
         # A relay sends no secrets; the kernel says which it has, so that they are masked all the same.
         if greeting.peer.user == os.getuid():
@@ -258,12 +260,20 @@ class ConnectionApps:
                 f"this is the server of {self.host.database}, not of {app.database}",
                 hint="Run `counterpoint down` there and connect again.",
             )
-        found = peer(greeting.peer.pid, lambda pid: pid == os.getpid())
-        # Whoever is still there after the walk is who was looked at.
-        if greeting.peer.has_ended():
-            found = found._replace(lineage=())
         if self.host.settings.is_read_only:
             app.settings = replace(app.settings, mode=self.host.settings.mode)
+        return app
+
+    def hear(self, greeting: Greeting, told: Reported) -> Callable[[bool], None]:
+        """Take an event of a hook into memory, as `HookEvents.take`; InvalidInput for another database."""
+        app = self.app(greeting)
+        tend = partial(self.checkpoints.tend, app.project, app.itself)
+        return self.checkpoints.events.take(Heard(self.host, app, greeting, told, tend))
+
+    def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
+        """Return the context for a relay; InvalidInput for another database or a wrong setting."""
+        app = self.app(greeting)
+        found = peer_of(greeting)
         presence = Presence(has_ended=greeting.peer.has_ended)
         connection = Connection(
             app,
@@ -333,13 +343,15 @@ async def serve_sockets(
             if others is not None:
                 others.open()
         patience = Patience(idle or 0.0)
+        apps = ConnectionApps(host=app, checkpoints=checkpoints, patience=patience)
         sockets = Sockets(
             listener,
-            ConnectionApps(host=app, checkpoints=checkpoints, patience=patience).admit,
+            apps.admit,
             workers=workers,
             started_at=app.clock.now(),
             more=lambda: {"circuit": asdict(app.breaker.circuit())},
             agents=lambda: [asdict(one) for one in app.connected.agents()],
+            hear=apps.hear,
             users=others.users if others is not None else (),
         )
         sockets.start()

@@ -18,6 +18,8 @@ from counterpoint.kernel.frozen import frozen
 
 NOT_TOLD = -1
 """Stands for a number that a run's stream does not tell."""
+REPORTED = "reported"
+"""The status of a run that hooks tell of, call by call: its id is that of the session it is of, and nothing says how it ended."""
 
 
 @frozen
@@ -73,6 +75,19 @@ class RunOrder:
     item: str = ""
     profile: str = ""
     agent: str = ""
+
+
+@frozen
+class HookReport:
+    """What a hook of a client was told of one call of a tool, as it came.
+
+    text: empty if it was too large to be looked at. size: how many bytes it has. at: when it came.
+    """
+
+    client: str
+    text: str
+    size: int
+    at: Timestamp
 
 
 @frozen

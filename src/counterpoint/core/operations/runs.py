@@ -2,7 +2,8 @@
 
 Rule 1: a stream is taken in by parts, each some hundred events, one entry and one transaction; a stream
 that was taken in before goes on behind its last event, so that a growing or interrupted one is whole in
-the end. Rule 2: an event never changes. Rule 3: what a run came to is told by the last of its results.
+the end. Rule 2: an event never changes. Rule 3: what a run came to is told by the last of its results. Rule 4: what hooks report
+of an agent is the run of the session that he writes in, has its id, and is no stream that could be taken in.
 """
 
 from __future__ import annotations
@@ -14,25 +15,33 @@ from typing import Final
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.runs import (
     NOT_TOLD,
+    REPORTED,
     EventFilter,
     EventPage,
+    HookReport,
     Ingested,
     Run,
     RunOrder,
     StreamEvent,
 )
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.hooks import lost, reported
 from counterpoint.core.rules.runs import RunEvent, Totals, read, totals
+from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
 BATCH: Final = 400
 """How many events one entry of the ledger tells of."""
 NAME_LIMIT: Final = 200
 _FAULTS_TOLD: Final = 20
+_SESSIONS: Final = 20
+"""How many sessions of one agent are looked at for one that a hook may write in."""
 
 
 class Runs:
@@ -87,8 +96,52 @@ class Runs:
             change.add_facts(events=len(part), first=run.events + 1, status=after.status)
             return after, len(part)
 
-    def _opened(self, change: Change, order: RunOrder) -> Run:
-        """Return the run as it is, or as it begins; Conflict if it is another item's."""
+    def report(self, told: Sequence[HookReport], missing: int = 0) -> Run:
+        """Take in calls of tools that a hook of the caller reports; answer the run of his session after them.
+
+        missing: how many are known to be lost before them; that stands in front of them.
+        """
+        secrets = self._context.ports.secrets
+        events = [lost(missing)] if missing else []
+        events += [reported(one, secrets) for one in told]
+        context = self._context.in_session(self._writes_in())
+        actor = context.caller.actor
+        with recording(context, "run.ingested", actor.session) as change:
+            order = RunOrder(
+                run=change.open_session(), profile=actor.profile, agent=actor.name
+            )
+            run = self._opened(change, order, REPORTED)
+            for number, one in enumerate(events, run.events + 1):
+                change.put(_event(run, number, one))
+            after = replace(run, events=run.events + len(events), updated_at=change.now)
+            change.put(after)
+            change.add_facts(events=len(told), first=run.events + 1, status=REPORTED)
+            if missing:
+                change.add_facts(missing=missing)
+            return after
+
+    def _writes_in(self) -> str:
+        """Return the session that the caller was last seen to open, by whatever connection; else that of the hook."""
+        caller = self._context.caller
+        with self._context.reading() as view:
+            found = view.select(
+                Session,
+                principal=standing(caller.actor),
+                status="active",
+                purpose=("connection", "work"),
+                order="started_at desc,id desc",
+                limit=_SESSIONS,
+            )
+        mine = (one.id for one in found if may_write(one, caller.actor, caller.capability))
+        return next(mine, caller.actor.session)
+
+    def _opened(self, change: Change, order: RunOrder, status: str = "unfinished") -> Run:
+        """Return the run as it is, or as it begins; Conflict if it is another item's, or that of a session."""
+        if status != REPORTED and change.find(Session, order.run) is not None:
+            raise Conflict(
+                f"{order.run} is a session: hooks report what is done in it",
+                hint="Give another run id.",
+            )
         found = change.find(Run, order.run)
         if found is not None:
             if order.item and found.item and order.item != found.item:
@@ -105,7 +158,7 @@ class Runs:
             item=order.item,
             profile=order.profile,
             agent=order.agent,
-            status="unfinished",
+            status=status,
             error=Prose(""),
             cost_micros=NOT_TOLD,
             duration_ms=NOT_TOLD,

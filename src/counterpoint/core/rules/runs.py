@@ -95,22 +95,28 @@ class Totals:
 
 
 def event(
-    line: int, type_: EventType, subtype: EventSubtype, payload: Mapping[str, Json], time: str = ""
+    line: int,
+    type_: EventType,
+    subtype: EventSubtype,
+    payload: Mapping[str, Json],
+    time: str = "",
+    *,
+    limit: int = PAYLOAD_LIMIT,
 ) -> RunEvent:
-    """Return an event with its payload as text that fits."""
-    text, is_cut = fitted(payload)
+    """Return an event with its payload as text that fits. limit: the characters it may have."""
+    text, is_cut = fitted(payload, limit)
     return RunEvent(type=type_, subtype=subtype, payload=text, is_cut=is_cut, time=time, line=line)
 
 
-def fitted(payload: Mapping[str, Json]) -> tuple[str, bool]:
+def fitted(payload: Mapping[str, Json], limit: int = PAYLOAD_LIMIT) -> tuple[str, bool]:
     """Return a payload as JSON text that fits, and whether something of it was cut."""
-    whole = _shortened(dict(payload), PAYLOAD_LIMIT, 0)
+    whole = _shortened(dict(payload), limit, 0)
     text = canonical.dump_any(whole)
-    if len(text) <= PAYLOAD_LIMIT:
+    if len(text) <= limit:
         return text, whole != payload
     for most in _SHORTENED_TO:
         text = canonical.dump_any(_shortened(dict(payload), most, 0))
-        if len(text) <= PAYLOAD_LIMIT:
+        if len(text) <= limit:
             return text, True
     kept = {name: payload[name] for name in ("type", "subtype") if _is_short(payload.get(name))}
     return canonical.dump_any({**kept, "cut": f"{len(text)} characters and more"}), True
