@@ -30,7 +30,7 @@ def main() -> None:
         code = relay(words[1:], os.environ)
         if code is not None:
             sys.exit(code)
-    if words[:2] == ["event", "--hook"] and len(words) == 3:
+    if words[:2] == ["event", "--hook"] and words[2:] and not words[3:]:
         from counterpoint.cli.clients.sending import main as report
 
         sys.exit(report(words[2], os.environ))

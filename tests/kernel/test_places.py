@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,14 @@ from counterpoint.evidence.places import find_places
 from counterpoint.kernel.errors import InvalidInput, Unavailable
 from counterpoint.kernel.places import (
     ForeignFolder,
+    add_lost,
+    count_lost,
     find_database,
     find_prefix,
     open_private,
     own_folder,
     state_folder,
+    take_lost,
 )
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.relay.server import Refused, open_server
@@ -236,3 +241,47 @@ def test_the_state_of_a_user_has_one_folder(monkeypatch, environ, platform, fold
     """Where the system keeps such, unless an absolute one is set."""
     monkeypatch.setattr("sys.platform", platform)
     assert state_folder(environ) == folder
+
+
+def test_what_is_lost_is_counted_and_taken_away(tmp_path: Path) -> None:
+    """By a letter each, in a file that nobody else reads."""
+    prefix = str(tmp_path / "ledger.db-server")
+    assert count_lost(prefix) == 0
+    for _ in range(3):
+        add_lost(prefix)
+    assert (count_lost(prefix), (tmp_path / "ledger.db-server.lost").read_bytes()) == (3, b"...")
+    assert (tmp_path / "ledger.db-server.lost").stat().st_mode & 0o777 == 0o600
+    take_lost(prefix, 2)
+    assert count_lost(prefix) == 1
+    take_lost(prefix, 5)
+    assert count_lost(prefix) == 0
+
+
+def test_no_more_is_counted_than_the_file_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it stays small, however long no server comes."""
+    monkeypatch.setattr("counterpoint.kernel.places.LOST_MOST", 2)
+    prefix = str(tmp_path / "x")
+    for _ in range(3):
+        add_lost(prefix)
+    assert count_lost(prefix) == 2
+
+
+def test_whoever_keeps_the_file_of_what_is_lost_keeps_nobody(tmp_path: Path) -> None:
+    """An agent waits for the end of this: what is counted then is counted without a turn."""
+    prefix = str(tmp_path / "x")
+    add_lost(prefix)
+    with Path(f"{prefix}.lost").open("rb") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)
+        add_lost(prefix)
+    assert count_lost(prefix) == 2
+
+
+def test_many_at_once_are_all_counted(tmp_path: Path) -> None:
+    """While some of them are taken away."""
+    prefix = str(tmp_path / "x")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: add_lost(prefix), range(400)))
+    take_lost(prefix, 100)
+    assert count_lost(prefix) == 300

@@ -24,11 +24,10 @@ import os
 import stat
 import sys
 import time
-from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Final
 
 FOLDER: Final = ".counterpoint"
@@ -97,9 +96,12 @@ def find_prefix(database: str) -> str:
 
 def add_lost(prefix: str) -> None:
     """Count one event more that is in no ledger; OSError."""
-    with _lost(prefix) as (descriptor, size):
-        if size < LOST_MOST:
+    descriptor = _open_lost(prefix)
+    try:
+        if os.fstat(descriptor).st_size < LOST_MOST:
             os.write(descriptor, b".")
+    finally:
+        os.close(descriptor)
 
 
 def count_lost(prefix: str) -> int:
@@ -112,24 +114,25 @@ def count_lost(prefix: str) -> int:
 
 def take_lost(prefix: str, count: int) -> None:
     """Count so many events no more: they are in a ledger, or it says there that they are missing; OSError."""
-    with _lost(prefix) as (descriptor, size):
-        os.ftruncate(descriptor, max(0, size - count))
-
-
-@contextmanager
-def _lost(prefix: str) -> Generator[tuple[int, int]]:
-    """Open the file of what is lost during the block, with its size, for one after the other."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    descriptor = os.open(f"{prefix}.lost", flags, 0o600)
+    descriptor = _open_lost(prefix)
     try:
-        for _ in range(_TRIES):
-            with suppress(BlockingIOError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            time.sleep(0.001)
-        yield descriptor, os.fstat(descriptor).st_size
+        os.ftruncate(descriptor, max(0, os.fstat(descriptor).st_size - count))
     finally:
         os.close(descriptor)
+
+
+def _open_lost(prefix: str) -> int:
+    """Return a descriptor of the file of what is lost, when it is one's turn; whoever closes it ends that."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = os.open(f"{prefix}.lost", flags, 0o600)
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(0.001)
+        else:
+            break
+    return descriptor
 
 
 def own_folder() -> str:
@@ -141,11 +144,13 @@ def own_folder() -> str:
     # Hardly any call needs it, and every start of a relay would pay for it.
     from tempfile import gettempdir
 
-    with suppress(FileNotFoundError):
+    try:
         there = gettempdir()
         # Its last choice is the folder one stands in, which is another one for each process.
         if there != os.getcwd() or there in {"/tmp", "/var/tmp", os.environ.get("TMPDIR")}:  # noqa: S108 -- it is compared with
             return f"{there}/counterpoint-{os.getuid()}"
+    except FileNotFoundError:
+        pass
     return f"{state_folder(os.environ)}/run"
 
 
@@ -180,8 +185,10 @@ def open_private(folder: str) -> str:
     """Return the path of a folder, made unless it is there; ForeignFolder if it is another user's or cannot be made."""
     try:
         os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
-        with suppress(FileExistsError):
+        try:
             os.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
     except OSError as fault:
         raise ForeignFolder(f"{folder} cannot be made ({fault.strerror})") from fault
     # Anybody may have laid a folder or a link there before us, since many write to /tmp.

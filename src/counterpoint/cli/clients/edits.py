@@ -43,7 +43,7 @@ class Setup:
     """What is to be set up in a tree.
 
     name: the dialect that new entries speak, empty for the default. is_asked: it was asked for, so that entries which
-    are there change to it. hooks: clients are to run `counterpoint prime`.
+    are there change to it. hooks: clients are to run `counterpoint prime`. reports: and to report each call of a tool.
     """
 
     tree: Path
@@ -53,6 +53,7 @@ class Setup:
     name: str = ""
     is_asked: bool = False
     hooks: bool = False
+    reports: bool = False
 
     def changes(self) -> list[Change]:
         """Return the change of each file, whether it changes anything or not."""
@@ -88,14 +89,15 @@ class Setup:
         tools = [tool.name for tool in self.surface.tools if not tool.open_world]
 
         def edit(text: str) -> str:
+            reports = self.reports or hooks.reports(text)
             if self.is_asked and not hooks.speaks(text, self.name):
                 text = hooks.removed(text)
-            return hooks.added(text, tools, self.name)
+            return hooks.added(text, tools, self.name, reports=reports)
 
         return _Edit(
             file=hooks.file,
             edit=edit,
-            by_hand=hooks.added("", tools, self.name),
+            by_hand=hooks.added("", tools, self.name, reports=self.reports),
         )
 
 

@@ -1,11 +1,13 @@
 """What clients run for us and may call without asking, as a table.
 
-    client   file                     tells of                        permissions
-    claude   .claude/settings.json    SessionStart, PreCompact, Stop  each tool that runs no command
-    cursor   .cursor/hooks.json       sessionStart                    (asks the person; set in the program)
-    gemini   .gemini/settings.json    SessionStart                    (asks the person; `trust` would let commands be run too)
+    client   file                     tells of                        calls            permissions
+    claude   .claude/settings.json    SessionStart, PreCompact, Stop  PostToolUse,     each tool that runs no command
+                                                                      …Failure
+    cursor   .cursor/hooks.json       sessionStart                    –                (asks the person; set in the program)
+    gemini   .gemini/settings.json    SessionStart                    AfterTool        (asks the person; `trust` would let commands be run too)
 
-What is run is `counterpoint prime --hook NAME`. It ends well whatever happens: a client takes some ends for an order to stop.
+What is run is `counterpoint prime --hook NAME`, and after calls of tools, where that was asked for, `counterpoint event --hook NAME`.
+Both end well whatever happens: a client takes some ends for an order to stop.
 Codex and VS Code have AGENTS.md, which they read at the beginning of a session.
 """
 
@@ -22,6 +24,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 
 PROGRAM: Final = "counterpoint prime --hook"
+REPORTER: Final = "counterpoint event --hook"
 ALLOW: Final = ("permissions", "allow")
 _TOOL: Final = f"mcp__{SERVER}__"
 
@@ -31,13 +34,14 @@ class Hooks:
     """Where a client is told what to run.
 
     events: by the name of what it tells of. flat: a command stands in the list itself, and not in a list of its own below
-    `hooks`. limit: what bounds it, in the unit of the client. asks: it has a list of tools that it need not ask for.
+    `hooks`. calls: events after a call of a tool. limit: what bounds it, in the unit of the client. asks: it has a list of tools that it need not ask for.
     """
 
     client: str
     file: str
     events: tuple[str, ...]
     limit: Mapping[str, Json]
+    calls: tuple[str, ...] = ()
     flat: bool = False
     asks: bool = False
     more: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -47,23 +51,31 @@ class Hooks:
         speaks = f" --surface {surface}" if surface else ""
         return f"{PROGRAM} {self.client}{speaks} || true"
 
-    def entry(self, surface: str = "") -> dict[str, Json]:
-        """Return one entry of ours below an event."""
-        command = self.command(surface)
+    def entry(self, command: str = "") -> dict[str, Json]:
+        """Return one entry of ours below an event. command: what is run; empty: what a session begins with."""
+        command = command or self.command()
         if self.flat:
             return {"command": command, **self.limit}
         return {"hooks": [{"type": "command", "command": command, **self.limit}]}
 
-    def added(self, text: str, tools: Iterable[str], surface: str = "") -> str:
-        """Return the text of its file with our entries; MalformedDocument if that is not safe."""
+    def added(
+        self, text: str, tools: Iterable[str], surface: str = "", *, reports: bool = False
+    ) -> str:
+        """Return the text of its file with our entries; MalformedDocument if that is not safe.
+
+        reports: each call of a tool is reported too, where the client tells of them.
+        """
         for name, value in self.more.items():
             if member(_load(text), (name,)) is None:
                 text = set_member(text, (name,), value)
-        for event in self.events:
+        wanted = dict.fromkeys(self.events, self.command(surface))
+        if reports:
+            wanted |= dict.fromkeys(self.calls, f"{REPORTER} {self.client} || true")
+        for event, command in wanted.items():
             path = ("hooks", event)
             there = _list(text, path)
             if not any(_is_ours(one) for one in there):
-                text = set_member(text, path, [*there, self.entry(surface)])
+                text = set_member(text, path, [*there, self.entry(command)])
         if self.asks:
             there = _list(text, ALLOW)
             new = [name for tool in tools if (name := f"{_TOOL}{tool}") not in there]
@@ -75,6 +87,10 @@ class Hooks:
         path = tree / self.file
         return path.is_file() and f"{PROGRAM} {self.client}" in path.read_text(errors="replace")
 
+    def reports(self, text: str) -> bool:
+        """Return whether calls of tools are reported; MalformedDocument."""
+        return any(_is_ours(one) for event in self.calls for one in _list(text, ("hooks", event)))
+
     def speaks(self, text: str, surface: str) -> bool:
         """Return whether our entries that are there are all of a dialect; MalformedDocument."""
         there = [
@@ -84,7 +100,7 @@ class Hooks:
 
     def removed(self, text: str) -> str:
         """Return the text of its file without our entries; MalformedDocument if that is not safe."""
-        for event in self.events:
+        for event in (*self.events, *self.calls):
             there = _list(text, ("hooks", event))
             text = _set_or_drop(
                 text, ("hooks", event), there, [one for one in there if not _is_ours(one)]
@@ -103,6 +119,7 @@ HOOKS: Final = (
         client="claude",
         file=".claude/settings.json",
         events=("SessionStart", "PreCompact", "Stop"),
+        calls=("PostToolUse", "PostToolUseFailure"),
         limit={"timeout": 10},
         asks=True,
     ),
@@ -118,6 +135,7 @@ HOOKS: Final = (
         client="gemini",
         file=".gemini/settings.json",
         events=("SessionStart",),
+        calls=("AfterTool",),
         limit={"timeout": 10_000},
     ),
 )
@@ -155,7 +173,7 @@ def _list(text: str, path: tuple[str, ...]) -> list[Json]:
 
 def _is_ours(entry: Any) -> bool:
     """Return whether an entry runs our program, in whatever version of it."""
-    return any(command.startswith(PROGRAM) for command in _commands(entry))
+    return any(command.startswith((PROGRAM, REPORTER)) for command in _commands(entry))
 
 
 def _commands(entry: Any) -> list[str]:

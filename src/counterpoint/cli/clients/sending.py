@@ -1,4 +1,4 @@
-"""Sends what a hook is told of one call of a tool to the server, or counts it as lost.
+"""Sends what a hook is told of a call to the server, or counts it as lost.
 
 A client runs this after each call of its agent, which waits for it: so it loads little, parses nothing, starts no server and never
 waits for the ledger, only until the server has the event in its memory. It says nothing and ends well whatever happens, for some
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import _socket
 import os
-from contextlib import suppress
 
 from counterpoint import __version__
 from counterpoint.kernel.ownership import Untrusted, check_folder, check_peer
@@ -45,20 +44,28 @@ _TAKEN: Final = b'{"ok":true'
 def main(client: str, environ: Mapping[str, str]) -> int:
     """Report one event of a client, from standard input; always 0."""
     body, size = _told(0)
-    with suppress(OSError, ValueError, ForeignFolder, Untrusted):
-        said, folder = environ.get("COUNTERPOINT_DB", ""), os.getcwd()
-        reads = environ.get("COUNTERPOINT_MODE", "").upper() == "READONLY"
-        if reads or said.startswith(SOCKET) or "://" in said:
-            # Nothing may be written, or the server is of another account, or there is none.
-            return 0
-        database = find_database(folder, said)
-        if os.path.exists(database):
-            # Before anything there is believed: a folder can come with a repository.
-            check_folder(database)
-            prefix = find_prefix(database)
-            if not _is_taken(prefix, _head(client, size, len(body), folder, environ) + body):
-                add_lost(prefix)
+    try:
+        _report(client, body, size, environ)
+    except (OSError, ValueError, ForeignFolder, Untrusted):
+        # There is no ledger of ours here, or nothing can be counted beside it.
+        pass
     return 0
+
+
+def _report(client: str, body: bytes, size: int, environ: Mapping[str, str]) -> None:
+    said, folder = environ.get("COUNTERPOINT_DB", ""), os.getcwd()
+    reads = environ.get("COUNTERPOINT_MODE", "").upper() == "READONLY"
+    if reads or said.startswith(SOCKET) or "://" in said:
+        # Nothing may be written, or the server is of another account, or there is none.
+        return
+    database = find_database(folder, said)
+    if not os.path.exists(database):
+        return
+    # Before anything there is believed: a folder can come with a repository.
+    check_folder(database)
+    prefix = find_prefix(database)
+    if not _is_taken(prefix, _head(client, size, len(body), folder, environ) + body):
+        add_lost(prefix)
 
 
 def _told(source: int) -> tuple[bytes, int]:
@@ -112,8 +119,9 @@ def _socket_of(prefix: str) -> str:
     beside = f"{prefix}.sock"
     if os.path.exists(beside):
         return beside
+    with open(f"{prefix}.json", "rb") as file:
+        told = file.read(_CHUNK)
     import json
 
-    with open(f"{prefix}.json", "rb") as file:
-        known: str = json.loads(file.read(_CHUNK))["socket"]
+    known: str = json.loads(told)["socket"]
     return known

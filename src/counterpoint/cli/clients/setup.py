@@ -66,6 +66,12 @@ _ABSENT: Final = (
     is_flag=True,
     help="Have clients run `counterpoint prime` when a session begins, and allow Counterpoint's tools, where they can.",
 )
+@click.option(
+    "--events",
+    "reports",
+    is_flag=True,
+    help="With --hooks: have each call of a tool reported too, masked, as an event of the session.",
+)
 @click.option("--remove", "is_over", is_flag=True, help="Remove from all files what `init` wrote.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option("--db", metavar="PATH", help="Keep the ledger in this file, or at postgresql://….")
@@ -88,6 +94,7 @@ def init_command(
     names: tuple[str, ...],
     surface: str | None,
     hooks: bool,
+    reports: bool,
     is_over: bool,
     yes: bool,
     db: str | None,
@@ -102,10 +109,10 @@ def init_command(
     """
     app, out = open_here(db=db, project=project), output_for(json=as_json)
     if is_over:
-        if names or surface or hooks or anew:
-            raise click.UsageError("--remove takes out what stands there for every client.")
+        _refuse_more(bool(names or surface or hooks or reports or anew))
         _take_out(app, out, dry_run=dry_run, yes=yes)
         return
+    _refuse_alone(reports=reports, hooks=hooks)
     if app.past is not None:
         # Before anything is shown that could not be done.
         check_state(app.database, app.environ)
@@ -122,6 +129,7 @@ def init_command(
         name="" if speaks == "native" else speaks,
         is_asked=bool(asked),
         hooks=hooks,
+        reports=reports,
     )
     checks = _checks(app)
     changes = [*setup.changes(), *checks]
@@ -158,6 +166,16 @@ def _look_for_git(tree: Path, out: Output) -> None:
         )
     if not (tree / ".git").exists():
         out.aside(f"{tree} is not in a git repository: evidence will be hashes of files.")
+
+
+def _refuse_more(is_more: bool) -> None:
+    if is_more:
+        raise click.UsageError("--remove takes out what stands there for every client.")
+
+
+def _refuse_alone(*, reports: bool, hooks: bool) -> None:
+    if reports and not hooks:
+        raise click.UsageError("--events goes with --hooks.")
 
 
 def _say_what_lacks(app: App, out: Output, clients: list[Client]) -> None:

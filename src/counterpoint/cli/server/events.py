@@ -1,4 +1,4 @@
-"""What hooks report of calls of tools: kept in memory for a moment, then written down many at a time.
+"""What hooks report of calls of tools, written down many at a time.
 
 Rules: (1) what is in memory is counted as lost until it is in the ledger, so that it is told as missing if this process is
 killed (kernel/places.py). (2) Memory is bounded, and no agent has more than half of it: whoever reports more is refused, and
@@ -93,16 +93,21 @@ class _Waiting:
 
 @dataclass(kw_only=True)
 class HookEvents:
-    """The events of hooks that wait here to be written down."""
+    """The events of hooks that wait here to be written down. memory: how many bytes may wait."""
 
+    memory: int = MEMORY
     _waiting: list[_Waiting] = field(init=False, default_factory=list[_Waiting])
     _unsettled: int = field(init=False, default=0)
     """Events that count as lost and are in memory all the same."""
-    _places: Shares = field(init=False, default_factory=lambda: Shares(MEMORY // PLACE))
+    _places: Shares = field(init=False)
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
     _guard: threading.Lock = field(init=False, default_factory=threading.Lock)
     _said: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        """Begin with all places free."""
+        self._places = Shares(self.memory // PLACE)
 
     def take(self, heard: Heard) -> Callable[[bool], None]:
         """Take an event into memory; what is answered is called with whether the hook has heard so.

@@ -35,8 +35,11 @@ from counterpoint.core.model.journal import (
     Submission,
     Verdict,
 )
-from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.rows import Noun, load_object
+from counterpoint.core.model.runs import EventFilter, Run, StreamEvent
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Gate, Item
+from counterpoint.core.rules.runs import INPUT, MISSING, TOOL
 from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
@@ -56,7 +59,10 @@ _DIGITS: Final = 16
 )
 @click.argument("id_", metavar="ID", type=ANY)
 @click.option(
-    "--all", "whole", is_flag=True, help="Show everything that was recorded about an item."
+    "--all",
+    "whole",
+    is_flag=True,
+    help="Show everything that was recorded about an item, or reported of a session.",
 )
 @pageable
 @with_context
@@ -88,7 +94,47 @@ def show(context: CommandContext, id_: str, *, whole: bool) -> None:
         raise NotFound(f"there is no {noun.__name__.lower()} {id_!r}")
     changes = context.core.overview.find(Changeset, id_) if noun is Submission else None
     beside = {"changeset": present(changes)} if changes else {}
+    run = context.core.overview.find(Run, id_) if noun is Session else None
+    if run is not None and context.out.json:
+        beside["calls"] = _calls(context.core, run, whole=whole)
     _print_one(context.out, noun.__name__.lower(), id_, present(found), beside)
+    if run is not None and not context.out.json:
+        _print_calls(context, run, whole=whole)
+
+
+def _calls(core: Core, run: Run, *, whole: bool) -> dict[str, Json]:
+    """Return what hooks reported of a session, the last of it or all."""
+    shown = [present(one) | {"payload": _payload(one)} for one in _events(core, run, whole=whole)]
+    return {"total": run.events, "events": [*shown]}
+
+
+def _events(core: Core, run: Run, *, whole: bool) -> Sequence[StreamEvent]:
+    first = 0 if whole else max(0, run.events - _HANGING)
+    return core.runs.events(EventFilter(run=run.id), _ALL, first).events
+
+
+def _payload(event: StreamEvent) -> Json:
+    return load_object(event.payload) or str(event.payload)
+
+
+def _print_calls(context: CommandContext, run: Run, *, whole: bool) -> None:
+    events = _events(context.core, run, whole=whole)
+    more = len(events) < run.events
+    lines = [_call(one) for one in events]
+    after = [f"and before that: counterpoint show {run.id} --all"] if more else []
+    _print_lines(context.out, f"Calls that hooks reported ({run.events:,})", lines + after)
+
+
+def _call(event: StreamEvent) -> str:
+    """Return a call of a tool in a line, or how many are missing."""
+    said = load_object(event.payload)
+    if MISSING in said:
+        return f"#{event.number}  {dump_any(said[MISSING])} missing, of {said.get('of')}"
+    cut = " (cut)" if event.is_cut else ""
+    what = said.get(INPUT, said.get("unread", "" if said else event.payload))
+    words = what if isinstance(what, str) else dump_any(what)
+    tool = said.get(TOOL, said.get("hook_event_name", ""))
+    return f"#{event.number}  {event.time}  {tool}{cut}  {one_line(words, _WIDEST)}".rstrip()
 
 
 def _entry_of(core: Core, name: str) -> Entry:

@@ -31,8 +31,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import standing
-from counterpoint.core.rules.hooks import lost, reported
-from counterpoint.core.rules.runs import RunEvent, Totals, read, totals
+from counterpoint.core.rules.runs import RunEvent, Totals, lost, read, reported, totals
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
@@ -107,9 +106,7 @@ class Runs:
         context = self._context.in_session(self._writes_in())
         actor = context.caller.actor
         with recording(context, "run.ingested", actor.session) as change:
-            order = RunOrder(
-                run=change.open_session(), profile=actor.profile, agent=actor.name
-            )
+            order = RunOrder(run=change.open_session(), profile=actor.profile, agent=actor.name)
             run = self._opened(change, order, REPORTED)
             for number, one in enumerate(events, run.events + 1):
                 change.put(_event(run, number, one))

@@ -37,14 +37,24 @@ Lines of `codex exec --json` as run events.
     turn.completed · turn.failed          result
 
 An `error` line is no end: the command line tells so of connections that it tries again.
+
+What hooks report of calls of tools, masked before anything of it is cut.
+
+    one call                                      user, tool_result
+    how many calls are missing before the next    system
+
+A call of one of our own tools is kept by its name alone: what it did stands in the ledger already. Where a
+conversation or a file lies on the machine is not kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
+from counterpoint.core.model.runs import HookReport
+from counterpoint.core.rules.secrets import mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import moment, stamp
@@ -369,3 +379,56 @@ def _events_of(number: int, line: str, begun: set[str]) -> Iterator[RunEvent]:
     if type_ in THREAD_TYPES:
         return thread_events(number, parts, begun)
     return iter([event(number, "system", "", parts, time_of(parts.get("timestamp")))])
+
+
+REPORT_LIMIT: Final = 8_000
+"""Characters of what a hook reports that are kept at most."""
+REPORTER: Final = "reported_by"
+MISSING: Final = "missing"
+TOOL: Final = "tool_name"
+INPUT: Final = "tool_input"
+_CONTENT: Final = (INPUT, "tool_response", "tool_output", "error")
+_KEPT: Final = (
+    "hook_event_name",
+    "session_id",
+    TOOL,
+    "tool_use_id",
+    "agent_id",
+    "agent_type",
+    "duration_ms",
+    "is_interrupt",
+)
+_OURS: Final = ("mcp__counterpoint__", "mcp_counterpoint_", "counterpoint__")
+
+
+def reported(told: HookReport, known: frozenset[str]) -> RunEvent:
+    """Return a call of a tool as an event. known: the secrets that are masked wherever they stand."""
+    payload: dict[str, Json] = {REPORTER: f"hook of {told.client}"}
+    parts = _said(told)
+    is_ours = str(parts.get(TOOL, "")).startswith(_OURS)
+    for name in _KEPT if is_ours else (*_KEPT, *_CONTENT):
+        if name in parts:
+            payload[name] = parts[name]
+    if not parts:
+        what = "was no JSON object" if told.text else "was too large to be looked at"
+        payload["unread"] = f"what the hook was told {what}: {told.size} bytes"
+    clean = cast("dict[str, Json]", mask_json(payload, known))
+    return event(0, "user", "tool_result", clean, told.at, limit=REPORT_LIMIT)
+
+
+def lost(missing: int) -> RunEvent:
+    """Return what says that so many calls are missing."""
+    payload: dict[str, Json] = {
+        REPORTER: "counterpoint",
+        MISSING: missing,
+        "of": "all agents of this ledger whose hooks report",
+    }
+    return event(0, "system", "", payload)
+
+
+def _said(told: HookReport) -> dict[str, Json]:
+    try:
+        found = canonical.load(told.text)
+    except InvalidInput:
+        return {}
+    return cast("dict[str, Json]", found) if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""An event that a hook reports, as it comes over the socket: a line about it, then its bytes."""
+"""Reads an event that a hook reports: behind a line about it, its bytes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ from counterpoint.core.model.journal import (
     Verdict,
 )
 from counterpoint.core.model.rows import load_object
+from counterpoint.core.model.runs import EventFilter, Run, StreamEvent
 from counterpoint.core.model.sessions import Handoff, Session
+from counterpoint.core.rules.runs import MISSING, TOOL
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
     TITLE,
@@ -69,6 +71,9 @@ Include = Literal[
     "markdown",
 ]
 _REASON = 500
+_CALL = 1_500
+_TOLD = frozenset((TOOL, MISSING, "session_id"))
+"""What stands beside the rest of an event, or says nothing here."""
 _DIGITS = 10
 """More than the token of any claim has."""
 Numbered = TypeVar("Numbered", Record, Receipt, Submission, Verdict, Handoff)
@@ -377,7 +382,28 @@ def _of_session(call: Call, row: Json) -> View:
         rows = overview.rows(Record, after=at, limit=limit + 1, session=session.id)
         return part_of_rows(rows, limit, present_record, lambda one: one.number, at)
 
-    return View(header=header, parts={"handoffs": handoffs, "records": records})
+    def calls(at: Json, limit: int) -> Part:
+        page = call.core.runs.events(EventFilter(run=session.id), limit + 1, at)
+        return part_of_rows(page.events, limit, _reported, lambda one: one.number, at)
+
+    parts: dict[str, Open] = {"handoffs": handoffs, "records": records}
+    if overview.find(Run, session.id) is not None:
+        parts["calls"] = calls
+    return View(header=header, parts=parts)
+
+
+def _reported(event: StreamEvent) -> dict[str, Json]:
+    """Return what a hook reported of one call of a tool, or how many are missing."""
+    said = load_object(event.payload)
+    tool_name, missing = said.get(TOOL), said.get(MISSING)
+    rest = {name: part for name, part in said.items() if name not in _TOLD}
+    return sparse(
+        n=event.number,
+        at=event.time,
+        tool=clip(tool_name, TITLE) if isinstance(tool_name, str) else "",
+        missing=missing,
+        said=clip(json_text(rest) if said else event.payload, _CALL),
+    )
 
 
 def _present(header: dict[str, Json], parts: dict[str, Json]) -> View:
