@@ -10,7 +10,7 @@ from counterpoint.cli.clients.sending import main
 from counterpoint.cli.grouping import examples
 
 
-@click.command("event", epilog=examples("counterpoint event --hook claude < event.json"))
+@click.command("event", epilog=examples("counterpoint event --hook claude"))
 @click.option(
     "--hook", "client", required=True, metavar="CLIENT", help="The client whose hook it is."
 )
