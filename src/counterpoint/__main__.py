@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 
 _MISSING = 3
 
@@ -33,7 +32,7 @@ def main() -> None:
     if words[:2] == ["event", "--hook"] and words[2:] and not words[3:]:
         from counterpoint.cli.clients.sending import main as report
 
-        sys.exit(report(words[2], os.environ))
+        os._exit(report(words[2], os.environ))
     if words[:1] == ["serve"]:
         from counterpoint.cli.server.serving import main as serve
 
@@ -56,6 +55,8 @@ def _leave(code: int) -> None:
     threads = sys.modules.get("threading")
     if "atexit" in sys.modules or (threads is not None and threads.active_count() > 1):
         sys.exit(code)
+    from contextlib import suppress
+
     # What cannot be said any more is lost at an ordinary end too.
     with suppress(OSError, ValueError):
         sys.stdout.flush()
