@@ -31,8 +31,8 @@ def call(tool: str = "Bash", **other: Any) -> dict[str, Any]:
     """Answer what Claude Code tells after a call, as its reference has it."""
     return {
         "session_id": "00893aaf-19fa-41d2-8238-13269b9b3ca0",
-        "transcript_path": "/home/ada/.claude/projects/x/00893aaf.jsonl",
-        "cwd": "/home/ada/x",
+        "transcript_path": "/elsewhere/.claude/projects/x/00893aaf.jsonl",
+        "cwd": "/elsewhere/x",
         "permission_mode": "default",
         "hook_event_name": "PostToolUse",
         "tool_name": tool,
@@ -177,7 +177,7 @@ def test_calls_stand_masked_in_the_session_of_their_agent(
     for text in (json.dumps(shown), json.dumps(events)):
         assert KEY not in text
         assert NAMED not in text
-        assert "/home/ada" not in text
+        assert "/elsewhere" not in text
     assert run(repository, environ, "audit", "verify").startswith("Sound")
     for path in (repository / ".counterpoint").rglob("*"):
         if path.is_file():
