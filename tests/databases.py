@@ -69,6 +69,7 @@ class Databases:
             )
             for (name,) in tables.fetchall():
                 link.execute(sql.SQL("DELETE FROM counterpoint.{}").format(sql.Identifier(name)))
+            link.execute("DELETE FROM counterpoint_near.signs")
         self._spare.append(address)
 
     def copied(self, address: str) -> str:

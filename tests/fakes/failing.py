@@ -66,6 +66,11 @@ class FailingStore:
         self._fail("begin")
         self.inner.purge()
 
+    def settle_vectors(self, project: str, model: str) -> None:
+        """Settle, or fail."""
+        self._fail("begin")
+        self.inner.settle_vectors(project, model)
+
     def lost(self) -> CounterpointError | None:
         """Answer what the store answers."""
         return self.inner.lost()

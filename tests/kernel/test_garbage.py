@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from counterpoint.kernel.garbage import share_heap
+
 PROGRAM = """
 import ctypes, os, sys, threading
 from counterpoint.kernel.garbage import settle, share_heap
@@ -49,3 +51,12 @@ def test_threads_of_a_server_share_one_pool_of_memory() -> None:
     many, is_said = pools(MALLOC_ARENA_MAX="8")
     assert int(many) > 1
     assert is_said == "False"
+
+
+def test_whoever_starts_a_process_decides_about_its_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the variables say stays; without them one pool is asked for, where there is glibc."""
+    for name in ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES"):
+        monkeypatch.delenv(name, raising=False)
+    assert share_heap() is (sys.platform == "linux")
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.arena_max=4")
+    assert share_heap() is False

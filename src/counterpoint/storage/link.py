@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Append, Head, Hit, Kept
 from counterpoint.storage.search import Document, Narrowed
 
 Row = tuple[Any, ...]
+DAY: Final = 86_400
+"""Seconds after which it is noted anew that a model is used."""
 
 
 class Answer(Protocol):
@@ -43,6 +45,15 @@ class VectorTable(Protocol):
         """Return what became of vectors after a change, in order."""
         ...
 
+    def likely(
+        self, model: str, signs: str, wanted: tuple[Sequence[str], str, int]
+    ) -> list[int] | None:
+        """Return the documents whose signs differ least, in any order; None where the database does not compare signs.
+
+        wanted: of which kinds, about which item, and how many.
+        """
+        ...
+
     def codes(self, model: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return the vectors of documents, of those that have one."""
         ...
@@ -55,8 +66,8 @@ class VectorTable(Protocol):
         """Keep vectors of documents, in place of those they have."""
         ...
 
-    def retire(self, model: str, limit: int) -> int:
-        """Take so many vectors of other models away; return how many there were."""
+    def retire(self, model: str, limit: int, idle: int) -> int:
+        """Take so many vectors away of models that nobody used for so many seconds; return how many there were."""
         ...
 
     def coverage(self, model: str) -> tuple[int, int]:

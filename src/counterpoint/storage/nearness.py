@@ -40,6 +40,12 @@ def pack(vectors: Sequence[bytes]) -> list[bytes]:
     return [next(kept).tobytes() if one else b"" for one in vectors]
 
 
+def signs(vector: bytes) -> str:
+    """Return the signs of a vector of float32 as a kept one has them, a digit for each number."""
+    turned = np.frombuffer(pack([vector])[0], np.int8)
+    return "".join(np.where(turned > 0, "1", "0"))
+
+
 def cosines(vector: bytes, kept: Sequence[bytes]) -> list[float]:
     """Return how near a vector of float32 is to each of some kept ones of as many dimensions."""
     if not kept:

@@ -57,6 +57,9 @@ class ReadOnlyStore:
     def purge(self) -> None:
         """Do nothing: nothing can have been deleted."""
 
+    def settle_vectors(self, project: str, model: str) -> None:
+        """Do nothing: nothing is written."""
+
     def lost(self) -> CounterpointError | None:
         """Return why nothing more is read by this process; None while all is well."""
         return self._store.lost()

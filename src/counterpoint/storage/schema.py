@@ -39,6 +39,7 @@ RELEASED: Final = (
     (15, "search"),
     (15, "research"),
     (15, "writing"),
+    (15, "nearness"),
 )
 """Every migration by number and name, in the order in which they are made. Of the first number, what is not `first`
 is the table of a noun that not every program asks for."""

@@ -47,10 +47,8 @@ class VectorReading:
         limit: int = 20,
     ) -> list[Hit]:
         """Return the rows whose vectors are nearest to one, best first, with the cosine as score."""
-        bits = self._bits(model, len(vector) // 4)
-        bits.follow(self._link.vectors, model)
         many = max(_LEAST_LOOKED_AT, limit * _LOOKED_AT)
-        numbers = bits.nearest(vector, kinds=kinds, item=item, many=many)
+        numbers = self._likely(model, vector, (kinds, item, many))
         found = self.cosines(model, vector, numbers)
         best = sorted(found, key=lambda number: (-found[number], number))
         wanted = Narrowed(tuple(kinds), item, hides=self._hides_plans())
@@ -96,6 +94,20 @@ class VectorReading:
         row = self._link.execute(document(noun), (self.project, *hit.key.split("/"))).fetchone()
         return "" if row is None else f"{row[0]}\n{row[1]}".strip()
 
+    def _likely(
+        self, model: str, vector: bytes, wanted: tuple[Sequence[str], str, int]
+    ) -> list[int]:
+        """Return the documents that are worth comparing: by the database, where it can, or by what this process holds."""
+        from counterpoint.storage.nearness import signs
+
+        found = self._link.vectors.likely(model, signs(vector), wanted)
+        if found is not None:
+            return found
+        kinds, item, many = wanted
+        bits = self._bits(model, len(vector) // 4)
+        bits.follow(self._link.vectors, model)
+        return bits.nearest(vector, kinds=kinds, item=item, many=many)
+
     def _bits(self, model: str, dimensions: int) -> Bits:
         from counterpoint.storage.nearness import Bits
 
@@ -135,9 +147,9 @@ class VectorWriting(VectorReading):
             model, [(number, codes) for (number, _), codes in zip(same, kept, strict=True)]
         )
 
-    def retire(self, model: str, limit: int) -> int:
-        """Take so many vectors of other models away; return how many there were."""
-        return self._link.vectors.retire(model, limit)
+    def retire(self, model: str, limit: int, *, idle: int) -> int:
+        """Take so many vectors away of other models that nobody used for so many seconds; return how many there were."""
+        return self._link.vectors.retire(model, limit, idle)
 
 
 def _scored(hit: Hit, score: float) -> Hit:

@@ -12,7 +12,7 @@ from counterpoint.app import App, open_app
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.models.uses import ModelUse
-from counterpoint.core.operations.finding import embedders
+from counterpoint.core.operations.finding import embedders, embedding
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.errors import (
     BudgetSpent,
@@ -131,14 +131,20 @@ def test_what_was_trusted_before_is_not_trusted_with_it(
 
 
 def test_another_model_takes_the_place_of_the_one_before(
-    app: App, ada: Core, server: EmbeddingServer, tree: Path
+    app: App,
+    ada: Core,
+    server: EmbeddingServer,
+    tree: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its vectors alone count, and the others go when all texts have new ones."""
+    """Its vectors alone count, and the others go when all texts have new ones and nobody used it for a while."""
     assert ada.embedding.advance() == 2
     server.configure(tree, more="dimensions = 8\n")
     trust(app, tree)
     assert ada.embedding.coverage() == (0, 2)
     assert ada.embedding.advance() == 2
+    assert ada.embedding.advance() == 0, "another server may use the model before"
+    monkeypatch.setattr(embedding, "IDLE", 0)
     assert ada.embedding.advance() == 2, "the vectors of the model before are taken away"
     assert ada.embedding.advance() == 0
     assert server.asked[-1][1]["dimensions"] == 8

@@ -159,13 +159,27 @@ def test_another_model_has_vectors_of_its_own(three):
     assert near(three, 1, 0, 0, model="other") == ["T-2"]
     assert near(three, 0, 1)[0] == "T-1"
     with three.writing("p") as writing:
-        assert writing.retire("nobody", 2) == 0
-        assert writing.retire("other", 2) == 2
-        assert writing.retire("other", 2) == 1
-        assert writing.retire("other", 2) == 0
+        assert writing.retire("nobody", 2, idle=0) == 0
+        assert writing.retire("other", 2, idle=0) == 2
+        assert writing.retire("other", 2, idle=0) == 1
+        assert writing.retire("other", 2, idle=0) == 0
     assert near(three, 1, 0, 0, model="other") == ["T-2"]
     with three.reading("p") as view:
         assert view.coverage(MODEL) == (0, 3)
+
+
+def test_two_servers_with_different_models_both_keep_their_vectors(three):
+    """Those of a model that was used lately stay; those of one that nobody uses any more go."""
+    embed(three, {"T-1": vector(0, 1, 0)}, model="other")
+    for model in ("other", MODEL):
+        with three.writing("p") as writing:
+            assert writing.retire(model, 9, idle=60) == 0
+    assert near(three, 0, 1)[0] == "T-1"
+    assert near(three, 0, 1, 0, model="other") == ["T-1"]
+    with three.writing("p") as writing:
+        writing._link.execute("UPDATE embedders SET used = used - 100000")
+        assert writing.retire("other", 9, idle=60) == 3
+    assert near(three, 0, 1, 0, model="other") == ["T-1"]
 
 
 def test_no_project_sees_vectors_of_another(three, save, task):
@@ -176,7 +190,7 @@ def test_no_project_sees_vectors_of_another(three, save, task):
         assert view.nearest(MODEL, vector(0, 1)) == []
     with three.writing("q") as writing:
         save(writing, task(1, project="q", title="north", body=""))
-        assert writing.retire("other", 2) == 0
+        assert writing.retire("other", 2, idle=0) == 0
     embed(three, {"T-1": vector(0, 1)}, project="q")
     assert near(three, 0, 1, project="q") == ["T-1"]
     assert near(three, 0, 1)[0] == "T-1"

@@ -332,8 +332,8 @@ class Writing(Reading, Protocol):
         """
         ...
 
-    def retire(self, model: str, limit: int) -> int:
-        """Take so many vectors of other models away; return how many there were."""
+    def retire(self, model: str, limit: int, *, idle: int) -> int:
+        """Take so many vectors away of other models that nobody used for so many seconds; return how many there were."""
         ...
 
     def append(self, entry: Append) -> None:
@@ -389,6 +389,10 @@ class Store(Protocol):
 
         StoreBusy where somebody reads for so long that the log cannot be emptied.
         """
+        ...
+
+    def settle_vectors(self, project: str, model: str) -> None:
+        """Make what a project's vectors of a model are found quicker with, where the database has such; nobody waits for it."""
         ...
 
     def lost(self) -> CounterpointError | None:

@@ -28,7 +28,7 @@ from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreOlder,
 from counterpoint.settings import masked
 from counterpoint.storage import schema, statements
 from counterpoint.storage.move import move_project
-from counterpoint.storage.postgres import forward, ledger
+from counterpoint.storage.postgres import forward, ledger, signs
 from counterpoint.storage.postgres.check import faults_of
 from counterpoint.storage.postgres.clock import DatabaseClock
 from counterpoint.storage.postgres.dialect import Link
@@ -234,10 +234,22 @@ class PostgresStore:
 
     def purge(self) -> None:
         """Write the tables anew that texts were deleted from; the server's own log keeps them for a while."""
+        with self._unhurried() as link:
+            link.execute(b"VACUUM (FULL) texts, documents, vectors")
+            signs.purge(link)
+
+    def settle_vectors(self, project: str, model: str) -> None:
+        """Make the index that pgvector finds many vectors by; nobody waits for it."""
+        with self._unhurried() as link:
+            signs.settle(link, project, model)
+
+    @contextmanager
+    def _unhurried(self) -> Generator[Link]:
+        """Lend a connection outside of a transaction, whose statements may take as long as they like."""
         with translate_errors(self._where), self._writers.lent("SELECT 1") as link:
             link.execute(b"SET statement_timeout TO 0")
             try:
-                link.execute(b"VACUUM (FULL) texts, documents, vectors")
+                yield link
             finally:
                 link.execute(f"SET statement_timeout TO {STATEMENT_MS}".encode())
 
@@ -252,6 +264,7 @@ class PostgresStore:
             link = connect(address, self._patience, _SILENT)
             try:
                 forward.bring_forward(link, self._where, self._known)
+                signs.arrange(link)
                 self._hear(forward.time_of(link))
             except BaseException:
                 link.close()

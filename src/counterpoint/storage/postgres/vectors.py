@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from counterpoint.core.ports.store import Hit
-from counterpoint.storage.link import VectorChange
+from counterpoint.storage.link import DAY, VectorChange
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.search import questions
+from counterpoint.storage.postgres.signs import nearest
 from counterpoint.storage.search import Narrowed
 from counterpoint.storage.statements import unhidden
 
@@ -41,7 +42,12 @@ ON CONFLICT (document, model) DO UPDATE SET turn = excluded.turn, state = 0, vec
 """
 _RETIRE: Final = """
 DELETE FROM vectors WHERE (document, model) IN
-  (SELECT document, model FROM vectors WHERE project = %s AND model <> %s LIMIT %s)
+  (SELECT document, model FROM vectors WHERE project = %s AND model <> %s
+    AND model IN (SELECT number FROM embedders WHERE used <= extract(epoch FROM now())::bigint - %s) LIMIT %s)
+"""
+_USE: Final = """
+UPDATE embedders SET used = extract(epoch FROM now())::bigint
+WHERE number = %s AND used < extract(epoch FROM now())::bigint - %s
 """
 _MANY: Final = "SELECT count(*) FROM documents WHERE project = %s"
 _COVERED: Final = "SELECT count(*) FROM vectors WHERE project = %s AND model = %s AND state = 0"
@@ -74,6 +80,12 @@ class PostgresVectors:
         place = self._project, self._model(model), after
         return (VectorChange(*row) for row in self._link.execute(_CHANGED, place))
 
+    def likely(
+        self, model: str, signs: str, wanted: tuple[Sequence[str], str, int]
+    ) -> list[int] | None:
+        """Return the documents whose signs differ least, in any order; None where pgvector is not there."""
+        return nearest(self._link, self._project, self._model(model), signs, wanted)
+
     def codes(self, model: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return the vectors of documents, of those that have one."""
         found = self._link.execute(_CODES, (list(numbers), self._model(model)))
@@ -102,15 +114,17 @@ class PostgresVectors:
         if self._model(model) is None:
             self._link.execute(made, (model,))
         number, turn = self._model(model), self.last_turn(model)
+        self._link.execute(_USE, (number, DAY))
         documents, kept = [one for one, _ in vectors], [one for _, one in vectors]
         self._link.execute(_PUT, (number, self._project, turn, documents, kept))
 
-    def retire(self, model: str, limit: int) -> int:
-        """Take so many vectors of other models away; return how many there were."""
+    def retire(self, model: str, limit: int, idle: int) -> int:
+        """Take so many vectors away of models that nobody used for so many seconds; return how many there were."""
         number = self._model(model)
         if number is None:
             return 0
-        return self._link.execute(_RETIRE, (self._project, number, limit)).rowcount
+        self._link.execute(_USE, (number, DAY))
+        return self._link.execute(_RETIRE, (self._project, number, idle, limit)).rowcount
 
     def coverage(self, model: str) -> tuple[int, int]:
         """Return how many documents have a vector, and how many there are."""

@@ -246,6 +246,9 @@ class SqliteStore:
         ):
             forward.copy(connection, target)
 
+    def settle_vectors(self, project: str, model: str) -> None:
+        """Do nothing: signs are compared by the process."""
+
     def purge(self) -> None:
         """Let nothing that was deleted stay in the files: neither in the search, nor in the log.
 

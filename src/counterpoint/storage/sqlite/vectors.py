@@ -13,7 +13,7 @@ from typing import Any, Final
 import apsw
 
 from counterpoint.core.ports.store import Hit
-from counterpoint.storage.link import VectorChange
+from counterpoint.storage.link import DAY, VectorChange
 from counterpoint.storage.search import Narrowed, is_long, telling
 from counterpoint.storage.sqlite.search import SHELF_SIZE, stems
 from counterpoint.storage.sqlite.searched import sums
@@ -44,8 +44,10 @@ ON CONFLICT (document, model) DO UPDATE SET turn = excluded.turn, state = 0, vec
 """
 _RETIRE: Final = """
 DELETE FROM vectors WHERE (document, model) IN
-  (SELECT document, model FROM vectors WHERE document BETWEEN ? AND ? AND model <> ? LIMIT ?)
+  (SELECT document, model FROM vectors WHERE document BETWEEN ? AND ? AND model <> ?
+    AND model IN (SELECT number FROM embedders WHERE used <= unixepoch() - ?) LIMIT ?)
 """
+_USE: Final = "UPDATE embedders SET used = unixepoch() WHERE number = ? AND used < unixepoch() - ?"
 _MANY: Final = "SELECT count(*) FROM documents WHERE id BETWEEN ? AND ?"
 _COVERED: Final = """
 SELECT count(*) FROM vectors WHERE document BETWEEN ? AND ? AND model = ? AND state = 0
@@ -89,6 +91,12 @@ class SqliteVectors:
         place = self._shelf(), self._model(model), after
         return (VectorChange(*row) for row in self._connection.execute(_CHANGED, place))
 
+    def likely(
+        self, model: str, signs: str, wanted: tuple[Sequence[str], str, int]
+    ) -> list[int] | None:
+        """Return None: signs are compared by the process."""
+        del model, signs, wanted
+
     def codes(self, model: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return the vectors of documents, of those that have one."""
         marks = ", ".join("?" * len(numbers))
@@ -122,6 +130,7 @@ class SqliteVectors:
         if number is None:
             self._connection.execute("INSERT INTO embedders (name) VALUES (?)", (model,))
             number = self._model(model)
+        self._use(number)
         turn = self._connection.execute(_TURN, (shelf, number)).get
         rows = (
             (document, number, shelf, turn + place, kept)
@@ -129,12 +138,13 @@ class SqliteVectors:
         )
         self._connection.executemany(_PUT, rows)
 
-    def retire(self, model: str, limit: int) -> int:
-        """Take so many vectors of other models away; return how many there were."""
+    def retire(self, model: str, limit: int, idle: int) -> int:
+        """Take so many vectors away of models that nobody used for so many seconds; return how many there were."""
         shelf, number = self._shelf(), self._model(model)
         if shelf is None or number is None:
             return 0
-        self._connection.execute(_RETIRE, (*_range(shelf), number, limit))
+        self._use(number)
+        self._connection.execute(_RETIRE, (*_range(shelf), number, idle, limit))
         return self._connection.changes()
 
     def coverage(self, model: str) -> tuple[int, int]:
@@ -145,6 +155,9 @@ class SqliteVectors:
         low, high = _range(shelf)
         covered = self._connection.execute(_COVERED, (low, high, self._model(model))).get
         return covered, self._connection.execute(_MANY, (low, high)).get
+
+    def _use(self, number: int | None) -> None:
+        self._connection.execute(_USE, (number, DAY))
 
     def _shelf(self) -> int | None:
         return self._connection.execute(_SHELF, (self._project,)).get

@@ -16,6 +16,8 @@ from counterpoint.kernel.errors import CounterpointError
 
 SLICE: Final = 128
 """How many vectors one transaction keeps."""
+IDLE: Final = 7 * 86_400
+"""Seconds after which vectors of a model go that no server uses; another server may have another one."""
 _BEFORE: Final = 2_048
 """How many a command embeds before it searches."""
 
@@ -35,7 +37,7 @@ class Embedding:
     def advance(self, most: int = SLICE) -> int:
         """Embed so many texts that have no vector yet, slice by slice; return how many: 0 if none was left.
 
-        Once there are none, vectors of other models are taken away.
+        Once there are none, vectors are taken away of models that nobody uses any more.
         """
         ports = self._context.ports
         model = embedder_of(ports)
@@ -74,5 +76,9 @@ class Embedding:
             return view.coverage(model.name)
 
     def _retire(self, model: str) -> int:
-        with self._context.ports.store.writing(self._context.project) as writing:
-            return writing.retire(model, SLICE)
+        store, project = self._context.ports.store, self._context.project
+        with store.writing(project) as writing:
+            gone = writing.retire(model, SLICE, idle=IDLE)
+        if not gone:
+            store.settle_vectors(project, model)
+        return gone
