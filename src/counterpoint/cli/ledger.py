@@ -162,9 +162,7 @@ def _print_signed(out: Output, people: int, writers: int) -> None:
     if people:
         out.line(f"  people    {agree(people, 'act', 'is')} signed by those who did them")
     if writers:
-        out.line(
-            f"  signed    {agree(writers, 'entry', 'is')} signed by those they were written for"
-        )
+        out.line(f"  signed    {agree(writers, 'entry', 'has')} a signature of the writer")
 
 
 def _print_unsigned(out: Output, count: int, places: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Commands of checks that nobody has let be run yet, in words."""
+"""Commands of checks that no person has allowed yet, in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def allowing(found: Lacking) -> str:
 def said_of_lacking(found: Lacking) -> str:
     """Return in words which commands would not be run, and what lets them; empty if all would."""
     if found.why:
-        return f"{found.why}: no check runs until a person mends it and says `counterpoint trust`"
+        return (
+            f"{found.why}: no check runs until a person corrects it and runs `counterpoint trust`"
+        )
     if not found.commands:
         return ""
     shown = _shown(found)
@@ -30,8 +32,8 @@ def said_of_lacking(found: Lacking) -> str:
     more = f" and {rest} more" if rest else ""
     names = ", ".join(f"`{one}`" for one in shown)
     return (
-        f"checks ask for commands that nobody has let be run: {names}{more}."
-        f" A person lets them: counterpoint trust {allowing(found)}"
+        f"these commands of checks are not allowed yet: {names}{more}."
+        f" A person allows them with: counterpoint trust {allowing(found)}"
     )
 
 

@@ -116,8 +116,8 @@ def test_a_command_that_would_not_be_run_is_told_before_an_agent_fails_on_it(
         said
         == found
         == (
-            "checks ask for commands that nobody has let be run: `sh -c 'exit 0'`."
-            """ A person lets them: counterpoint trust --allow 'sh -c '"'"'exit 0'"'"''"""
+            "these commands of checks are not allowed yet: `sh -c 'exit 0'`."
+            """ A person allows them with: counterpoint trust --allow 'sh -c '"'"'exit 0'"'"''"""
         )
     )
     assert verdict == "warn"

@@ -143,7 +143,7 @@ def test_a_plan_is_read_with_all_its_parts():
         ("", 1, "the plan is empty"),
         ("---\npriority: high\n---\n", 1, "there is no `# Title` heading"),
         ("words", 1, "text before the `# Title` heading"),
-        ("\n\nwords", 3, "text before the `# Title` heading"),
+        ("\n\nwords\nmore\n\nand more", 3, "text before the `# Title` heading"),
         ("# A\n" + outline.TEXT_LIMIT * "x", 1, "more than"),
         (f"# A\n- verify: {commands.COMMAND_LIMIT * 'x'}x", 2, "longer than"),
         ("- [ ] T", 1, "must come before its tasks"),

@@ -236,7 +236,9 @@ def test_a_plan_says_which_of_its_commands_nobody_has_let_be_run(workshop: Works
     text = "# Ship\n- [ ] Build\n  - verify: make all\n- [ ] Pack\n  - verify: make all\n"
     for dry_run in (True, False):
         (said,) = ada.does("plan", markdown=text, dry_run=dry_run)["warnings"]
-        assert "`make all`. A person lets them: counterpoint trust --allow 'make all'" in said
+        assert (
+            "`make all`. A person allows them with: counterpoint trust --allow 'make all'" in said
+        )
     assert "warnings" not in ada.does("plan", markdown="# Ship\n- [ ] Build\n")
 
 

@@ -60,7 +60,7 @@ def refuse_unknown(core: Core, *, status: str = "", label: str = "", assignee: s
 def unknown(option: str, value: str, known: Collection[str], what: str = "values") -> InvalidInput:
     """Return the refusal of a value that there is not."""
     shown = few(sorted(known), _SHOWN)
-    hint = f"There are the {what}: {shown}." if known else "Nothing here has one yet: leave it out."
+    hint = f"The {what}: {shown}." if known else "Nothing here has one yet: leave it out."
     return InvalidInput(
         f"there is no {value!r} for {option}", hint=hint, known=sorted(known)[:_SHOWN]
     )

@@ -241,7 +241,7 @@ class Reviews:
         if judgment.approves and waits and (is_early or has_open_children(change.writing, item)):
             raise Conflict(
                 f"{item.id} is not handed in yet: it is {item.status}",
-                hint="Approve it when its work is finished; a rejection is heard while it goes on.",
+                hint="Approve it when its work is finished; you can reject it while it is in progress.",
             )
         if on is None:
             _refuse_unbegun(change, item)

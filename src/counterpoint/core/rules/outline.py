@@ -85,6 +85,7 @@ _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("reviewer", "reviewers"), "review"),
 }
 """What other plans call the attributes, without hyphens."""
+_UNTITLED = "text before the `# Title` heading"
 _FAULTS_TOLD = 100
 _REMARKS_TOLD = 20
 _GIVEN_UP = frozenset({"cancelled", "failed"})
@@ -310,8 +311,9 @@ class _Reader:
 
     def _text(self, number: int, line: str, *, is_bullet: bool = False) -> None:
         if not self.heads:
-            if line.strip():
-                self.faults.append((number, "text before the `# Title` heading"))
+            # Once: a file that is no plan would say it of each of its lines.
+            if line.strip() and all(problem != _UNTITLED for _, problem in self.faults):
+                self.faults.append((number, _UNTITLED))
             return
         indent = len(line) - len(line.lstrip())
         if line.strip() and not self.in_fence and indent == 0:
