@@ -10,6 +10,7 @@ import pytest
 
 from counterpoint.app import App, open_app
 from counterpoint.cli.server.events import PLACE, Heard, HookEvents
+from counterpoint.cli.server.serving import ConnectionApps
 from counterpoint.kernel.errors import Forbidden, RateLimited, Unavailable
 from counterpoint.kernel.places import count_lost, find_prefix
 from counterpoint.protocol.peers import PeerProcess
@@ -105,3 +106,14 @@ def test_nothing_is_taken_where_nothing_may_be_written(
     events.close()
     with pytest.raises(RateLimited):
         events.take(hear())
+
+
+def test_an_agent_waits_for_no_database(host: App, hear: Hear) -> None:
+    """To take an event in opens none: of each hook another one would stay open."""
+    apps = ConnectionApps(host=host)
+    one = hear()
+    apps.hear(one.greeting, one.told)
+    before = len(list(Path("/dev/fd").iterdir()))
+    for _ in range(3):
+        apps.hear(one.greeting, one.told)
+    assert len(list(Path("/dev/fd").iterdir())) == before

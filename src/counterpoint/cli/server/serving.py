@@ -15,7 +15,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -267,7 +267,8 @@ class ConnectionApps:
     def hear(self, greeting: Greeting, told: Reported) -> Callable[[bool], None]:
         """Take an event of a hook into memory, as `HookEvents.take`; InvalidInput for another database."""
         app = self.app(greeting)
-        tend = partial(self.checkpoints.tend, app.project, app.itself)
+        # Its project is asked for once it shares the store: before that it would open one of its own.
+        tend = lambda: self.checkpoints.tend(app.project, app.itself)  # noqa: E731 -- a word for it
         return self.checkpoints.events.take(Heard(self.host, app, greeting, told, tend))
 
     def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
