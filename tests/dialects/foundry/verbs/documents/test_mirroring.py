@@ -358,6 +358,18 @@ def test_a_side_of_nothing_cannot_be_taken(bare: Place):
         bare.agent.core.use(Mirroring).take(SPEC, "ledger")
 
 
+def test_a_ledger_without_the_spec_cannot_count(place: Place):
+    """The file is not counted as its own: it stays in trouble, and can still be taken in."""
+    stray = place.path().with_name("stray-2026-01-01-001.json")
+    stray.write_text("half")
+    place.round()
+    with pytest.raises(NotFound, match="the ledger has no spec 'stray-2026-01-01-001'") as refusal:
+        place.agent.core.use(Mirroring).take("stray-2026-01-01-001", "ledger")
+    assert "--take file stray-2026-01-01-001" in refusal.value.steps
+    assert stray.read_text() == "half"
+    assert "stray-2026-01-01-001" in place.agent.core.use(Mirroring).troubles()
+
+
 def test_a_spec_that_is_put_away_lies_in_the_archive(place: Place):
     """And comes back out of it."""
     place.agent.core.use(Lifecycle).move(SPEC, "archived")

@@ -131,10 +131,15 @@ class Mirroring:
     def take(self, spec: str, side: Side) -> Applied | None:
         """Settle the trouble of a file: by what it says, of which what is refused is told, or by the ledger.
 
-        Raises NotFound without a file, MalformedDocument, Unavailable.
+        Raises NotFound without a file, and for the ledger without the spec; MalformedDocument, Unavailable.
         """
         if not self.files.open():
             raise NotFound("this project keeps no files of specs")
+        if side == "ledger" and not self.is_in(spec):
+            raise NotFound(
+                f"the ledger has no spec {spec!r}, so that it cannot count",
+                hint=f"Take its file in with `counterpoint import foundry --take file {spec}`, or name another spec.",
+            )
         with self.files.turn(waits=True):
             turn = Turn(self._context, self.files)
             told = turn.settle(spec, side)
