@@ -15,8 +15,7 @@ import click
 
 from counterpoint import __version__
 from counterpoint.cli.commands import GROUPS, HIDDEN
-from counterpoint.cli.grouping import walk
-from counterpoint.cli.main import cli
+from counterpoint.cli.grouping import cli, walk
 
 _CODES = (
     ("0", "done"),

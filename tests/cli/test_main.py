@@ -15,17 +15,34 @@ from typing import get_args
 import pytest
 
 from counterpoint import __version__
-from counterpoint.cli import context, output
+from counterpoint.cli import context, main, output
 from counterpoint.cli.commands import COMMANDS
 from counterpoint.cli.main import EXIT_CODES, run
 from counterpoint.cli.present import agree, counted
 from counterpoint.core.model.filters import Note
+from counterpoint.kernel.clock import SystemClock, Timestamp
 from counterpoint.kernel.errors import InvalidInput, Kind
 
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
 READING = ["status", "list", "next", "log", "audit rebuild", "audit verify", "find x", "show x-1"]
 PATIENCE = 20.0
 FEW_CLASSES = 40
+FEW_MODULES = {"status": 242, "status --json": 258}
+"""Of ours: what opens a ledger, reads it and holds its last head against who signed it."""
+SLOW = {
+    "anyio",
+    "click",
+    "difflib",
+    "logging",
+    "mcp",
+    "numpy",
+    "pydantic",
+    "rich",
+    "shutil",
+    "socket",
+    "subprocess",
+    "yaml",
+}
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, InvalidInput])
@@ -82,16 +99,51 @@ def test_saying_the_version_loads_nothing_slow(start):
 
 
 @pytest.mark.e2e
-def test_looking_at_the_state_loads_nothing_of_the_protocol(ledger):
-    """What checks arguments of tools, draws or searches takes longer to load than the answer."""
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [(["status"], set()), (["status", "--json"], {"shutil", "subprocess"})],
+)
+def test_looking_at_the_state_loads_what_it_reads_and_no_more(ledger, words, asked):
+    """As JSON it says by which model texts are found: who asks those of others is looked up for it.
+
+    What reads arguments, checks those of tools, draws, asks or searches takes longer to load than the answer."""
     script = (
-        "import sys; from counterpoint.cli.main import run; run(['status']);"
-        "print(sorted({'mcp', 'pydantic', 'anyio', 'rich', 'numpy', 'yaml'}"
-        " & set(sys.modules)), file=sys.stderr)"
+        f"import sys; from counterpoint.cli.main import run; run({words!r});"
+        f"print(sorted({SLOW - asked!r} & set(sys.modules)), file=sys.stderr);"
+        "print(sum(one.startswith('counterpoint') for one in sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert done.stdout
-    assert done.stderr.splitlines()[-1] == b"[]"
+    *_, slow, ours = done.stderr.splitlines()
+    assert slow == b"[]"
+    assert int(ours) <= FEW_MODULES[" ".join(words)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--json"],
+        ["--project", "harbour"],
+        ["--project=harbor", "--project", "harbour"],
+        ["--project", "harbor"],
+        ["--db", "elsewhere.db", "--json"],
+        ["--db="],
+        ["--db"],
+        ["--project", "--json"],
+        ["--json=yes"],
+        ["--nonsense", "x"],
+        ["nonsense"],
+    ],
+)
+def test_a_state_that_is_asked_for_plainly_is_the_one_that_the_parser_tells(
+    call, ledger, words, monkeypatch
+):
+    """The same answer, refusal and code, whichever of the two has read the words."""
+    monkeypatch.setattr(SystemClock, "now", lambda _clock: Timestamp("2030-01-01T00:00:00.000Z"))
+    plain = call("status", *words)
+    monkeypatch.setattr(main, "plainly", lambda _words: None)
+    assert call("status", *words) == plain
 
 
 @pytest.mark.e2e

@@ -13,8 +13,8 @@ import click
 import pytest
 
 from counterpoint.cli.commands import COMMANDS, GROUPS, HIDDEN
-from counterpoint.cli.grouping import walk
-from counterpoint.cli.main import cli, run
+from counterpoint.cli.grouping import cli, walk
+from counterpoint.cli.main import run
 from counterpoint.cli.output import fitted, width, wrapped
 from fakes.terminal import Terminal
 

@@ -14,7 +14,8 @@ import click
 import pytest
 
 import counterpoint
-from counterpoint.cli.main import PHRASES, cli
+from counterpoint.cli.grouping import cli
+from counterpoint.cli.main import PHRASES
 from counterpoint.dialects.envelope import PEOPLE, phrases_of
 from counterpoint.dialects.registry import names, surface
 from counterpoint.dialects.symphony.scope import AGENT_TYPES

@@ -10,8 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from counterpoint.cli.grouping import walk
-from counterpoint.cli.main import cli
+from counterpoint.cli.grouping import cli, walk
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "manual.py"
 

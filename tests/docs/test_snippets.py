@@ -17,7 +17,7 @@ from typing import Any
 import click
 import pytest
 
-from counterpoint.cli.main import cli
+from counterpoint.cli.grouping import cli
 from counterpoint.core.rules import outline
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ import pytest
 
 from builders import AgentProgram
 from counterpoint.app import App
-from counterpoint.cli.main import cli
+from counterpoint.cli.grouping import cli
 from fakes.windows import LEFT, Agent, work
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.cli.grouping import walk
-from counterpoint.cli.main import cli
+from counterpoint.cli.grouping import cli, walk
 from counterpoint.cli.server.listings import listing_of
 from counterpoint.dialects.registry import names
 

@@ -44,7 +44,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         ),
     },
     "Look": {
-        "status": Command("work.status", "Show how the project stands, and what waits for you"),
+        "status": Command("work.lists", "Show how the project stands, and what waits for you"),
         "top": Command(
             "top.command", "Watch agents, claims, work and reviews as they change, and decide"
         ),

@@ -14,8 +14,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Concatenate, TypeVar
 
-import click
-
 from counterpoint.app import App, open_app
 from counterpoint.cli.checks.mirrored import has_files, look
 from counterpoint.cli.output import Output, output_for
@@ -156,6 +154,8 @@ def _waiting(app: App) -> int:
 
 def project_options(command: F) -> F:
     """Give a command the options that say which ledger it is about."""
+    import click
+
     command = click.option("--project", metavar="NAME", help="This project of the database.")(
         command
     )
@@ -168,6 +168,8 @@ def with_context(
     command: Callable[Concatenate[CommandContext, ...], int | None],
 ) -> Callable[..., int | None]:
     """Give a command `--json`, `--db` and `--project`, and an opened context in place of them."""
+    # Whoever looks at arguments has loaded it; who reads none of them does without.
+    import click
 
     @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
     @project_options

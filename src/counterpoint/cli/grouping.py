@@ -1,15 +1,21 @@
-"""Groups of commands: what they list, and the nearest name where one was mistyped."""
+"""Groups of commands: what they list, how one is run, what was nearly typed."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import click
 
+from counterpoint import __version__
 from counterpoint.cli.commands import COMMANDS, GROUPS, HIDDEN
+from counterpoint.kernel.errors import InvalidInput
 
+_COMPLETION: Final = "_COUNTERPOINT_COMPLETE"
 _START: Final = (
     "Set up:    counterpoint init",
     "Plan:      counterpoint plan PLAN.md",
@@ -83,3 +89,39 @@ def walk(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, 
         yield " ".join(words), found
         if isinstance(found, click.Group):
             yield from walk(found, words)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 something is missing.",
+)
+@click.version_option(__version__, message="counterpoint %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an unforeseen error.")
+def cli(debug: bool) -> None:
+    """The shared, provable memory of work for teams of coding agents."""
+    if debug:
+        import logging
+
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+
+
+def invoke(arguments: Sequence[str]) -> int | InvalidInput:
+    """Run a command and return its code, or what was typed wrongly, which has been said then; KeyboardInterrupt."""
+    if _COMPLETION in os.environ:
+        cli.main(list(arguments), prog_name="counterpoint", standalone_mode=False)
+        return 0
+    try:
+        with cli.make_context("counterpoint", list(arguments)) as context:
+            answered = cli.invoke(context)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as wrong:
+        with suppress(OSError):
+            wrong.show()
+        place = wrong.ctx if isinstance(wrong, click.UsageError) else None
+        command = place.command_path if place else "counterpoint"
+        return InvalidInput(wrong.format_message(), hint=f"`{command} --help` says what it takes.")
+    return answered if isinstance(answered, int) else 0

@@ -18,17 +18,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypedDict
 
-import click
-
-from counterpoint import __version__
-from counterpoint.cli.grouping import Commands
 from counterpoint.cli.output import output_for, taken, visible
 from counterpoint.cli.phrases import PHRASES
 from counterpoint.kernel.errors import (
     CounterpointError,
-    InvalidInput,
     Kind,
     Unavailable,
     Unexpected,
@@ -46,23 +41,6 @@ EXIT_CODES: Final[Mapping[Kind, int]] = {
 UNFORESEEN: Final = 3
 STOPPED: Final = 130
 PIPE_CLOSED: Final = 141
-
-_COMPLETION = "_COUNTERPOINT_COMPLETE"
-
-
-@click.group(
-    cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 something is missing.",
-)
-@click.version_option(__version__, message="counterpoint %(version)s")
-@click.option("--debug", is_flag=True, help="Show the traceback of an unforeseen error.")
-def cli(debug: bool) -> None:
-    """The shared, provable memory of work for teams of coding agents."""
-    if debug:
-        import logging
-
-        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -87,7 +65,7 @@ def _run(arguments: Sequence[str]) -> int:
         code = _invoke(arguments, as_json=as_json)
         with taken():
             sys.stdout.flush()
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         output_for().aside("Stopped.")
         return STOPPED
     except CounterpointError as refusal:
@@ -102,25 +80,58 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _invoke(arguments: Sequence[str], *, as_json: bool) -> int:
-    """Run a command; what click itself has to say it says here."""
-    if _COMPLETION in os.environ:
-        cli.main(list(arguments), prog_name="counterpoint", standalone_mode=False)
+    """Run a command; one that is spelled plainly without what reads all arguments, which is a third of it."""
+    asked = plainly(arguments)
+    if asked is not None:
+        from counterpoint.cli.context import opened_context
+        from counterpoint.cli.work.status import show_state
+
+        with opened_context(**asked) as context:
+            show_state(context)
         return 0
-    try:
-        with cli.make_context("counterpoint", list(arguments)) as context:
-            answered = cli.invoke(context)
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
-    except click.ClickException as wrong:
-        with suppress(OSError):
-            wrong.show()
-        if as_json:
-            place = wrong.ctx if isinstance(wrong, click.UsageError) else None
-            command = place.command_path if place else "counterpoint"
-            hint = f"`{command} --help` says what it takes."
-            _answer_refusal(InvalidInput(wrong.format_message(), hint=hint))
-        return EXIT_CODES["invalid"]
-    return answered if isinstance(answered, int) else 0
+    from counterpoint.cli.grouping import invoke
+
+    answered = invoke(arguments)
+    if isinstance(answered, int):
+        return answered
+    if as_json:
+        _answer_refusal(answered)
+    return EXIT_CODES[answered.kind]
+
+
+class Plainly(TypedDict):
+    """What `status` is asked for."""
+
+    as_json: bool
+    db: str | None
+    project: str | None
+
+
+def plainly(arguments: Sequence[str]) -> Plainly | None:
+    """Return what `status` is asked for where its words are whole and each is known; None where the parser has to look.
+
+    As the parser has it, the last of several counts.
+    """
+    if list(arguments[:1]) != ["status"]:
+        return None
+    asked, words = Plainly(as_json=False, db=None, project=None), iter(arguments[1:])
+    for word in words:
+        option, equals, value = word.partition("=")
+        if word == "--json":
+            asked["as_json"] = True
+            continue
+        if not equals:
+            value = next(words, "-")
+        # A value that looks like an option, or none, is for the parser to judge.
+        if value.startswith("-"):
+            return None
+        if option == "--db":
+            asked["db"] = value
+        elif option == "--project":
+            asked["project"] = value
+        else:
+            return None
+    return asked
 
 
 def refused(refusal: CounterpointError, *, as_json: bool = False) -> int:

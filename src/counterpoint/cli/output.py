@@ -11,15 +11,12 @@ output does not take is a refusal, and what is said beside it is lost in silence
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TextIO
-
-import click
 
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.frozen import frozen
@@ -159,6 +156,8 @@ class Output:
     def _say(self, text: str, style: str, stream: TextIO, *, colour: bool) -> None:
         shown = visible(text)
         if colour and style:
+            import click
+
             shown = click.style(shown, bold=True, fg=None if style == "bold" else style)
         print(shown, file=stream, flush=True)
 
@@ -223,7 +222,9 @@ class Output:
         cells = [tuple(headings), *shown]
         widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
         if self.terminal:
-            room = shutil.get_terminal_size().columns - len(_GAP) * (len(widths) - 1)
+            from shutil import get_terminal_size
+
+            room = get_terminal_size().columns - len(_GAP) * (len(widths) - 1)
             if sum(min(one, _CELL) for one in widths) > room:
                 self._fields(headings, shown)
                 return
@@ -248,6 +249,8 @@ class Output:
     def _styled(self, text: str, style: str) -> str:
         if not (self.colour and style and text):
             return text
+        import click
+
         return click.style(text, bold=True) if style == "bold" else click.style(text, fg=style)
 
     def _fields(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

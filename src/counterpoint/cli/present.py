@@ -30,6 +30,11 @@ _JSON_TEXTS: Final[Mapping[type[Any], str]] = {
 }
 """Nouns with a field whose text is itself JSON."""
 
+NO_WORK: Final = (
+    "There is no work yet: `counterpoint plan FILE` makes some, `counterpoint add TITLE` one item."
+)
+"""What a list says that nobody has narrowed and that is empty."""
+
 _MANY: Final = {"is": "are", "was": "were", "has": "have"}
 """What many do where one does it in another word."""
 _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
-import socket
 import threading
 import time
 from collections import OrderedDict
@@ -201,6 +199,8 @@ class ProcessHost:
     def free_bytes(self) -> int:
         """Return the room on the disk; -1 where it cannot be asked."""
         try:
+            import shutil
+
             return shutil.disk_usage(self._folder.parent).free
         except OSError:
             return -1
@@ -218,7 +218,9 @@ class ProcessHost:
 
 
 def _machine() -> str:
-    return sha256(socket.gethostname().encode()).hexdigest()[:_DIGITS]
+    from socket import gethostname
+
+    return sha256(gethostname().encode()).hexdigest()[:_DIGITS]
 
 
 def _is_free(file: Path) -> bool:

@@ -23,7 +23,6 @@ from counterpoint.core.model.evidence import (
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import paths
-from counterpoint.evidence.documents import pdf
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.mirrored import without_own
@@ -131,6 +130,8 @@ class LocalEvidence:
 
     def pages(self, content: bytes) -> list[str]:
         """Return the text of each page of a PDF; InvalidInput if it cannot be read, Unavailable without its library."""
+        from counterpoint.evidence.documents import pdf
+
         return pdf.read(content)
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:

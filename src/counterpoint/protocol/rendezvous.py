@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import stat
 import threading
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
@@ -47,6 +46,9 @@ from counterpoint.kernel.places import (
     own_folder,
     short_name,
 )
+
+if TYPE_CHECKING:
+    import socket
 
 PROTOCOL: Final = 1
 """The number of the conversation between relay and server; another one is refused."""
@@ -148,6 +150,8 @@ class Rendezvous:
 
     def listen(self, clock: Clock | None = None) -> socket.socket:
         """Return a socket that listens, made known; only for who holds the meeting point."""
+        import socket
+
         self.clear()
         _remove_left()
         path = self.socket
@@ -191,6 +195,9 @@ class Rendezvous:
         known = self.known()
         if known is None:
             return None
+        # Loaded only where there is a server to ask: most commands find none.
+        import socket
+
         line = orjson.dumps({"counterpoint": PROTOCOL, "ask": question}) + b"\n"
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
@@ -257,6 +264,8 @@ def _is_left(path: Path) -> bool:
     there = path.lstat()
     if not stat.S_ISSOCK(there.st_mode) or time.time() - there.st_mtime < _OLD:
         return False
+    import socket
+
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
         to.setblocking(False)
         try:

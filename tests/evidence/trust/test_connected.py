@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from counterpoint.cli.main import cli
+from counterpoint.cli.grouping import cli
 from counterpoint.evidence.trust import connected
 from counterpoint.evidence.trust.connected import serving
 from counterpoint.settings import masked

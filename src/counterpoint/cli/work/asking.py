@@ -15,10 +15,6 @@ from counterpoint.core.rules.wording import few
 from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
-NO_WORK: Final = (
-    "There is no work yet: `counterpoint plan FILE` makes some, `counterpoint add TITLE` one item."
-)
-"""What a list says that nobody has narrowed and that is empty."""
 _SHOWN: Final = 20
 
 

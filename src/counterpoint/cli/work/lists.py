@@ -1,7 +1,8 @@
-"""Lists of work: what there is, what can be taken up now, what has some words."""
+"""What there is of work: how it stands, lists of it, what can be taken up now."""
 
 from __future__ import annotations
 
+import time
 from typing import Final, get_args
 
 import click
@@ -10,9 +11,8 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.paging import pageable
-from counterpoint.cli.present import headline, key_of, present, present_briefly
+from counterpoint.cli.present import NO_WORK, headline, key_of, present, present_briefly
 from counterpoint.cli.work.asking import (
-    NO_WORK,
     named_filter,
     refuse_unknown,
     searched_kinds,
@@ -20,6 +20,7 @@ from counterpoint.cli.work.asking import (
     unknown,
 )
 from counterpoint.cli.work.names import ASSIGNEE, ITEM, LABEL, STATUS
+from counterpoint.cli.work.status import show_state
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ReadyItem
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
@@ -27,7 +28,25 @@ from counterpoint.core.model.work import Item, Kind
 from counterpoint.kernel.canonical import Json
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
+_REFRESH: Final = 2.0
+"""Seconds between two looks."""
 _LIMITS: Final = click.IntRange(1, 1000)
+
+
+@click.command("status", epilog=examples("counterpoint status", "counterpoint status --json"))
+@click.option("--watch", is_flag=True, help="Refresh it until Ctrl-C.")
+@with_context
+def status_command(context: CommandContext, *, watch: bool) -> None:
+    """Show how the project stands, and what waits for you."""
+    if not watch:
+        show_state(context)
+        return
+    if context.out.json or not context.out.terminal:
+        raise click.UsageError("--watch needs a terminal; `log --follow` works everywhere.")
+    while True:
+        click.clear()
+        show_state(context)
+        time.sleep(_REFRESH)
 
 
 @click.command(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Final, NamedTuple
 
-import click
-
-from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import examples
+from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import (
+    NO_WORK,
     agree,
     ahead_in_words,
     counted,
@@ -24,7 +21,6 @@ from counterpoint.cli.present import (
 )
 from counterpoint.cli.trust.caller import said, shown
 from counterpoint.cli.trust.recovered import recoveries
-from counterpoint.cli.work.asking import NO_WORK
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Awaiting, State
 from counterpoint.core.model.sessions import Claim
@@ -37,28 +33,12 @@ from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import CounterpointError
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
-_REFRESH: Final = 2.0
 _SOON: Final = 300
 """Seconds before the end of a lease from which on it is said to run out."""
 
 
-@click.command("status", epilog=examples("counterpoint status", "counterpoint status --json"))
-@click.option("--watch", is_flag=True, help="Refresh it until Ctrl-C.")
-@with_context
-def status_command(context: CommandContext, *, watch: bool) -> None:
-    """Show how the project stands, and what waits for you."""
-    if not watch:
-        _print_status(context)
-        return
-    if context.out.json or not context.out.terminal:
-        raise click.UsageError("--watch needs a terminal; `log --follow` works everywhere.")
-    while True:
-        click.clear()
-        _print_status(context)
-        time.sleep(_REFRESH)
-
-
-def _print_status(context: CommandContext) -> None:
+def show_state(context: CommandContext) -> None:
+    """Say how the project stands: as JSON, or in words and tables."""
     core = context.core
     state, awaiting = core.overview.state(), core.awaiting.list()
     unsigned = core.signing.unsigned()
@@ -85,7 +65,7 @@ def _print_status(context: CommandContext) -> None:
             }
         )
         return
-    _print_head(context, state, unsigned)
+    _print_head(context, core, state, unsigned)
     _print_work(context.out, state, awaiting, waiting, progress)
 
 
@@ -101,9 +81,9 @@ def _embedding(core: Core) -> Json:
     return {"model": core.embedding.model, "embedded": ready, "passages": every}
 
 
-def _print_head(context: CommandContext, state: State, unsigned: Unsigned) -> None:
+def _print_head(context: CommandContext, core: Core, state: State, unsigned: Unsigned) -> None:
     """Say what the ledger is, who looks at it, and what of it should be looked after."""
-    core, out = context.core, context.out
+    out = context.out
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     out.line(f"{state.project.title}: {counted(state.ledger_size, 'entry')} in the ledger{age}")
     if state.ahead:

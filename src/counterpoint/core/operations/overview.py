@@ -35,7 +35,6 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.auditing.ahead import ahead_of
-from counterpoint.core.operations.finding.hits import find_rows
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
@@ -43,7 +42,6 @@ from counterpoint.core.operations.recording.facets import item_named, labels_of,
 from counterpoint.core.operations.recording.handover import begun_by, last_handoff, live_claims
 from counterpoint.core.operations.trust.awaiting import rejections
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules import outline
 from counterpoint.core.rules.fitting import asked_words, fold, nearness, telling
 from counterpoint.kernel.errors import InvalidInput
 
@@ -431,6 +429,9 @@ class Overview:
             found = view.find(Item, item)
             if found is None:
                 raise missing(Item, item)
+            # What reads plans and searches takes as long to load as all else here, and most looks need neither.
+            from counterpoint.core.rules import outline
+
             return outline.dump(_draft(view, found))
 
     def search(
@@ -443,6 +444,8 @@ class Overview:
         offset: int = 0,
     ) -> list[Found]:
         """Return what has any of the words or means nearly the same, best first; InvalidInput without a word."""
+        from counterpoint.core.operations.finding.hits import find_rows
+
         return find_rows(self._context, query, kinds=kinds, item=item, limit=limit, offset=offset)
 
 

@@ -23,7 +23,6 @@ table that there is not, is refused, with all its faults: what was meant would e
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
@@ -133,6 +132,8 @@ def _unread(fault: Exception) -> MalformedDocument:
 
 
 def _whole(text: str) -> dict[str, Any]:
+    import tomllib
+
     # The parser takes a time that grows with the square of a key's parts.
     if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
         raise _unread(ValueError(f"a line has more than {_MOST_DOTS} dots"))

@@ -14,7 +14,7 @@ ended, and of those that are not to be seen from here. Where there is no /proc, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
@@ -46,8 +46,9 @@ def connected_agents(database: Path, place: str, now: Timestamp) -> list[Connect
     told = find_rendezvous(database).ask("agents") or {}
     listed = cast("list[dict[str, Any]]", told.get("agents", []))
     found = [Connection(**one) for one in listed]
-    above, here = candidates(peer(os.getpid())), {*serving(partial(_is_at, place))}
-    for pid in serving(_is_any):
+    relays = [*_relays()]
+    above, here = candidates(peer(os.getpid())), {*_of(relays, partial(_is_at, place))}
+    for pid in _of(relays, _is_any):
         agent = agent_behind(peer(pid), now)
         if agent is not None and (pid in here or agent.id in above):
             found.append(agent)
@@ -71,10 +72,21 @@ def serving(is_of: Callable[[str, str], bool]) -> Iterator[int]:
 
     is_of: answers whether a folder, and a ledger as it was named there or nothing, are of that ledger.
     """
+    return _of(_relays(), is_of)
+
+
+def _relays() -> Iterator[tuple[Path, list[str]]]:
+    """Return the folders of the processes that serve agents of any ledger, and what this program was given there as words."""
     for folder in _PROC.glob("[0-9]*"):
         after = [*dropwhile(_is_option, _given(words_of(folder)))]
-        if after[:1] == [_SERVES] and _is_of(folder, after, is_of):
-            yield int(folder.name)
+        if after[:1] == [_SERVES]:
+            yield folder, after
+
+
+def _of(
+    relays: Iterable[tuple[Path, list[str]]], is_of: Callable[[str, str], bool]
+) -> Iterator[int]:
+    return (int(folder.name) for folder, after in relays if _is_of(folder, after, is_of))
 
 
 def _given(words: list[str]) -> list[str]:

@@ -71,12 +71,14 @@ def named_ledgers(words: list[str]) -> list[str]:
 
 
 def _holds(folder: Path, lock: str) -> bool:
-    names = {os.path.realpath(lock), f"{os.path.realpath(lock)}{_GONE}"}
+    path, shown = os.path.realpath(lock), str(folder / "fd")
+    names = {path, f"{path}{_GONE}"}
+    # Every command looks at all above it, which may have thousands of files open: a path object for each took most of the look.
     # Whoever is of another user, or has ended, shows nothing.
     with suppress(OSError):
-        for entry in (folder / "fd").iterdir():
+        for name in os.listdir(shown):  # noqa: PTH208 -- no object for each of thousands
             with suppress(OSError):
-                if str(entry.readlink()) in names:
+                if os.readlink(f"{shown}/{name}") in names:  # noqa: PTH115 -- no object for each of thousands
                     return True
     return False
 

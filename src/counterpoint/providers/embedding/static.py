@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-from counterpoint.providers.embedding.wordpiece import WordPiece
+    from counterpoint.providers.embedding.wordpiece import WordPiece
 
 FOLDER: Final = Path(__file__).parent / "static_256"
 _TOKENS: Final = 512
 
 
 class StaticEmbedder:
-    """A model whose rows are read from the disk as they are asked for."""
+    """A model whose rows are read from the disk as they are asked for; who asks for its name alone waits for none of it."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        """Open the model of a folder: `weights.npy`, `scales.npy`, `vocab.txt`."""
-        self._words = WordPiece(folder / "vocab.txt")
-        self._weights = np.load(folder / "weights.npy", mmap_mode="r", allow_pickle=False)
-        self._scales = np.load(folder / "scales.npy", allow_pickle=False)
+        """Use the model of a folder: `weights.npy`, `scales.npy`, `vocab.txt`."""
+        self._folder = folder
+
+    @cached_property
+    def _words(self) -> WordPiece:
+        from counterpoint.providers.embedding.wordpiece import WordPiece
+
+        return WordPiece(self._folder / "vocab.txt")
+
+    @cached_property
+    def _weights(self) -> NDArray[Any]:
+        import numpy as np
+
+        return np.load(self._folder / "weights.npy", mmap_mode="r", allow_pickle=False)
+
+    @cached_property
+    def _scales(self) -> NDArray[np.float32]:
+        import numpy as np
+
+        return np.load(self._folder / "scales.npy", allow_pickle=False)
 
     @property
     def name(self) -> str:
@@ -51,6 +70,8 @@ class StaticEmbedder:
         ids = self._words.ids(text, _TOKENS)
         if not ids:
             return b""
+        import numpy as np
+
         # Not by BLAS: its threads would turn, for so little, beside those that answer calls.
         total = np.einsum("i,ij->j", self._scales[ids], self._weights[ids].astype(np.float32))
         length = float(np.sqrt(np.einsum("i,i->", total, total)))
