@@ -55,6 +55,16 @@ def test_a_sound_ledger_is_told_with_its_root(call, ledger):
     assert found["key"] in said.out
 
 
+def test_entries_without_a_signature_of_their_writer_are_explained(call, ledger):
+    """A newcomer reads that it is no fault, and when a server signs them."""
+    said = call("audit", "verify")
+    count = call("audit", "verify", "--json").json["unsigned"]
+    assert count > 1
+    assert f"{count} entries have no signature of their writer yet" in said.err
+    assert "not a fault" in said.err
+    assert "a few seconds later" in said.err
+
+
 @pytest.mark.parametrize(
     ("statement", "word"),
     [
