@@ -39,19 +39,15 @@ from fakes.golden.stage import PROJECT, Stage, staged
 from fakes.looking import faults_of
 from fakes.servers import connected
 
-NUMBERS: Final = (13, 14)
+NUMBERS: Final = (13, 14, 15)
 """The formats whose ledgers are looked at; each has a folder of its own."""
 LAST: Final = NUMBERS[-1]
 FOUNDRY: Final = 14
 """The first of them in which there are specs and runs."""
-SINCE: Final = (
-    "core/operations/models/",
-    "dialects/foundry/verbs/research/",
-    "dialects/foundry/verbs/reviews/",
-    *("dialects/agentic/verbs/writing.py", "dialects/agentic/verbs/batches.py"),
-    "dialects/agentic/verbs/plan_texts.py",
-)
-"""What was not there when the ledgers of the last number were made."""
+STUDIED: Final = 15
+"""The first of them in which models were asked."""
+SINCE: Final = ()
+"""Files whose actions were not there when the ledgers of the last number were made."""
 VERIFIER: Final = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"))
 LOOKS: Final = {
     "check.ran", "issue.counted", "issue.sought", "item.judged", "learning.compared", "phase.looked",
@@ -59,11 +55,7 @@ LOOKS: Final = {
     "spec.looked", "spec.named", "spec.rewritten", "task.looked",
 }  # fmt: skip
 """Actions of which there is no entry: they look into a transaction and write nothing, or get another name before it ends."""
-UNWRITTEN: Final = {
-    *("model_uses", "model_days", "model_answers"),
-    *("research_studies", "research_steps"),
-    *("writing_orders", "written_texts"),
-}
+UNWRITTEN: Final = set[str]()
 """Tables that nothing wrote when the ledgers of this number were made."""
 WAY: Final = (
     "The format is frozen: what was released is never edited. Add a migration of the next number to RELEASED, for both databases"
@@ -365,6 +357,8 @@ ENTRY: Final = (
 )
 
 
+STUDIES: Final = (("foundry", "research", {"action": "deep-research-list"}, "Which tar?"),)
+"""What is asked of ledgers in which models were asked."""
 SPECS: Final = (
     ("foundry", "spec", {"action": "list"}, "A kite"),
     ("foundry", "task", {"action": "session", "command": "list"}, '"status":"ended"'),
@@ -390,6 +384,7 @@ def reads_back(stage: Stage, number: int) -> None:
         ("symphony", "query_run_events", {"run_id": "run-0"}, "assistant"),
         ("symphony", "vault_retrieve", {"query": "tower"}, "It is high."),
         *(SPECS if number >= FOUNDRY else ()),
+        *(STUDIES if number >= STUDIED else ()),
     ):
         told = canonical.dump_any(stage.join(surface).call(tool, **arguments))
         assert words in told, (surface, tool, told)
