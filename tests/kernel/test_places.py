@@ -285,3 +285,17 @@ def test_many_at_once_are_all_counted(tmp_path: Path) -> None:
         list(pool.map(lambda _: add_lost(prefix), range(400)))
     take_lost(prefix, 100)
     assert count_lost(prefix) == 300
+
+
+def test_who_has_no_folder_for_temporary_files_has_one_in_his_state(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As where nobody can write into any of those that a system has."""
+
+    def none() -> str:
+        raise FileNotFoundError
+
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    assert own_folder() == f"{tmp_path}/counterpoint/run"
