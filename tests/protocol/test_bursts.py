@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from two_ways import Connection, Gate
+from two_ways import PATIENCE, Connection, Gate
 
+from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.limits import frames
+from counterpoint.protocol.tools import Progress, tool
 from counterpoint.protocol.wire import inbox as inbox_module
+from counterpoint.protocol.wire.outbox import MOST_LONG
 
 
 @pytest.mark.parametrize("is_direct", [True, False], ids=["direct", "sdk"])
@@ -38,6 +41,34 @@ def test_a_burst_waits_with_the_client_that_sends_it(
             assert len(to.outbox.open) == sum(turns) == inbox_module.MOST_OPEN
             gate.opened.set()
             assert len(await to.rest()) == len(gate.names) == 1000
+
+    asyncio.run(course())
+
+
+def test_a_quick_call_does_not_wait_behind_long_ones(
+    connect: Callable[..., Connection], gate: Gate
+) -> None:
+    """As many long ones as may be wait; one more is refused at once, and a quick one answered."""
+
+    @tool(reads=True)
+    def think(call: Any, progress: Progress) -> Json:
+        """Think at the gate."""
+        gate.opened.wait(PATIENCE)
+        return {"thought": True}
+
+    async def course() -> None:
+        async with connect(more=[think]) as to:
+            await to.begin()
+            to.say(*(to.call(number, "think") for number in range(MOST_LONG + 1)))
+            to.say(to.call("quick", "large", size=1))
+            heard = {one["id"]: one for one in (await to.hear(), await to.hear())}
+            assert heard["quick"]["result"]["isError"] is False
+            refused = heard[MOST_LONG]["result"]
+            assert refused["isError"] is True
+            assert f"{MOST_LONG} calls of this connection" in refused["content"][0]["text"]
+            gate.opened.set()
+            assert len(await to.rest()) == MOST_LONG
+            assert (to.outbox.open, to.outbox.apart) == (set(), set())
 
     asyncio.run(course())
 

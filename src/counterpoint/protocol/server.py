@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 import mcp_types as wire
 from mcp.server.caching import CacheHint
@@ -20,10 +20,11 @@ from mcp.shared.exceptions import MCPError
 from typing_extensions import override
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, Unavailable, UnknownTool
+from counterpoint.kernel.errors import CounterpointError, RateLimited, Unavailable, UnknownTool
 from counterpoint.protocol.live import Live, connected
 from counterpoint.protocol.surface import Caller, Surface, silent
 from counterpoint.protocol.wire.direct import Direct
+from counterpoint.protocol.wire.outbox import MOST_LONG
 from counterpoint.protocol.workers import Workers
 
 C = TypeVar("C")
@@ -183,6 +184,8 @@ class _Answers(Generic[C]):
         # Only what takes long tells how it is getting on.
         long = part is not None and part.parameters.progress is not None
         reports = _Reports(context) if long else None
+        if long and self._direct is not None and not self._direct.set_apart(context.request_id):
+            call, long = _too_many, False
         try:
             outcome = await self._workers.run(
                 lambda: self._surface.answer(tool, call, arguments, reports or silent), long=long
@@ -239,6 +242,14 @@ class _Answers(Generic[C]):
             conversation=conversation_of(context.meta),
         )
         return lambda: self._call_for(caller)
+
+
+def _too_many() -> NoReturn:
+    """Refuse a call that takes long: as many as may be of its connection are under way or wait."""
+    raise RateLimited(
+        f"{MOST_LONG} calls of this connection that take long are under way or wait",
+        hint="Wait for one of them to be answered, and call again.",
+    )
 
 
 def conversation_of(meta: Mapping[str, Any] | None) -> str:

@@ -139,6 +139,10 @@ class Direct(Generic[C]):
         self._is_off = bool(self._outbox.open or self._pattern)
         self._pattern = None
 
+    def set_apart(self, number: RequestId | None) -> bool:
+        """Count a call of the SDK's apart that takes long; return whether there is room for one more of them."""
+        return number is None or self._outbox.set_apart(number)
+
     def take(self, request: object) -> bool:
         """Begin to answer a request; answer whether it is one to be answered directly."""
         plain = _plain(request)

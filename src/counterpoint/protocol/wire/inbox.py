@@ -13,7 +13,8 @@ which no client hears the answer, is held back until there is something else for
 
 Nobody's lines keep the loop from others: a turn takes `TURN` of them, or as many as have `_CHUNK` bytes. While `MOST_OPEN`
 requests of a connection are not answered nothing more is read of it, so that what its client sends beyond
-that waits with the client, and not here; a cancellation waits there too.
+that waits with the client, and not here; a cancellation waits there too. Requests that take long are counted apart (`Outbox.set_apart`), so that
+no quick one waits behind a model's answer.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 LINE_LIMIT = 10_000_000
 GRACE = 2.0
 MOST_OPEN = 64
-"""How many requests of one connection may wait for their answers."""
+"""How many requests of one connection may wait for their answers, beside those that take long."""
 TURN = 16
 """How many lines are taken before others have the loop."""
 
@@ -172,7 +173,8 @@ class Inbox(Side):
         # To who is gone nothing is owed: the end is to be seen at once.
         if self._is_over or self._outbox.is_gone:
             return False
-        return len(self._outbox.open) + len(self._received) >= MOST_OPEN
+        waiting = len(self._outbox.open) - len(self._outbox.apart)
+        return waiting + len(self._received) >= MOST_OPEN
 
     def _go_on(self) -> None:
         """Read again, if somebody waits for it and there is room: what was kept first."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 RequestId = str | int
 
+MOST_LONG = 64
+"""How many requests of one connection may be under way or wait that take long."""
 _HIGH_WATER = 1_000_000
 
 
@@ -68,6 +70,8 @@ class Outbox(Side):
         """What to call with every answer that the SDK sends."""
         self.open: set[RequestId] = set()
         """The requests that were read and are not answered yet."""
+        self.apart: set[RequestId] = set()
+        """Those of them that take long: they keep no room from others."""
         self.on_settled: Callable[[], None] = _unasked
         """What to call when a request is not open any more."""
         self.answered = asyncio.Event()
@@ -85,9 +89,19 @@ class Outbox(Side):
             self.settle(message.id)
             self.on_answer(message)
 
+    def set_apart(self, request: RequestId) -> bool:
+        """Count a request apart that takes long; return whether there is room for one more of them."""
+        if len(self.apart) >= MOST_LONG:
+            return False
+        # One that was cancelled meanwhile is nobody's.
+        self.apart |= self.open & {request}
+        self.on_settled()
+        return True
+
     def settle(self, request: RequestId) -> None:
         """Take a request as done, answered or not."""
         self.open.discard(request)
+        self.apart.discard(request)
         if not self.open:
             self.answered.set()
         self.on_settled()
