@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -90,7 +92,7 @@ def test_a_study_goes_from_its_question_to_a_report_with_sources(
     }
     assert name.startswith("deepres-")
     assert refused(kay, "deep-research-report", research_id=name) == "NOT_FOUND"
-    assert work(workshop, name) == 13
+    assert work(workshop, name) == 9
     status = told(kay, "deep-research-status", research_id=name)
     assert (status["phase"], status["is_complete"], status["iteration"]) == ("completed", True, 1)
     assert (status["sub_queries_total"], status["source_count"]) == (2, 6)
@@ -111,7 +113,7 @@ def test_a_study_goes_from_its_question_to_a_report_with_sources(
         "",
         "Removed, for nothing of it was ever read: https://invented.example/x, [77].",
     ]
-    assert [path for path in world.pages.asked if path in {"/11", "/12"}] == ["/11", "/12"]
+    assert sorted(world.pages.asked[:3]) == ["/11", "/12", "/13"]
     listed = told(kay, "deep-research-list")
     assert (listed["count"], listed["sessions"][0]["id"]) == (1, name)
     assert told(kay, "deep-research-list", completed_only=True)["count"] == 1
@@ -282,6 +284,77 @@ def test_time_and_money_are_limits(kay: Agent, workshop: Workshop, world: DeepWo
     work(workshop, name)
     status = told(kay, "deep-research-status", research_id=name)
     assert (status["cost_micros"], status["sub_queries_failed"]) == (2_000, 1)
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_pages_are_fetched_at_once_as_many_as_it_was_begun_with(
+    kay: Agent, workshop: Workshop, world: DeepWorld, at_once: int
+) -> None:
+    """Their numbers are those of the search, whichever comes first."""
+    lock, under_way, most = threading.Lock(), [0], [0]
+    together = threading.Barrier(at_once)
+
+    def page(number: int) -> Sent:
+        with lock:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+        together.wait(20)
+        with lock:
+            under_way[0] -= 1
+        return Sent(f"<h1>Page {number}</h1><p>What page {number} says of it at some length.</p>")
+
+    for number in (11, 12, 13):
+        world.pages.pages[f"/{number}"] = partial(page, number)
+    world.queries = 1
+    name = started(kay, max_concurrent=at_once)
+    work(workshop, name)
+    assert told(kay, "deep-research-status", research_id=name)["source_count"] == 3
+    assert most == [at_once]
+    steps = [json.loads(one.details) for one in rows(workshop, ResearchStep) if one.kind == "page"]
+    assert [(one["number"], one["url"]) for one in steps] == [
+        (number, world.pages.url(f"/{10 + number}")) for number in (1, 2, 3)
+    ]
+
+
+def test_what_one_was_begun_with_can_be_read_back(
+    kay: Agent, workshop: Workshop, world: DeepWorld
+) -> None:
+    """Under the names of its parameters."""
+    said = {
+        "provider_id": "local",
+        "system_prompt": "Be quick.",
+        "max_sub_queries": 2,
+        "max_sources_per_query": 4,
+        "follow_links": False,
+        "task_timeout": 99,
+        "timeout_per_operation": 7,
+        "max_concurrent": 2,
+        "research_mode": "technical",
+    }
+    name = started(kay, **said)
+    assert told(kay, "deep-research-status", research_id=name)["settings"] == said
+    for wrong in ({"research_mode": "odd"}, {"max_concurrent": 0}, {"timeout_per_operation": 0}):
+        assert refused(kay, "deep-research", query="?", **wrong) == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("mode", "first"),
+    [("general", 1), ("academic", 2), ("technical", 3)],
+)
+def test_the_mode_says_whose_pages_are_read_first(
+    kay: Agent, workshop: Workshop, world: DeepWorld, mode: str, first: int
+) -> None:
+    """Otherwise they stand as the search has them."""
+    places = ("https://news.example/a", "https://arxiv.org/abs/1", "https://docs.python.org/3/")
+    world.found = lambda _: [
+        {"url": url, "title": url, "content": f"What is said of it at {url}, at some length."}
+        for url in places
+    ]
+    world.queries = 1
+    name = started(kay, research_mode=mode, follow_links=False, max_sources_per_query=1)
+    work(workshop, name)
+    report = told(kay, "deep-research-report", research_id=name)["report"]
+    assert f"[1] {places[first - 1]} —" in report
 
 
 def test_nothing_is_begun_that_nobody_could_answer(ada: Agent) -> None:

@@ -34,7 +34,10 @@ ROWS = (
         " failed_sub_queries: [], source_count: int, finding_count: int, gap_count: int,"
         " is_complete: bool, is_failed: bool, failure_error: str|null, total_tokens_used: int,"
         " total_duration_ms: num, timed_out: bool, cancelled: bool, status_check_count: int,"
-        " last_heartbeat_at: str, next_action: str, status: str, unread_count: int, cost_micros: int}",
+        " last_heartbeat_at: str, next_action: str, status: str, unread_count: int, cost_micros: int,"
+        " settings: {provider_id: str, system_prompt: str|null, max_sub_queries: int, max_sources_per_query: int,"
+        " follow_links: bool, task_timeout: num, timeout_per_operation: num, max_concurrent: int,"
+        " research_mode: str}}",
     ),
     row(
         "research deep-research-report",

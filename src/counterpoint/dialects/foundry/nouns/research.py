@@ -36,6 +36,7 @@ PREFIXES: Final[dict[StudyKind, str]] = {
 ThreadStatus = Literal["active", "completed", "archived"]
 Strategy = Literal["all_responses", "synthesize", "majority", "first_valid"]
 IdeateAction = Literal["generate", "cluster", "score", "select", "elaborate"]
+ResearchMode = Literal["general", "academic", "technical"]
 DeepAction = Literal["start", "continue", "resume", "cancel"]
 Confidence = Literal["speculation", "low", "medium", "high", "confirmed"]
 CONFIDENCES: Final[tuple[Confidence, ...]] = get_args(Confidence)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from counterpoint.dialects.foundry.nouns.research import CONFIDENCES, ResearchStep
+from counterpoint.dialects.foundry.nouns.research import CONFIDENCES, ResearchMode, ResearchStep
 from counterpoint.dialects.foundry.rules.research.answers import (
     list_of,
     object_in,
@@ -20,6 +20,7 @@ from counterpoint.dialects.foundry.rules.research.answers import (
     text_of,
     texts_of,
 )
+from counterpoint.dialects.foundry.rules.research.ranking import ranked
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json, object_of
 
@@ -48,12 +49,19 @@ _GAPS: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a study was begun with. follows: whether pages are fetched; else what searches say of them is read. seconds: of work, for one going."""
+    """What a study was begun with.
+
+    follows: whether pages are fetched; else what searches say of them is read. seconds: of work, for one going. together: how many pages are
+    fetched at once. act_seconds: what one act may take. mode: whose pages are read first.
+    """
 
     queries: int = 5
     sources: int = 5
     follows: bool = True
     seconds: float = 600.0
+    together: int = 3
+    act_seconds: float = 300.0
+    mode: ResearchMode = "general"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,11 +115,11 @@ class Course:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What to do next. query: what it is about; result: the page; sources: what is read."""
+    """What to do next. query: what it is about; results: the pages, of different addresses; sources: what is read."""
 
     kind: ActKind
     query: SubQuery | None = None
-    result: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    results: tuple[Mapping[str, Json], ...] = ()
     sources: tuple[Source, ...] = ()
 
 
@@ -232,10 +240,22 @@ def _gathering(course: Course, bounds: Bounds) -> Act | None:
             return Act(kind="search", query=query)
         if query.taken >= bounds.sources or len(course.sources) >= SOURCES:
             continue
-        for result in query.results:
-            if normal(str(result["url"])) not in course.seen:
-                return Act(kind="page", query=query, result=result)
+        room = min(bounds.sources - query.taken, SOURCES - len(course.sources), bounds.together)
+        if pages := _unseen(course, ranked(query.results, bounds.mode), room):
+            return Act(kind="page", query=query, results=pages)
     return None
+
+
+def _unseen(
+    course: Course, results: Sequence[Mapping[str, Json]], room: int
+) -> tuple[Mapping[str, Json], ...]:
+    """Return the first results that were not taken up, each address once."""
+    found: dict[str, Mapping[str, Json]] = {}
+    for one in results:
+        place = normal(str(one["url"]))
+        if place not in course.seen:
+            found.setdefault(place, one)
+    return tuple(found.values())[:room]
 
 
 def _batch(unread: Sequence[Source]) -> tuple[Source, ...]:

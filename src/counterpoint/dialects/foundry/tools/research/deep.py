@@ -10,7 +10,7 @@ from counterpoint.dialects.foundry.nouns.research import ResearchStudy
 from counterpoint.dialects.foundry.tools.research import words
 from counterpoint.dialects.foundry.tools.research.shown import STAYS, TITLE
 from counterpoint.dialects.foundry.tools.shown import SAID
-from counterpoint.dialects.foundry.verbs.research.deep.advancing import TIMED_OUT
+from counterpoint.dialects.foundry.verbs.research.deep.advancing import TIMED_OUT, bounds_of
 from counterpoint.dialects.foundry.verbs.research.deep.studies import (
     DeepDraft,
     DeepStanding,
@@ -35,7 +35,10 @@ _UNSERVED: Final = (
     idempotent=False,
     open_world=True,
     aliases={"research_action": "deep_research_action"},
-    hidden=("system_prompt", "follow_links", "task_timeout", "max_sources_per_query"),
+    hidden=(
+        *("system_prompt", "follow_links", "task_timeout", "max_sources_per_query"),
+        *("research_mode", "max_concurrent", "timeout_per_operation"),
+    ),
 )
 def deep_research(
     call: Call,
@@ -48,6 +51,9 @@ def deep_research(
     provider_id: words.ProviderId = "",
     system_prompt: words.System = "",
     task_timeout: words.TaskSeconds = 600,
+    research_mode: words.Mode = "general",
+    max_concurrent: words.Few = 3,
+    timeout_per_operation: words.ActSeconds = 300,
     *,
     follow_links: words.Follow = True,
 ) -> Json:
@@ -68,6 +74,9 @@ def deep_research(
             sources=max_sources_per_query,
             follows=follow_links,
             seconds=task_timeout,
+            together=max_concurrent,
+            act_seconds=timeout_per_operation,
+            mode=research_mode,
         )
         found = studies.start(draft)
     elif deep_research_action == "continue":
@@ -117,6 +126,7 @@ def deep_research_status(call: Call, research_id: words.ResearchId) -> Json:
         "status_check_count": found.looks,
         "last_heartbeat_at": row.beat_at or None,
         "next_action": _next(row),
+        "settings": _settings(row),
     }
     return present(data, warnings=_warnings(found))
 
@@ -213,6 +223,22 @@ def begun(found: DeepStanding) -> tuple[dict[str, Json], list[str]]:
         },
         "phase": row.phase,
     }, _warnings(found)
+
+
+def _settings(row: ResearchStudy) -> dict[str, Json]:
+    """Return what one was begun with, under the names of its parameters."""
+    bounds = bounds_of(row)
+    return {
+        "provider_id": row.provider,
+        "system_prompt": clip(row.system, TITLE) or None,
+        "max_sub_queries": bounds.queries,
+        "max_sources_per_query": bounds.sources,
+        "follow_links": bounds.follows,
+        "task_timeout": bounds.seconds,
+        "timeout_per_operation": bounds.act_seconds,
+        "max_concurrent": bounds.together,
+        "research_mode": bounds.mode,
+    }
 
 
 def _warnings(found: DeepStanding) -> list[str]:

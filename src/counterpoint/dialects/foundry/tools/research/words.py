@@ -60,6 +60,8 @@ DeepAction = Annotated[
 Rounds = Annotated[int, Field(ge=1, le=10, description="Rounds"), INTEGER]
 SubQueries = Annotated[int, Field(ge=1, le=20, description="Searches a round"), INTEGER]
 SourcesPerQuery = Annotated[int, Field(ge=1, le=50, description="Pages a search"), INTEGER]
+Mode = Annotated[nouns.ResearchMode, Field(description="Whose pages come first")]
+ActSeconds = Annotated[float, Field(ge=1, le=3_600, description="For each act"), NUMBER]
 Follow = Annotated[bool, Field(description="Fetch pages")]
 TaskSeconds = Annotated[float, Field(ge=10, le=7_200, description="Seconds of work"), NUMBER]
 CompletedOnly = Annotated[bool, Field(description="Only these")]

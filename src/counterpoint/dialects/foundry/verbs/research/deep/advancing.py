@@ -9,13 +9,13 @@ going, and the study can be resumed. Rule 5: nothing is asked beyond what the st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final, cast
 
 from counterpoint.core.model.models.asking import Answer, Question
 from counterpoint.core.model.rows import Prose, load_object
-from counterpoint.core.model.web.pages import PageLimits
+from counterpoint.core.model.web.pages import Page, PageLimits
 from counterpoint.core.model.web.searching import Search, SearchAnswer
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
@@ -23,7 +23,8 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.web.fetching import PageVerbs
 from counterpoint.core.operations.web.searching import SearchVerbs
-from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchStudy
+from counterpoint.core.ports.models import Listen
+from counterpoint.dialects.foundry.nouns.research import ResearchMode, ResearchStep, ResearchStudy
 from counterpoint.dialects.foundry.rules.research import deep_prompts as prompts
 from counterpoint.dialects.foundry.rules.research.citations import checked, with_sources
 from counterpoint.dialects.foundry.rules.research.deep import (
@@ -42,6 +43,7 @@ from counterpoint.dialects.foundry.rules.research.deep import (
 from counterpoint.dialects.foundry.verbs.research.asking import TOKENS, said
 from counterpoint.dialects.foundry.verbs.research.deep.board import Board
 from counterpoint.dialects.foundry.verbs.research.keeping import StepDraft, add, settle, steps_of
+from counterpoint.dialects.foundry.verbs.research.side_by_side import side_by_side
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -63,7 +65,6 @@ _STORE: Final = (
     StoreUnreachable,
 )
 """What says nothing of a study: it is tried again later."""
-_LONGEST: Final = 300.0
 _SEARCHED: Final = 2_000
 """Characters that are kept of what a search says of a page."""
 _LEAST: Final = 40
@@ -87,7 +88,13 @@ class _Going:
     @property
     def seconds(self) -> float:
         """How long the act may take."""
-        return max(1.0, min(_LONGEST, self.bounds.seconds - going_ms(self.row, self.course) / 1000))
+        return max(
+            1.0,
+            min(
+                self.bounds.act_seconds,
+                self.bounds.seconds - going_ms(self.row, self.course) / 1000,
+            ),
+        )
 
 
 class Advancing:
@@ -312,30 +319,56 @@ class Advancing:
                 self._land(change, going, StepDraft(kind="search", name=query.id, details=told), 0)
 
     def _page(self, going: _Going) -> None:
-        query, result, row = cast("SubQuery", going.act.query), going.act.result, going.row
-        url, title, text = str(result["url"]), str(result["title"]), str(result.get("text") or "")
-        told: dict[str, Json] = {"url": url, "final_url": url, "fetched": False}
-        pages = PageVerbs(self._context)
-        if going.bounds.follows and pages.may_fetch():
-            try:
-                limits = PageLimits(seconds=min(PageLimits().seconds, going.seconds))
-                page = pages.fetch(url, self._listen(row.id), limits)
-                title, text = page.title or title, page.text
+        """Fetch some pages at once, and keep each as a step of its own, in the order of the search."""
+        query = cast("SubQuery", going.act.query)
+        fetched = self._fetched(going)
+        taken = len(going.course.sources)
+        for result in going.act.results:
+            url, title = str(result["url"]), str(result["title"])
+            text = str(result.get("text") or "")
+            told: dict[str, Json] = {"url": url, "final_url": url, "fetched": False}
+            found = fetched.get(url)
+            if isinstance(found, CounterpointError):
+                told["fault"] = found.message
+            elif found is not None:
+                title, text = found.title or title, found.text
                 told |= {
-                    "final_url": page.final_url,
+                    "final_url": found.final_url,
                     "fetched": True,
-                    "sha256": sha256(page.text.encode(errors="replace")).hexdigest(),
+                    "sha256": sha256(found.text.encode(errors="replace")).hexdigest(),
                 }
-            except (Stopped, *_STORE):
-                raise
-            except CounterpointError as fault:
-                told["fault"] = fault.message
-        excerpt = text.strip()[:EXCERPT]
-        number = len(going.course.sources) + 1 if len(excerpt) >= _LEAST else 0
-        told |= {"number": number, "title": title or url}
-        step = StepDraft(kind="page", name=query.id, text=excerpt if number else "", details=told)
-        with recording(self._context, "research.fetched") as change:
-            self._land(change, going, step, 0)
+            excerpt = text.strip()[:EXCERPT]
+            is_source = len(excerpt) >= _LEAST
+            taken += is_source
+            told |= {"number": taken if is_source else 0, "title": title or url}
+            words = excerpt if is_source else ""
+            step = StepDraft(kind="page", name=query.id, text=words, details=told)
+            with recording(self._context, "research.fetched") as change:
+                self._land(change, going, step, 0)
+            # The time of all of them is counted once.
+            going = replace(going, began=self._context.ports.clock.now())
+
+    def _fetched(self, going: _Going) -> dict[str, Page | CounterpointError]:
+        """Return the pages of an act by their addresses, or why one did not come; none where none is fetched."""
+        pages, listen = PageVerbs(self._context), self._listen(going.row.id)
+        if not going.bounds.follows or not pages.may_fetch():
+            return {}
+        limits = PageLimits(seconds=min(PageLimits().seconds, going.seconds))
+
+        def fetch(url: str, heard: Listen) -> Page:
+            def both(piece: str) -> None:
+                heard(piece)
+                listen(piece)
+
+            return pages.fetch(url, both, limits)
+
+        found: dict[str, Page | CounterpointError] = {}
+        urls = [str(one["url"]) for one in going.act.results]
+        for url, page in side_by_side(urls, fetch, going.bounds.together):
+            if isinstance(page, _STORE):
+                raise page
+            found[url] = page
+        return found
 
     def _findings(self, going: _Going) -> None:
         sources = going.act.sources
@@ -378,12 +411,16 @@ TIMED_OUT: Final = "it took longer than its time"
 
 def bounds_of(row: ResearchStudy) -> Bounds:
     """Return what a study was begun with."""
-    said_ = load_object(row.settings)
+    # What was begun before there were these has the usual ones.
+    said_, usual = load_object(row.settings), Bounds()
     return Bounds(
         queries=int(str(said_["queries"])),
         sources=int(str(said_["sources"])),
         follows=said_["follows"] is True,
         seconds=float(str(said_["seconds"])),
+        together=int(str(said_.get("together", usual.together))),
+        act_seconds=float(str(said_.get("act_seconds", usual.act_seconds))),
+        mode=cast("ResearchMode", said_.get("mode", usual.mode)),
     )
 
 

@@ -1,6 +1,6 @@
 """Which studies of this process wait for their next act, and whose turn it is.
 
-Rule 1: a turn is one act: a question to a model, a search, a page. Rule 2: callers have turns one after the other, and so have the studies of each; whoever has
+Rule 1: a turn is one act: a question to a model, a search, some of its pages. Rule 2: callers have turns one after the other, and so have the studies of each; whoever has
 ten studies slows his own. Rule 3: nothing of this is kept: what is under way stands in the ledger, and is put here again.
 """
 

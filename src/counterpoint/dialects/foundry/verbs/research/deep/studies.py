@@ -11,7 +11,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.web.searching import SearchVerbs
-from counterpoint.dialects.foundry.nouns.research import ResearchStudy
+from counterpoint.dialects.foundry.nouns.research import ResearchMode, ResearchStudy
 from counterpoint.dialects.foundry.rules.research.deep import Course, course_of
 from counterpoint.dialects.foundry.verbs.research.asking import chosen
 from counterpoint.dialects.foundry.verbs.research.deep.advancing import caller_of
@@ -50,6 +50,9 @@ class DeepDraft:
     sources: int = 5
     follows: bool = True
     seconds: float = 600.0
+    together: int = 3
+    act_seconds: float = 300.0
+    mode: ResearchMode = "general"
     item: str = ""
 
 
@@ -83,6 +86,9 @@ class DeepStudies:
                 "sources": draft.sources,
                 "follows": draft.follows,
                 "seconds": draft.seconds,
+                "together": draft.together,
+                "act_seconds": draft.act_seconds,
+                "mode": draft.mode,
                 "caller": caller,
             }
             row = begin(
