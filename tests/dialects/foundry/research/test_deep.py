@@ -334,7 +334,8 @@ def test_what_one_was_begun_with_can_be_read_back(
     name = started(kay, **said)
     assert told(kay, "deep-research-status", research_id=name)["settings"] == said
     for wrong in ({"research_mode": "odd"}, {"max_concurrent": 0}, {"timeout_per_operation": 0}):
-        assert refused(kay, "deep-research", query="?", **wrong) == "VALIDATION_ERROR"
+        answer = kay.is_refused("research", action="deep-research", query="?", **wrong)
+        assert answer["data"]["error_type"] == "validation"
 
 
 @pytest.mark.parametrize(
