@@ -26,13 +26,11 @@ from counterpoint.providers.fetching.addresses import (
     refuse_not_public,
     refuse_place,
 )
-from counterpoint.providers.fetching.reading import ENCODINGS, media_type, text_of, unpacked
+from counterpoint.providers.fetching.reading import ENCODINGS, PDF, media_type, text_of, unpacked
 from counterpoint.providers.waiting import Over, Put, wait_for
 
 _AGENT: Final = "counterpoint (research)"
-_ACCEPTED: Final = (
-    "text/html, application/xhtml+xml, text/plain, text/markdown, application/json;q=0.5, */*;q=0.1"
-)
+_ACCEPTED: Final = "text/html, application/xhtml+xml, text/plain, text/markdown, application/pdf;q=0.5, application/json;q=0.5, */*;q=0.1"
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _OK: Final = 200
 _STEP: Final = 10.0
@@ -176,8 +174,10 @@ class _Job:
             )
         head = answer.headers.get("content-type", "")
         kind, packed = media_type(head), answer.headers.get("content-encoding", "")
-        content = unpacked(self._parts(answer), packed, self.limits.size)
-        title, text = text_of(content, kind, head)
+        most = self.limits.pdf_size if kind == PDF else self.limits.size
+        content = unpacked(self._parts(answer), packed, most)
+        # A PDF is read elsewhere, by a process that has limits.
+        title, text = ("", "") if kind == PDF else text_of(content, kind, head)
         return Page(
             url=self.url,
             final_url=address.url,
@@ -185,6 +185,7 @@ class _Job:
             title=title,
             text=text,
             size=len(content),
+            content=content if kind == PDF else b"",
         ), ""
 
     def _parts(self, answer: httpx2.Response) -> Iterator[bytes]:

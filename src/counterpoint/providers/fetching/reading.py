@@ -14,6 +14,7 @@ from counterpoint.kernel.errors import PageFailed
 
 ENCODINGS: Final = "gzip, deflate"
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+PDF: Final = "application/pdf"
 _PLAIN: Final = re.compile(
     r"text/(?:plain|markdown|x-markdown|csv|xml|x-rst)|application/(?:json|xml|ld\+json|atom\+xml|rss\+xml)"
 )
@@ -40,7 +41,7 @@ _LONGEST_TITLE: Final = 300
 def media_type(head: str) -> str:
     """Return the content type that a head names, without its parameters; PageFailed for one that is not read."""
     kind = head.partition(";")[0].strip().lower() or "text/html"
-    if kind not in _HTML and not _PLAIN.fullmatch(kind):
+    if kind not in {*_HTML, PDF} and not _PLAIN.fullmatch(kind):
         raise PageFailed(f"pages of the content type {kind[:80]!r} are not read")
     return kind
 

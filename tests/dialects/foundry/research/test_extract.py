@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from counterpoint.evidence.documents import pdf
 from counterpoint.evidence.running.configuration import read_checking
 from fakes.paged import PageServer, Sent
+from fakes.pdfs import made
 
 
 @pytest.fixture
@@ -106,3 +108,41 @@ def test_ten_pages_are_asked_for_at_most(kay: Agent) -> None:
     """And each once."""
     assert refused(kay, *["http://a/"] * 11)["data"]["error_code"] == "INVALID_FORMAT"
     assert refused(kay)["data"]["error_code"] in {"INVALID_FORMAT", "MISSING_REQUIRED"}
+
+
+def test_a_pdf_is_read_with_the_numbers_of_its_pages(kay: Agent, workshop: Workshop) -> None:
+    """What is damaged, is none, is too large or unpacks to gigabytes is refused, and only that."""
+    there = {
+        "/a": made("Retry with backoff", "The cache"),
+        "/damaged": b"%PDF-1.4\nnothing of it",
+        "/none": b"<h1>Hello</h1>",
+        "/large": made("x") + bytes(10_000_001),
+    }
+    with PageServer(
+        {path: Sent(body, kind="application/pdf") for path, body in there.items()}
+    ) as pages:
+        trusted(workshop, pages.configuration)
+        data = told(kay, *map(pages.url, there))["data"]
+    first = data["results"][0]
+    assert (first["url"], first["content_type"]) == (pages.url("/a"), "application/pdf")
+    lines = [line.strip() for line in first["content"].splitlines() if line.strip()]
+    assert lines == ["[page 1]", "Retry with backoff", "[page 2]", "The cache"]
+    failed = {one["url"]: one["error"] for one in data["failed"]}
+    assert "damaged" in failed[pages.url("/damaged")]
+    assert "is none" in failed[pages.url("/none")]
+    assert "10000000 bytes" in failed[pages.url("/large")]
+    assert {one["error_code"] for one in data["failed"]} == {"EXTRACT_FAILED"}
+
+
+def test_without_its_library_a_pdf_is_refused_with_what_to_install(
+    kay: Agent, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other pages are read all the same."""
+    monkeypatch.setattr(pdf, "LIBRARY", "pypdf_that_is_not_there")
+    pages = PageServer({"/a": Sent(made("x"), kind="application/pdf"), "/b": Sent("<p>Yes</p>")})
+    with pages:
+        trusted(workshop, pages.configuration)
+        data = told(kay, pages.url("/a"), pages.url("/b"))["data"]
+        alone = refused(kay, pages.url("/a"))
+    assert (data["count"], len(data["failed"])) == (1, 1)
+    assert "counterpoint[documents]" in str(alone)

@@ -7,10 +7,11 @@ from counterpoint.kernel.frozen import frozen
 
 @frozen
 class PageLimits:
-    """What fetching a page may take. size: bytes of it, as they are sent and unpacked. redirects: how many are followed."""
+    """What fetching a page may take. size: bytes of it, as they are sent and unpacked; pdf_size: of a PDF. redirects: how many are followed."""
 
     seconds: float = 20.0
     size: int = 2_000_000
+    pdf_size: int = 10_000_000
     redirects: int = 5
 
 
@@ -18,7 +19,7 @@ class PageLimits:
 class Page:
     """A page: where it was asked for, where it was in the end, and what it says.
 
-    kind: its content type. size: bytes, unpacked. text: what is read of it; Markdown of a page of HTML.
+    kind: its content type. size: bytes, unpacked. text: what is read of it; Markdown of a page of HTML. content: what is still to be read, of a PDF.
     """
 
     url: str
@@ -27,3 +28,4 @@ class Page:
     title: str
     text: str
     size: int
+    content: bytes = b""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from counterpoint.core.model.web.configured import Browsing
 from counterpoint.core.model.web.pages import Page, PageLimits
 from counterpoint.core.operations.models.spending import refuse_early, trusted
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.documents import from_pages, is_pdf
 from counterpoint.core.rules.trust.commands import web_loosened
-from counterpoint.kernel.errors import Forbidden
+from counterpoint.kernel.errors import Forbidden, InvalidInput, PageFailed
 
 LIMITS = PageLimits()
 
@@ -27,7 +30,7 @@ class PageVerbs:
     def fetch(self, url: str, listen: Listen, limits: PageLimits = LIMITS) -> Page:
         """Return a page.
 
-        Raises InvalidInput, AddressRefused, Forbidden where nobody lets pages be fetched, NotTrusted, PageFailed, PageTimedOut; and what `listen` raises.
+        Raises InvalidInput, AddressRefused, Forbidden where nobody lets pages be fetched, NotTrusted, PageFailed, PageTimedOut, Unavailable for a PDF that nothing here reads; and what `listen` raises.
         """
         context = self._context
         refuse_early(context, "")
@@ -42,7 +45,18 @@ class PageVerbs:
                 "pages are not fetched in this project",
                 hint="Have a person write `fetch = true` below [web] into counterpoint.toml and run `counterpoint trust` (docs/research.md).",
             )
-        return fetching.fetch(url, said.hosts, limits, listen)
+        page = fetching.fetch(url, said.hosts, limits, listen)
+        return self._read(page) if page.content else page
+
+    def _read(self, page: Page) -> Page:
+        """Return a PDF with the text of its pages, each below a line with its number; PageFailed, Unavailable without the library."""
+        if not is_pdf(page.content):
+            raise PageFailed(f"{page.url[:200]} says that it is a PDF, and is none")
+        try:
+            pages = self._context.ports.evidence.pages(page.content)
+        except InvalidInput as fault:
+            raise PageFailed(f"{page.url[:200]}: {fault.message}") from fault
+        return replace(page, text=from_pages(pages).text, content=b"")
 
     def _said(self) -> Browsing:
         return trusted(self._context, lambda said: web_loosened(said.web) is not None).web
