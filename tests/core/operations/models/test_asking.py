@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,10 +14,12 @@ from counterpoint.core.model.models.asking import Question, Tokens, asked
 from counterpoint.core.model.models.configured import Modelling, Price, SaidProvider
 from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse
 from counterpoint.core.model.trust.checking import Checking
+from counterpoint.core.operations.models import spending
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.unit import Unit, recording
 from counterpoint.core.ports.circuits import MOST_FAULTS
 from counterpoint.core.ports.models import NoModels
+from counterpoint.core.rules.models.limits import refuse_overspent
 from counterpoint.kernel.errors import (
     BudgetSpent,
     CircuitOpen,
@@ -130,6 +135,40 @@ def test_what_is_being_spent_counts_too() -> None:
     assert found
     desk.models.said = ["again"]
     assert desk.core.models.ask(asked("?", max_tokens=1200)).text == "again"
+
+
+def test_of_many_who_ask_at_the_same_moment_only_one_is_asked_that_the_day_pays_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever reads what is spent and sets his own aside does both alone; here all would read before any has set aside."""
+    many = 4
+    desk = Desk(models=Modelling(prices=(DEAR,), day_limit=20_000), there=(paid(),))
+    trusted(desk)
+    have_read, are_refused = threading.Barrier(many), threading.Semaphore(0)
+
+    def wait_for_others(*told: Any) -> None:
+        # Where one at a time comes here nobody else does, and it breaks at once for those behind.
+        with suppress(threading.BrokenBarrierError):
+            have_read.wait(0.5)
+        refuse_overspent(*told)
+
+    def wait_for_refusals(_: Question) -> str:
+        return "yes" if all(are_refused.acquire(timeout=10) for _ in range(many - 1)) else "late"
+
+    def ask(core: Any) -> str:
+        try:
+            return core.models.ask(asked("?", max_tokens=1200)).text
+        except BudgetSpent:
+            are_refused.release()
+            return "spent"
+
+    monkeypatch.setattr(spending, "refuse_overspent", wait_for_others)
+    desk.models.said = [wait_for_refusals]
+    cores = [desk.studio.core(f"agent-{number}") for number in range(many)]
+    with ThreadPoolExecutor(many) as threads:
+        found = sorted(threads.map(ask, cores))
+    assert found == ["spent"] * (many - 1) + ["yes"]
+    assert len(desk.models.asked) == 1
 
 
 def test_a_model_without_a_price_is_not_asked_where_it_costs() -> None:
