@@ -344,7 +344,15 @@ ANYBODY = {
     *("provider login", "provider logout"),
     *("key list", "key export", "profile tools", "learning find", "learning judge", "vault add"),
     *("vault list", "vault on", "vault remove", "issue size", "workspace open", "phases advance"),
-    *("runs ingest", "sessions sweep", "audit verify", "audit export", "audit prove"),
+    *(
+        "runs ingest",
+        "event",
+        "sessions list",
+        "sessions sweep",
+        "audit verify",
+        "audit export",
+        "audit prove",
+    ),
     *("audit rebuild", "audit trailer", "backup", "restore", "storage move", "witness", "signer"),
 }
 """Those that decide nothing about work or trust, or do what whoever has the files can do without them."""
