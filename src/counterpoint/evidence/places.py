@@ -63,7 +63,7 @@ def open_folder(folder: Path) -> None:
         with suppress(FileExistsError), (folder / ".gitignore").open("x") as ignore:
             ignore.write(
                 "# The ledger and its keys stay on this machine.\n"
-                "*\n!templates/\n!templates/*\n!phases/\n!phases/*\n"
+                "*\n!templates/\n!templates/*\n!phases/\n!phases/*\n!batches/\n!batches/*\n"
             )
     except OSError as fault:
         raise StoreReadOnly(

@@ -216,3 +216,78 @@ def test_texts_about_a_plan_go_on_where_they_failed(
     assert [one["slug"] for one in second["articles"]] == [one["slug"] for one in first["articles"]]
     assert second["generated"] == 1
     assert len(models.questions) == 3
+
+
+FILE = """**Priority:** high
+### Article 1: How to moor
+```yaml
+SLUG: how-to-moor
+OUTLINE: With ropes
+```
+### Article 2: How to row
+```yaml
+SLUG: how-to-row
+```
+"""
+
+
+def beside(workshop: Workshop, text: str, name: str = "batch-harbour") -> None:
+    """Put the file of a batch into the project."""
+    folder = workshop.root / ".counterpoint" / "batches"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.md").write_text(text)
+
+
+def test_a_file_of_the_project_is_a_batch(
+    opus: Agent, workshop: Workshop, models: ModelServer
+) -> None:
+    """A dry run writes nothing; each article becomes one brief, and one that comes later is taken in later."""
+    beside(workshop, FILE)
+    size = opus.ledger_size
+    asked = {"batch_id": "batch-harbour", "mode": "draft"}
+    dry = opus.does("content_batch_generate", **asked, dry_run=True)
+    assert [(one["slug"], "id" in one) for one in dry["articles"]] == [
+        *(("how-to-moor", False), ("how-to-row", False)),
+    ]
+    assert opus.ledger_size == size
+    made = opus.does("content_batch_generate", **asked)
+    assert [(one["slug"], one["status"]) for one in made["articles"]] == [
+        *(("how-to-moor", "generated"), ("how-to-row", "generated")),
+    ]
+    assert "With ropes" in models.questions[0]["messages"][-1]["content"]
+    beside(workshop, FILE + "### Article 3: How to sail\n```yaml\nSLUG: how-to-sail\n```\n")
+    dry = opus.does("content_batch_generate", **asked, dry_run=True)
+    assert [one["slug"] for one in dry["articles"]] == ["how-to-sail"]
+    again = opus.does("content_batch_generate", **asked)
+    assert ([one["slug"] for one in again["articles"]], again["skipped"]) == (["how-to-sail"], 2)
+    told = opus.does("content_status", batch_id="batch-harbour")
+    assert (told["total"], told["remaining"]) == (3, 0)
+    assert opus.does("content_brief_get", id="how-to-moor")["brief"]["priority"] == 80
+
+
+def test_a_file_that_cannot_be_read_makes_nothing(
+    opus: Agent, workshop: Workshop, models: ModelServer
+) -> None:
+    """It is named with what is wrong; names that lead elsewhere are those of no file."""
+    beside(workshop, FILE.replace("SLUG: how-to-row", "TITLE: x"))
+    size = opus.ledger_size
+    fault = opus.is_refused("content_batch_generate", batch_id="batch-harbour")
+    assert "line 7: it has no SLUG" in fault["error"]
+    (workshop.root / ".counterpoint" / "batches" / "bytes.md").write_bytes(b"\xff\xfe")
+    assert "UTF-8" in opus.is_refused("content_batch_generate", batch_id="bytes")["error"]
+    assert opus.is_refused("content_batch_generate", batch_id="../x")["code"] == "not_found"
+    assert opus.ledger_size == size
+    assert models.questions == []
+
+
+def test_a_slug_that_is_taken_is_refused_before_anything_is_made(
+    opus: Agent, workshop: Workshop, models: ModelServer
+) -> None:
+    """All of a file is taken in, or nothing."""
+    opus.does("content_brief_create", title="T", content_type="blog_post", slug="how-to-row")
+    beside(workshop, FILE)
+    assert (
+        "how-to-row" in opus.is_refused("content_batch_generate", batch_id="batch-harbour")["error"]
+    )
+    assert opus.is_refused("content_brief_get", id="how-to-moor")["code"] == "not_found"
+    assert models.questions == []

@@ -1,6 +1,6 @@
 """Refuses a ledger that came with a repository, since somebody else made it.
 
-1. Tracked in `.counterpoint` may be what people share: `templates`, `phases` and `.gitignore`. In another folder only
+1. Tracked in `.counterpoint` may be what people share: `templates`, `phases`, `batches` and `.gitignore`. In another folder only
    what lies beside the database under its name is looked at.
 2. Git is asked only where its index can have such a name. One of the versions 2 and 3 has names in full, so that a search of its bytes tells;
    any other one, a part of another, and one that is not at the usual place are left to git.
@@ -17,7 +17,7 @@ from typing import Final
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.places import FOLDER
 
-_SHARED: Final = ("templates/", "phases/")
+_SHARED: Final = ("templates/", "phases/", "batches/")
 _HEADER: Final = b"DIRC\0\0\0"
 _WHOLE: Final = (2, 3)
 _PART: Final = b"link"

@@ -28,6 +28,7 @@ from counterpoint.dialects.agentic.tools.briefs import (
     line,
     present_text,
 )
+from counterpoint.dialects.agentic.verbs.batch_files import BatchFiles
 from counterpoint.dialects.agentic.verbs.batches import Batches, Estimate, Member, Result
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.ordering import Piece, Wish
@@ -170,8 +171,10 @@ def content_batch_generate(
     """Write the texts of a batch that are not there yet; one that broke off goes on."""
     watch, core = watching(progress), current(call)
     batches = core.use(lambda context: Batches(context, watch))
-    members = batches.open(batch_id)
     wish = _wish(core.use(Writing), provider, config, mode)
+    if not dry_run:
+        core.use(BatchFiles).take_in(batch_id)
+    members = batches.expected(batch_id) if dry_run else batches.open(batch_id)
     chosen = members[: limit or (_LIMIT if batch_id else _USUAL)]
     if dry_run:
         return _estimated(batch_id, batches.estimate(chosen, wish), len(members))
@@ -186,7 +189,7 @@ def _estimated(batch: str, found: list[Estimate], every: int) -> Json:
     known = [one for one in costs if one is not None]
     articles: list[Json] = [
         {
-            "id": one.brief.id,
+            **sparse(id=one.brief.id),
             "slug": one.brief.slug,
             "status": "would_generate",
             "provider": shown_provider(one.provider),

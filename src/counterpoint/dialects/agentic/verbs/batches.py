@@ -22,6 +22,7 @@ from counterpoint.core.rules.models.limits import BYTES_A_TOKEN
 from counterpoint.dialects.agentic.nouns.briefs import Brief
 from counterpoint.dialects.agentic.nouns.writing import WritingOrder
 from counterpoint.dialects.agentic.rules.writing import in_order, is_due
+from counterpoint.dialects.agentic.verbs.batch_files import FOLDER, BatchFiles
 from counterpoint.dialects.agentic.verbs.ordering import Piece, Wish, order_of, piece_of
 from counterpoint.dialects.agentic.verbs.writing import Writing
 from counterpoint.kernel import canonical
@@ -86,7 +87,8 @@ class Batches:
         if not briefs:
             raise NotFound(
                 f"there is no batch {batch[:80]!r}",
-                hint="`content_brief_create` with `batch_id` puts a brief into one, and `content_from_plan` makes one of a plan.",
+                hint="`content_brief_create` with `batch_id` puts a brief into one, and `content_from_plan` makes one of a plan;"
+                f" `content_batch_generate` takes in the file `{FOLDER}/NAME.md`.",
             )
         return [Member(brief=one, order=found[one.id]) for one in in_order(briefs)]
 
@@ -104,8 +106,20 @@ class Batches:
 
     def open(self, batch: str) -> list[Member]:
         """Return what a call would write of a batch, or without one of all that waits; NotFound."""
+        return self._due(self.members(batch) if batch else self.queued())
+
+    def expected(self, batch: str) -> list[Member]:
+        """Return what a call would write, with what a file asks for that no brief is made of yet; NotFound, InvalidInput."""
+        drafts = BatchFiles(self._context).drafts(batch)
+        if not drafts:
+            return self.open(batch)
+        with self._context.reading() as view:
+            is_new = not view.exists(WritingOrder, batch=batch)
+        found = [] if is_new else self.members(batch)
+        return self._due([*found, *(Member(brief=one, order=None) for one in in_order(drafts))])
+
+    def _due(self, members: Sequence[Member]) -> list[Member]:
         now = self._context.ports.clock.now()
-        members = self.members(batch) if batch else self.queued()
         return [one for one in members if not one.is_done and is_due(one.brief, now)]
 
     def estimate(self, members: Sequence[Member], wish: Wish) -> list[Estimate]:

@@ -23,6 +23,7 @@ from counterpoint.dialects.agentic.nouns.briefs import (
 from counterpoint.dialects.agentic.rules.briefing import refuse_faults, slug_of, when
 from counterpoint.dialects.agentic.verbs.ordering import order_of
 from counterpoint.kernel import canonical
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Conflict, StaleVersion
 
 
@@ -42,7 +43,8 @@ class Briefs:
             change.open_session()
             if request.item:
                 change.get(Item, request.item)
-            brief = change.masked(self._brief(change, request))
+            number, its_id = change.next_id(Brief)
+            brief = change.masked(draft_of(self._context, request, its_id, number, change.now))
             brief = replace(brief, slug=_free_slug(change, request.slug, brief.title))
             change.put(brief)
             if request.batch or request.task:
@@ -51,34 +53,6 @@ class Briefs:
             change.subject = brief.id
             change.add_facts(brief=brief.id)
             return brief
-
-    def _brief(self, change: Change, request: BriefRequest) -> Brief:
-        number, its_id = change.next_id(Brief)
-        variables = canonical.dump_any(dict(request.variables)) if request.variables else ""
-        return Brief(
-            project=self._context.project,
-            id=its_id,
-            number=number,
-            slug=request.slug,
-            title=Prose(request.title.strip()),
-            description=Prose(request.description),
-            content_type=cast("ContentType", request.content_type),
-            service=request.service,
-            keywords=tuple(dict.fromkeys(request.keywords)),
-            category=request.category,
-            difficulty=cast("Difficulty", request.difficulty),
-            target_word_count=request.target_word_count,
-            variables=Prose(variables),
-            priority=request.priority,
-            scheduled_for=when(request),
-            status=BRIEF.first,
-            reason=Prose(""),
-            item=request.item,
-            agent=self._context.caller.actor.name,
-            version=1,
-            created_at=change.now,
-            updated_at=change.now,
-        )
 
     def get(self, name: str) -> Brief:
         """Return a brief by its id or its slug; NotFound."""
@@ -123,6 +97,37 @@ class Briefs:
             change.put(after)
             change.add_facts(moved=[found.status, status])
             return after
+
+
+def draft_of(
+    context: Context, request: BriefRequest, its_id: str, number: int, now: Timestamp
+) -> Brief:
+    """Return a brief of what somebody asks for, as it is before anybody writes it."""
+    variables = canonical.dump_any(dict(request.variables)) if request.variables else ""
+    return Brief(
+        project=context.project,
+        id=its_id,
+        number=number,
+        slug=request.slug,
+        title=Prose(request.title.strip()),
+        description=Prose(request.description),
+        content_type=cast("ContentType", request.content_type),
+        service=request.service,
+        keywords=tuple(dict.fromkeys(request.keywords)),
+        category=request.category,
+        difficulty=cast("Difficulty", request.difficulty),
+        target_word_count=request.target_word_count,
+        variables=Prose(variables),
+        priority=request.priority,
+        scheduled_for=when(request),
+        status=BRIEF.first,
+        reason=Prose(""),
+        item=request.item,
+        agent=context.caller.actor.name,
+        version=1,
+        created_at=now,
+        updated_at=now,
+    )
 
 
 def _filters(wanted: BriefFilter) -> dict[str, Filter]:

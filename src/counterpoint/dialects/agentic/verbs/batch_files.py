@@ -1,0 +1,62 @@
+"""Batches that are files: each article becomes one brief, by its slug."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import joined
+from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefRequest
+from counterpoint.dialects.agentic.nouns.writing import WritingOrder
+from counterpoint.dialects.agentic.rules.batch_file import parse_batch
+from counterpoint.dialects.agentic.verbs.briefs import Briefs, draft_of
+from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.matching.expressions import expression
+
+FOLDER: Final = ".counterpoint/batches"
+SIZE_LIMIT: Final = 200_000
+"""Bytes that a file may have."""
+_NAME: Final = expression(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class BatchFiles:
+    """Verbs for batches that lie beside the code."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def take_in(self, batch: str) -> None:
+        """Make briefs of the articles that have none in the batch yet; InvalidInput, Conflict for a slug of another brief."""
+        lacking = self._lacking(batch)
+        if lacking:
+            with joined(self._context):
+                for request in lacking:
+                    Briefs(self._context).create(request)
+
+    def drafts(self, batch: str) -> list[Brief]:
+        """Return the briefs that `take_in` would make; nothing is written. InvalidInput."""
+        now = self._context.ports.clock.now()
+        return [draft_of(self._context, one, "", 0, now) for one in self._lacking(batch)]
+
+    def _lacking(self, batch: str) -> list[BriefRequest]:
+        asked = self._asked(batch)
+        with self._context.reading() as view:
+            orders = view.select(WritingOrder, batch=batch) if asked else []
+            there = {found.slug for one in orders if (found := view.find(Brief, one.brief))}
+        return [one for one in asked if one.slug not in there]
+
+    def _asked(self, batch: str) -> tuple[BriefRequest, ...]:
+        """Return what a file asks for; nothing without one."""
+        if not _NAME.fullmatch(batch):
+            return ()
+        evidence, root = self._context.ports.evidence, self._context.caller.root
+        try:
+            content = evidence.load(root, f"{FOLDER}/{batch}.md", SIZE_LIMIT)
+        except NotFound:
+            return ()
+        try:
+            return parse_batch(content.decode("utf-8-sig"), batch)
+        except UnicodeDecodeError as fault:
+            raise InvalidInput(
+                f"the file of the batch {batch} is no text in UTF-8", hint="Mend the file."
+            ) from fault
