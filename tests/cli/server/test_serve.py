@@ -18,7 +18,7 @@ import pytest
 from counterpoint import __version__
 from counterpoint.app import App, open_app
 from counterpoint.cli import doctor
-from counterpoint.cli.server import serving
+from counterpoint.cli.server import events, serving
 from counterpoint.cli.server.serving import ConnectionApps, end_server, serve_sockets
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.filters import Handover, Note
@@ -156,7 +156,7 @@ def test_the_calls_of_one_principal_are_counted_together(
     other = hall.admit(greeting(ledger, environ=given))
     assert one.caller == same.caller == next(iter(app.connected))
     assert other.caller not in {one.caller, given["COUNTERPOINT_CREDENTIAL"]}
-    monkeypatch.setattr(serving, "peer", lambda *_: Peer((), "boot"))
+    monkeypatch.setattr(events, "peer", lambda *_: Peer((), "boot"))
     assert {hall.admit(greeting(ledger)).caller for _ in range(2)} == {"unattested"}
 
 

@@ -36,10 +36,9 @@ from counterpoint.core.model.journal import (
     Verdict,
 )
 from counterpoint.core.model.rows import Noun, load_object
-from counterpoint.core.model.runs import EventFilter, Run, StreamEvent
+from counterpoint.core.model.runs import INPUT, MISSING, TOOL, EventFilter, Run, StreamEvent
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Gate, Item
-from counterpoint.core.rules.runs import INPUT, MISSING, TOOL
 from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp

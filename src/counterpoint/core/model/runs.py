@@ -20,6 +20,10 @@ NOT_TOLD = -1
 """Stands for a number that a run's stream does not tell."""
 REPORTED = "reported"
 """The status of a run that hooks tell of, call by call: its id is that of the session it is of, and nothing says how it ended."""
+MISSING = "missing"
+TOOL = "tool_name"
+INPUT = "tool_input"
+"""Of what is kept of such a call: how many events before it are in no ledger, its tool, and what that was given."""
 
 
 @frozen

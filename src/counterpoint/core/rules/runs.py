@@ -53,7 +53,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from counterpoint.core.model.runs import HookReport
+from counterpoint.core.model.runs import INPUT, MISSING, TOOL, HookReport
 from counterpoint.core.rules.secrets import mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -384,9 +384,6 @@ def _events_of(number: int, line: str, begun: set[str]) -> Iterator[RunEvent]:
 REPORT_LIMIT: Final = 8_000
 """Characters of what a hook reports that are kept at most."""
 REPORTER: Final = "reported_by"
-MISSING: Final = "missing"
-TOOL: Final = "tool_name"
-INPUT: Final = "tool_input"
 _CONTENT: Final = (INPUT, "tool_response", "tool_output", "error")
 _KEPT: Final = (
     "hook_event_name",

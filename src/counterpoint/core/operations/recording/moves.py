@@ -246,6 +246,8 @@ def refuse_dropping(change: Change, item: Item) -> None:
         for part in _wholes_from(change, item):
             closed = closed_gates(change, part.id)
             if closed and change.writing.exists(Contribution, item=part.id, how="worked"):
+                # Whoever is at it is named first: only he can let it go at once.
+                refuse_ending(change, item)
                 _leave_out(change, part, closed)
 
 

@@ -24,9 +24,8 @@ from counterpoint.core.model.journal import (
     Verdict,
 )
 from counterpoint.core.model.rows import load_object
-from counterpoint.core.model.runs import EventFilter, Run, StreamEvent
+from counterpoint.core.model.runs import MISSING, TOOL, EventFilter, Run, StreamEvent
 from counterpoint.core.model.sessions import Handoff, Session
-from counterpoint.core.rules.runs import MISSING, TOOL
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
     TITLE,
