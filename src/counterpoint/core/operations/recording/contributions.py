@@ -236,9 +236,7 @@ def _marks_in(change: Change, line: Sequence[Item]) -> list[Contribution]:
     With a root comes what is written down at the project.
     """
     places = [here.id for here in line]
-    if not line:
-        return []
-    if not line[-1].parent:
+    if any(not here.parent for here in line):
         places.append(PROJECT)
     marks = change.select(Contribution, item=tuple(places), principal=_selves(change))
     return sorted(marks, key=lambda one: places.index(one.item))
