@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from counterpoint.app import NOUNS, open_app
@@ -71,6 +72,27 @@ def file_store(tmp_path: Path) -> Iterator[SqliteStore]:
     opened = SqliteStore(tmp_path / "store.db", nouns=NOUNS, patience=0.2)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def other(file_store: SqliteStore, tmp_path: Path) -> Iterator[SqliteStore]:
+    """Give the same database as another process has it."""
+    opened = SqliteStore(tmp_path / "store.db", patience=0.2)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def reads(file_store: SqliteStore) -> list[str]:
+    """Give the list that every statement goes into by which the writer reads."""
+    heard: list[str] = []
+
+    def hear(event: dict[str, str]) -> None:
+        if event["sql"].startswith("SELECT"):
+            heard.append(event["sql"])
+
+    file_store._writer.trace_v2(apsw.SQLITE_TRACE_STMT, hear)
+    return heard
 
 
 @pytest.fixture

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import apsw
 import pytest
 
 from counterpoint.core.model.journal import Record
@@ -16,27 +14,6 @@ from counterpoint.core.ports.store import Store, Writing
 from counterpoint.storage.known import rows
 from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.texts import Kept, committed, retitle, salted
-
-
-@pytest.fixture
-def other(file_store: SqliteStore, tmp_path: Path) -> Iterator[SqliteStore]:
-    """Give the same database as another process has it."""
-    opened = SqliteStore(tmp_path / "store.db", patience=0.2)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def reads(file_store: SqliteStore) -> list[str]:
-    """Give the list that every statement goes into by which the writer reads."""
-    heard: list[str] = []
-
-    def hear(event: dict[str, str]) -> None:
-        if event["sql"].startswith("SELECT"):
-            heard.append(event["sql"])
-
-    file_store._writer.trace_v2(apsw.SQLITE_TRACE_STMT, hear)
-    return heard
 
 
 def look(store: Store) -> tuple[str, int, int]:

@@ -19,17 +19,17 @@ from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.evidence.running.configuration import read_checking
 
 _SLOW = """
-import sys, time
+import sys
 from pathlib import Path
 from counterpoint.evidence.trust import signer_lines as lines
 from counterpoint.evidence.trust.opening import own_signer
 from counterpoint.kernel.clock import SystemClock
 signer = own_signer("file", "", SystemClock())
+asked, go = Path(sys.argv[1]), Path(sys.argv[2])
 for line in sys.stdin.buffer:
-    if b'"do":"sign"' in line:
-        Path(sys.argv[1]).touch()
-        time.sleep(3)
-        Path(sys.argv[1]).with_name("signed").touch()
+    if b'"do":"sign"' in line and not asked.exists():
+        asked.touch()
+        go.read_bytes()
     said = lines.answer(signer, line) if b'"do"' in line else lines.accepted(1)
     sys.stdout.buffer.write(said + b"\\n")
     sys.stdout.buffer.flush()
@@ -57,11 +57,13 @@ def test_a_slow_signer_keeps_nobody_from_writing_while_it_signs(
     tmp_path: Path, does: Callable[[Core], bool]
 ) -> None:
     """It is asked before the transaction, and another process writes while it is."""
-    project, program, asked = tmp_path / "project", tmp_path / "slow.py", tmp_path / "asked"
+    project, program = tmp_path / "project", tmp_path / "slow.py"
+    asked, go = tmp_path / "asked", tmp_path / "go"
+    os.mkfifo(go)
     project.mkdir()
     program.write_text(_SLOW)
     (project / "counterpoint.toml").write_text('[checks]\ncommands = [["true"]]\n')
-    slow = f"command:{sys.executable} {program} {asked}"
+    slow = f"command:{sys.executable} {program} {asked} {go}"
     signing: App = open_app(project, {"COUNTERPOINT_SIGNER": slow})
     other: App = open_app(project, {})
     try:
@@ -74,9 +76,11 @@ def test_a_slow_signer_keeps_nobody_from_writing_while_it_signs(
         while not asked.exists() and waiting.is_alive():
             waiting.join(0.05)
         other.itself().memory.put("project", "n", 1)
-        is_signed = asked.with_name("signed").exists()
+        assert asked.exists()
+        assert not made
+        go.write_bytes(b"")
         waiting.join(30)
-        assert (is_signed, made) == (False, [True])
+        assert made == [True]
     finally:
         signing.close()
         other.close()

@@ -267,8 +267,11 @@ class ConnectionApps:
     def hear(self, greeting: Greeting, told: Reported) -> Callable[[bool], None]:
         """Take an event of a hook into memory, as `HookEvents.take`; InvalidInput for another database."""
         app = self.app(greeting)
-        # Its project is asked for once it shares the store: before that it would open one of its own.
-        tend = lambda: self.checkpoints.tend(app.project, app.itself)  # noqa: E731 -- a word for it
+
+        def tend() -> None:
+            # Its project is asked for once it shares the store: before that it would open one of its own.
+            self.checkpoints.tend(app.project, app.itself)
+
         return self.checkpoints.events.take(Heard(self.host, app, greeting, told, tend))
 
     def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
