@@ -128,7 +128,9 @@ def _vouched(key: VerifierKey) -> tuple[Coverage, list[WriterSignature], Verifie
         writer, first = f"cn_{number}", number * _EACH
         leaves = [leaf_hash(b"%d" % place) for place in range(first, first + _EACH)]
         for place in range(first, first + _EACH):
-            coverage.read({"w": {"i": {"i": writer, "k": "connection"}}}, place)
+            coverage.read(
+                {"a": "decision.recorded", "w": {"i": {"i": writer, "k": "connection"}}}, place
+            )
         coverage.hashed(leaves)
         own = signer.derived(writer)
         found = Range(first=first, last=first + _EACH - 1, count=_EACH, root=root_of(leaves))

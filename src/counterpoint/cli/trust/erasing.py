@@ -48,7 +48,7 @@ _CLEANED: Final = ("texts and salts", "search", "kept answers")
     "redact",
     epilog=examples(
         "counterpoint audit redact 4 --reason 'It names a customer'",
-        "counterpoint audit redact --text words.txt --reason 'A key that leaked'",
+        "counterpoint audit redact --text ../words.txt --reason 'A key that leaked'",
     ),
 )
 @click.argument("id_", metavar="[ID]", default="")
