@@ -1,6 +1,6 @@
 """The one write path: rows and their ledger entry land together, or not at all.
 
-Rule 1: every mutation happens inside `recording`; one `recording` is one entry.
+Rule 1: every mutation happens inside `recording`; one `recording` is one entry, with what goes on with it (`resumed`).
 Rule 2: all entries of one call share one transaction, so a call happens whole or not.
 Rule 3: under an idempotency key the answer is kept in that same transaction; a retry reads it.
 Rule 4: time in the ledger never runs backwards: while the clock is behind the last entry, an entry gets the time of that one, and
@@ -10,7 +10,7 @@ if it is far behind, what it said as well, as the fact `clock`. Rule 5: what las
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -106,6 +106,14 @@ class Unit:
         self.under_way.append(change)
         return change
 
+    def ends_with(self, context: Context, subject: str) -> bool:
+        """Return whether the last that was written here is a change about a subject, made at this context."""
+        # What a block around it has written since, that change would not know.
+        if self.under_way or not self.changes:
+            return False
+        last = self.changes[-1]
+        return last.subject == subject and last.context is context
+
     def spoil(self, change: Change, fault: BaseException) -> None:
         """Note that a change failed after it had written: nothing of this unit may land."""
         if change.images:
@@ -134,6 +142,26 @@ def recording(context: Context, action: str, subject: str = "") -> Generator[Cha
         finally:
             unit.under_way.pop()
         unit.changes.append(change)
+
+
+def resumed(context: Context, subject: str) -> AbstractContextManager[Change] | None:
+    """Return what goes on with the change that this call made last, if that was about the subject; None without such a one.
+
+    So what a dialect keeps with an act lands in the entry of the act.
+    """
+    unit = context.unit
+    if not isinstance(unit, Unit) or not unit.ends_with(context, subject):
+        return None
+    return _resuming(unit, unit.changes[-1])
+
+
+@contextmanager
+def _resuming(unit: Unit, change: Change) -> Generator[Change]:
+    try:
+        yield change
+    except BaseException as fault:
+        unit.spoil(change, fault)
+        raise
 
 
 def joined(context: Context) -> Unit:

@@ -13,7 +13,7 @@ from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.closing.standing import held_in, refuse_other, walk
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import joined, recording, resumed
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.rules.areas import overlapping
 from counterpoint.dialects.foundry.nouns.tasks import (
@@ -75,7 +75,9 @@ class Batches:
                     with self._context.reading() as view:
                         said = in_words(Nodes(view, known.root), fault).message
                     raise _not_together({name: said}) from fault
-                with recording(context, "task.noted", item.id) as change:
+                with resumed(context, item.id) or recording(
+                    context, "task.noted", item.id
+                ) as change:
                     note_start(change, item, str(claim.claimed_at))
                     at = at or str(change.now)
                 started.append(name)

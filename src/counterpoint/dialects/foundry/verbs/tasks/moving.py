@@ -34,7 +34,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
 from counterpoint.core.operations.recording.moves import closed_gates, follow
-from counterpoint.core.operations.recording.unit import Unit, joined, recording
+from counterpoint.core.operations.recording.unit import Unit, joined, recording, resumed
 from counterpoint.core.operations.tasks import Looked, Tasks
 from counterpoint.core.ports.store import Reading, Writing
 from counterpoint.core.rules.evidence import snapshot_of
@@ -99,7 +99,7 @@ class Moving:
                 name, kind = known.id(item.id), type_in(view, item)
                 context = held_in(self._context, view, item.id)
             started = Claims(context).start(item.id, snapshot=snapshot)
-            with recording(context, "task.noted", item.id) as change:
+            with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
                 since = note_start(change, item, str(started.claim.claimed_at))
                 if note:
                     _tell(change, item, f"Task started: {item.title}", note)
@@ -197,7 +197,7 @@ class Moving:
         before: Mapping[str, Tally] | None,
     ) -> CompletedNode:
         item = found.item
-        with recording(context, "task.noted", item.id) as change:
+        with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
             after = change.get(Item, item.id)
             warnings: tuple[str, ...] = ()
             if after.category == "done":
