@@ -304,7 +304,7 @@ class Gates:
 
 @frozen
 class PassedChecks:
-    """The areas of an item, and the receipts with which its checks are met, by the names of those."""
+    """The receipts with which the checks of an item are met, by the names of those, and with any of them its areas."""
 
     areas: tuple[str, ...]
     receipts: tuple[tuple[str, Receipt], ...]
@@ -313,6 +313,8 @@ class PassedChecks:
 def passed_checks(view: Reading, item: str) -> PassedChecks:
     """Return the checks of an item that have passed, and what they are to watch."""
     gates = view.select(Gate, item=item, kind="check", status="met")
+    if not gates:
+        return PassedChecks(areas=(), receipts=())
     found = [(gate.name, view.find(Receipt, gate.proof)) for gate in gates]
     return PassedChecks(
         areas=tuple(area.pattern for area in view.select(Area, item=item)),

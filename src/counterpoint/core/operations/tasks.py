@@ -101,7 +101,7 @@ class Tasks:
             found = change.get(Item, item)
             # Whoever ends it has a part in it, whoever's claim that was.
             contribute(change, item)
-            self._mark(change, item, report.met)
+            criteria = _marked(change, item, report.met)
             waits = report.hands_in
             if report.outcome == "done":
                 refuse_open_children(change.writing, found)
@@ -113,7 +113,7 @@ class Tasks:
             # all there will be: only then does the item close as partial.
             status = "partial" if report.ends else _STATUS[report.outcome]
             status = "review" if waits and status == "done" else status
-            return self._end(change, found, claim, report, comparison, status)
+            return self._end(change, found, claim, report, comparison, status, criteria)
 
     def _look(self, item: str, token: int | None, report: Report) -> Looked | Finished:
         """Return what the end of a claim rests on, or what a retry must hear; refuse what would be refused later anyway."""
@@ -162,16 +162,6 @@ class Tasks:
             return loosened(ports.checking(), project.search_path) == project.trusted
         return False
 
-    def _mark(self, change: Change, item: str, met: Sequence[int]) -> None:
-        for position in met:
-            criterion = change.find(Criterion, item, position)
-            if criterion is None:
-                raise InvalidInput(
-                    f"{item} has no acceptance sentence {position}",
-                    hint="Number them from 0, in the order in which the item shows them.",
-                )
-            change.put(replace(criterion, met=True))
-
     def _end(
         self,
         change: Change,
@@ -180,9 +170,10 @@ class Tasks:
         report: Report,
         comparison: Comparison,
         status: str,
+        criteria: Sequence[Criterion],
     ) -> Finished:
         found = measured(comparison)
-        outcome = self._outcome(change, item, claim, report, comparison, found)
+        outcome = self._outcome(change, item, claim, report, comparison, found, criteria)
         change.put(outcome)
         change.add_facts(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
         if status == "open":
@@ -209,8 +200,8 @@ class Tasks:
         report: Report,
         comparison: Comparison,
         found: Measured,
+        criteria: Sequence[Criterion],
     ) -> Outcome:
-        criteria = change.select(Criterion, item=item.id, order="position")
         unmet = [f"[{one.position}] {one.text}" for one in criteria if not one.met]
         areas = [area.pattern for area in change.select(Area, item=item.id)]
         remarks = remarks_on(
@@ -234,6 +225,20 @@ class Tasks:
             remarks=Proses(tuple(remarks)),
             ended_at=change.now,
         )
+
+
+def _marked(change: Change, item: str, met: Sequence[int]) -> list[Criterion]:
+    """Return the acceptance sentences of an item in their order, those marked that are met; InvalidInput for what is none."""
+    criteria = {one.position: one for one in change.select(Criterion, item=item, order="position")}
+    for position in met:
+        if position not in criteria:
+            raise InvalidInput(
+                f"{item} has no acceptance sentence {position}",
+                hint="Number them from 0, in the order in which the item shows them.",
+            )
+        criteria[position] = replace(criteria[position], met=True)
+        change.put(criteria[position])
+    return list(criteria.values())
 
 
 def _verb(outcome: Outcomes) -> str:

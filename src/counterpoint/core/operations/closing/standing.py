@@ -113,7 +113,9 @@ def refuse_other(change: Change, item: Item) -> None:
 def held_in(context: Context, view: Reading | Change, item: str) -> Context:
     """Return the context in the session in which the caller holds an item, or else his own."""
     claim, caller = view.find(Claim, item), context.caller
-    session = view.find(Session, claim.session) if claim and claim.is_held else None
+    if claim is None or not claim.is_held or claim.session == caller.actor.session:
+        return context
+    session = view.find(Session, claim.session)
     if session is None or session.status != "active":
         return context
     is_his = may_write(session, caller.actor, caller.capability)

@@ -91,8 +91,13 @@ class Moving:
 
         Raises NotFound, NotReady with what it waits for, AlreadyClaimed, Conflict for what is no task or has ended.
         """
+        if snapshot is None:
+            # Before the transaction: nobody waits to write while git is asked.
+            snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):
-            with self._context.reading() as view:
+            # Looked at where it is written: what the last transaction has read is not read again.
+            with recording(self._context, "task.started") as look:
+                view = look.writing
                 known = Nodes(view, spec_named(view, spec))
                 item = known.named(task)
                 refuse_unready(known, item)
@@ -393,9 +398,9 @@ def note_start(change: Change, item: Item, at: str) -> str:
 
 
 def _note_hours(change: Change, item: Item) -> None:
-    kept = attributes_of(change.writing, item.id)
-    hours = hours_between(kept.get(STARTED_AT), item.closed_at)
-    if hours is not None and ACTUAL_HOURS not in kept:
+    begun = change.find(Attribute, item.id, STARTED_AT)
+    hours = hours_between(value_of(begun), item.closed_at) if begun is not None else None
+    if hours is not None and change.find(Attribute, item.id, ACTUAL_HOURS) is None:
         set_attributes(change, item, {ACTUAL_HOURS: hours})
 
 
