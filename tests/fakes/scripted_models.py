@@ -10,6 +10,7 @@ What a script has is said in turn, its last for ever. A line may be a function o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -43,7 +44,19 @@ class Cut:
     said: str = "half of an"
 
 
-Line = str | Failing | Cut
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The provider says something, or not even that it will answer, and then nothing more until whoever asks has left.
+
+    begun: it was asked, and has said that much; ended: nobody listens any more.
+    """
+
+    said: str | None = None
+    begun: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+Line = str | Failing | Cut | Held
 Script = Line | Callable[[dict[str, Any]], Line]
 
 
@@ -118,6 +131,9 @@ def _door(models: ModelServer) -> type[BaseHTTPRequestHandler]:
                 wait = {} if line.wait is None else {"Retry-After": f"{line.wait:g}"}
                 self._say(line.status, "application/json", body, wait)
                 return
+            if isinstance(line, Held):
+                self._hold(line, request["model"])
+                return
             is_whole = isinstance(line, str)
             events = chunks(
                 line if isinstance(line, str) else line.said, request["model"], is_whole=is_whole
@@ -125,14 +141,29 @@ def _door(models: ModelServer) -> type[BaseHTTPRequestHandler]:
             text = "".join(f"data: {json.dumps(one)}\n\n" for one in events)
             self._say(200, "text/event-stream", (text + "data: [DONE]\n\n" * is_whole).encode(), {})
 
+        def _hold(self, line: Held, model: str) -> None:
+            self.close_connection = True
+            if line.said is not None:
+                said = list(chunks(line.said, model, is_whole=False))
+                text = "".join(f"data: {json.dumps(one)}\n\n" for one in said)
+                self._say(200, "text/event-stream", text.encode(), {}, more_to_come=1)
+                self.wfile.flush()
+            line.begun.set()
+            # Nothing more is sent, so that this returns when the other side closes.
+            with contextlib.suppress(ConnectionError):
+                self.connection.recv(1)
+            line.ended.set()
+
         def log_message(self, format: str, *words: object) -> None:  # noqa: A002  the name is theirs
             """Say nothing."""
 
-        def _say(self, status: int, kind: str, body: bytes, more: dict[str, str]) -> None:
+        def _say(
+            self, status: int, kind: str, body: bytes, more: dict[str, str], more_to_come: int = 0
+        ) -> None:
             self.send_response(status)
             for name, value in {
                 "Content-Type": kind,
-                "Content-Length": str(len(body)),
+                "Content-Length": str(len(body) + more_to_come),
                 **more,
             }.items():
                 self.send_header(name, value)

@@ -29,6 +29,7 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
 )
 from counterpoint.providers.format import table, words
+from counterpoint.providers.sockets import OpenSockets
 from counterpoint.providers.waiting import Over, Put, wait_for
 
 LARGEST: Final = 8_000_000
@@ -77,6 +78,7 @@ class _Open:
 
     client: httpx2.Client
     over: threading.Event
+    sockets: OpenSockets
 
 
 _Work = Callable[[Put, _Open], None]
@@ -109,13 +111,17 @@ def _wait_for(sent: Sent, work: _Work, listen: Listen) -> None:
     """Have something asked, with what goes wrong in our words."""
     times = httpx2.Timeout(sent.seconds, connect=min(_CONNECT, sent.seconds))
     with httpx2.Client(timeout=times, trust_env=not sent.is_here, follow_redirects=False) as client:
-        # Who sends a byte now and then keeps no thread: its end closes what it reads from.
-        wait_for(
-            lambda put, over: _ask(sent, work, put, _Open(client, over)),
-            sent.seconds,
-            lambda: _late(sent),
-            listen,
-        )
+        sockets = OpenSockets()
+        try:
+            wait_for(
+                lambda put, over: _ask(sent, work, put, _Open(client, over, sockets)),
+                sent.seconds,
+                lambda: _late(sent),
+                listen,
+            )
+        finally:
+            # Who is silent, or sends a byte now and then, keeps no thread, and learns that nobody listens.
+            sockets.end()
 
 
 def _ask(sent: Sent, work: _Work, put: Put, line: _Open) -> None:
@@ -146,8 +152,8 @@ def _ask(sent: Sent, work: _Work, put: Put, line: _Open) -> None:
 def _answered(sent: Sent, line: _Open) -> Generator[httpx2.Response]:
     """Send it, and have an answer that is none of a refusal during the block."""
     verb, body = ("GET", None) if sent.body is None else ("POST", dict(sent.body))
-    heads = dict(sent.headers)
-    with line.client.stream(verb, sent.url, headers=heads, json=body) as answer:
+    heads, known = dict(sent.headers), line.sockets.extensions
+    with line.client.stream(verb, sent.url, headers=heads, json=body, extensions=known) as answer:
         if answer.status_code != _OK:
             _refuse(sent, answer, line)
         yield answer

@@ -27,6 +27,7 @@ from counterpoint.providers.fetching.addresses import (
     refuse_place,
 )
 from counterpoint.providers.fetching.reading import ENCODINGS, PDF, media_type, text_of, unpacked
+from counterpoint.providers.sockets import OpenSockets
 from counterpoint.providers.waiting import Over, Put, wait_for
 
 _AGENT: Final = "counterpoint (research)"
@@ -67,7 +68,7 @@ class PageFetcher:
         try:
             wait_for(job.run, limits.seconds, lambda: PageTimedOut(late), listen)
         finally:
-            # Who sends a byte now and then keeps no thread.
+            # Who is silent, or sends a byte now and then, keeps no thread.
             job.end()
         return job.found[0]
 
@@ -81,7 +82,7 @@ class _Job:
     limits: PageLimits
     look_up: Resolve
     found: list[Page] = field(default_factory=list[Page])
-    _open: list[httpx2.Client] = field(default_factory=list[httpx2.Client])
+    _sockets: OpenSockets = field(default_factory=OpenSockets)
     _over: threading.Event = field(default_factory=threading.Event)
 
     def run(self, put: Put, over: threading.Event) -> None:
@@ -93,8 +94,7 @@ class _Job:
             put(fault)
         except httpx2.TimeoutException:
             put(PageTimedOut(f"{self.url[:200]} was silent for {_STEP:g} s"))
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, RuntimeError) as fault:
-            # A client that is closed from outside says so as a RuntimeError.
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as fault:
             said = " ".join(str(fault).split())[:200] or type(fault).__name__
             put(PageFailed(f"{self.url[:200]} cannot be fetched: {said}"))
         except Over:
@@ -103,9 +103,8 @@ class _Job:
             put(None)
 
     def end(self) -> None:
-        """Close whatever is open."""
-        for one in list(self._open):
-            one.close()
+        """Cut whatever is open."""
+        self._sockets.end()
 
     def _followed(self) -> Page:
         url = self.url
@@ -156,8 +155,8 @@ class _Job:
         with httpx2.Client(
             timeout=httpx2.Timeout(step), trust_env=False, follow_redirects=False
         ) as client:
-            self._open.append(client)
-            request = httpx2.Request("GET", address.at(ip), headers=heads, extensions=names)
+            known = {**names, **self._sockets.extensions}
+            request = httpx2.Request("GET", address.at(ip), headers=heads, extensions=known)
             answer = client.send(request, stream=True)
             try:
                 return self._answered(address, answer)
