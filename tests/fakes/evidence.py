@@ -17,7 +17,7 @@ from counterpoint.core.model.evidence import (
     FileChange,
     Snapshot,
 )
-from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.evidence import READING, Watch
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside, ProgramMissing
@@ -142,9 +142,16 @@ class ScriptedTree:
             raise InvalidInput(f"{name} is too long")
         return content
 
-    def pages(self, content: bytes) -> list[str]:
-        """Answer what stands between form feeds."""
-        return content.decode().partition("\n")[2].split("\f")
+    def pages(
+        self, content: bytes, watch: Watch | None = None, seconds: float = READING
+    ) -> list[str]:
+        """Answer what stands between form feeds; whoever waits is heard once for each page."""
+        del seconds
+        found = content.decode().partition("\n")[2].split("\f")
+        for number, _ in enumerate(found, 1):
+            if watch is not None:
+                watch(f"page {number}")
+        return found
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
         """Answer the files below a folder."""

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
+from pathlib import Path
+
+import pytest
+
+from counterpoint.evidence.documents import pdf
+
+
+def read_endlessly(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """Have the process that reads a PDF never end, and waiting heard often; answer the file in which that process says its number."""
+    program, said = folder / "endless", folder / "number"
+    program.write_text(
+        f'#!/bin/sh\necho $$ > "{said}.part"\nmv "{said}.part" "{said}"\nexec tail -f /dev/null\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(pdf, "_TICK", 0.01)
+    return said
 
 
 def made(*pages: str, packed: bytes | None = None) -> bytes:

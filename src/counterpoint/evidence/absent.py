@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from counterpoint.core.model.evidence import Branch, Command, Comparison, Execution, Snapshot
-from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.evidence import READING, Watch
 from counterpoint.evidence import paths
 from counterpoint.kernel.errors import Unavailable
 
@@ -58,9 +58,11 @@ class NoTrees:
         del root, path, limit
         raise _refusal("reads no file")
 
-    def pages(self, content: bytes) -> list[str]:
+    def pages(
+        self, content: bytes, watch: Watch | None = None, seconds: float = READING
+    ) -> list[str]:
         """Raise Unavailable."""
-        del content
+        del content, watch, seconds
         raise _refusal("reads no file")
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:

@@ -21,7 +21,7 @@ from counterpoint.core.model.evidence import (
     Snapshot,
 )
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.evidence import READING, Watch
 from counterpoint.evidence import paths
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git.opened import OpenTrees
@@ -128,11 +128,13 @@ class LocalEvidence:
         """Return a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         return paths.load(root, path, limit)
 
-    def pages(self, content: bytes) -> list[str]:
+    def pages(
+        self, content: bytes, watch: Watch | None = None, seconds: float = READING
+    ) -> list[str]:
         """Return the text of each page of a PDF; InvalidInput if it cannot be read, Unavailable without its library."""
         from counterpoint.evidence.documents import pdf
 
-        return pdf.read(content)
+        return pdf.read(content, watch, seconds)
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
         """Return the files below a folder by path; PathOutside, InvalidInput above the limit."""

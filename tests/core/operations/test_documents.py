@@ -11,7 +11,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.documents import Document, Passage, PassageQuery
 from counterpoint.core.operations import documents
-from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
+from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside, Unavailable
 from fakes.studio import Studio
 
 GUIDE = "# Retry\n\nUse exponential backoff.\n\n# Cache\n\nThe cache is small.\n"
@@ -53,6 +53,20 @@ def test_a_pdf_is_taken_in_page_by_page(studio: Studio, ada: Core) -> None:
     assert ada.documents.take("guide.pdf").document.markup == "pages"
     (found,) = ada.documents.find(ask("small cache"))
     assert found.passage.headings == ("page 2",)
+
+
+def test_who_leaves_while_a_pdf_is_read_leaves_nothing(studio: Studio, ada: Core) -> None:
+    """Not even that it was looked at."""
+    studio.tree.write("guide.pdf", "%PDF-1.4\nUse backoff.\fThe cache is small.")
+    heard: list[str] = []
+
+    def watch(words: str) -> None:
+        heard.append(words)
+        if len(heard) == 2:
+            raise Unavailable("nobody waits for this call any more")
+
+    studio.refuses(Unavailable, lambda: ada.documents.take("guide.pdf", watch=watch))
+    assert heard == ["page 1", "page 2"]
 
 
 @pytest.mark.parametrize("path", [".git/config", "part/.GIT/config", ".counterpoint/ledger.db"])

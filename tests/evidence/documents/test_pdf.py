@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import zlib
+from pathlib import Path
 
 import pytest
 
+from counterpoint.core.ports.evidence import READING
 from counterpoint.evidence.documents import pdf
 from counterpoint.kernel.errors import InvalidInput, Unavailable
-from fakes.pdfs import made
+from fakes.pdfs import made, read_endlessly
+
+
+def read(content: bytes) -> list[str]:
+    """Answer the pages of a PDF for which nobody is in a hurry."""
+    return pdf.read(content, None, READING)
 
 
 def test_each_page_is_read() -> None:
     """In their order, as text."""
-    assert [page.strip() for page in pdf.read(made("Retry with backoff", "The cache"))] == [
+    assert [page.strip() for page in read(made("Retry with backoff", "The cache"))] == [
         "Retry with backoff",
         "The cache",
     ]
@@ -23,7 +31,7 @@ def test_each_page_is_read() -> None:
 def test_what_is_damaged_is_refused() -> None:
     """It begins like a PDF and is none."""
     with pytest.raises(InvalidInput, match="damaged"):
-        pdf.read(b"%PDF-1.4\nnothing of it")
+        read(b"%PDF-1.4\nnothing of it")
 
 
 def test_what_unpacks_to_gigabytes_is_refused() -> None:
@@ -32,21 +40,64 @@ def test_what_unpacks_to_gigabytes_is_refused() -> None:
     bomb = b"".join(packer.compress(b"( ) Tj " * 1_000_000) for _ in range(300)) + packer.flush()
     assert len(bomb) < 5_000_000
     with pytest.raises(InvalidInput):
-        pdf.read(made("x", packed=bomb))
+        read(made("x", packed=bomb))
 
 
-def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_pages_are_refused() -> None:
     """Whoever wants them gives the document in parts."""
     with pytest.raises(InvalidInput, match="more than 2,000 pages"):
-        pdf.read(made(*["x"] * 2_001))
-    monkeypatch.setattr(pdf, "_PATIENCE", 0.0)
-    with pytest.raises(InvalidInput, match="takes longer"):
-        pdf.read(made("x"))
+        read(made(*["x"] * 2_001))
+
+
+def test_what_takes_longer_than_it_may_is_refused() -> None:
+    """Where no time is left at all nothing is begun."""
+    with pytest.raises(InvalidInput, match="takes longer to read than 0 seconds"):
+        pdf.read(made("x"), None, 0.0)
+
+
+class Gone(Exception):
+    """Whoever waited has left."""
+
+
+def test_who_leaves_while_it_is_read_ends_the_process_that_reads(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And its turn is another's."""
+    number = read_endlessly(monkeypatch, tmp_path)
+
+    def watch(words: str) -> None:
+        assert words == "reading a PDF"
+        if number.exists():
+            raise Gone
+
+    for _ in range(3):
+        number.unlink(missing_ok=True)
+        with pytest.raises(Gone):
+            pdf.read(made("x"), watch, READING)
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(number.read_text()), 0)
+
+
+def test_who_leaves_while_others_are_read_has_none_begun(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Two are read at once."""
+    number = read_endlessly(monkeypatch, tmp_path)
+    heard: list[str] = []
+
+    def watch(words: str) -> None:
+        heard.append(words)
+        raise Gone
+
+    with pdf._TURN, pdf._TURN, pytest.raises(Gone):
+        pdf.read(made("x"), watch, READING)
+    assert heard == ["waiting for other PDFs to be read"]
+    assert not number.exists()
 
 
 def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is named."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(Unavailable, match="pypdf") as refused:
-        pdf.read(made("x"))
+        read(made("x"))
     assert "counterpoint[documents]" in refused.value.hint

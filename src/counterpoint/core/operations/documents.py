@@ -29,6 +29,7 @@ from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.documents import Chunk, cut, extract, from_pages, is_pdf, suffix_of
 from counterpoint.core.rules.finding.hybrid import ranked
@@ -137,9 +138,10 @@ class Documents:
         with self._context.reading() as view:
             return view.find(StateEntry, _SCOPE, _NAME) is not None
 
-    def take(self, path: str, shelf: Shelf = "vault") -> StoredDocument:
+    def take(self, path: str, shelf: Shelf = "vault", watch: Watch | None = None) -> StoredDocument:
         """Take a file of the tree in, or in anew; Conflict for a project without documents.
 
+        watch: is called while a PDF is read; what it raises ends that, and nothing is taken.
         Raises NotFound, PathOutside, InvalidInput for what is no text or too long, Unavailable for a PDF where nothing reads one.
         """
         self._refuse_without(shelf)
@@ -157,7 +159,10 @@ class Documents:
             before = view.find(Document, shelf, name)
         if before is not None and before.sha256 == digest:
             return StoredDocument(document=before, is_same=True)
-        read = from_pages(evidence.pages(content)) if is_pdf(content) else extract(name, content)
+        if is_pdf(content):
+            read = from_pages(evidence.pages(content, watch))
+        else:
+            read = extract(name, content)
         chunks = cut(read.text, markup=read.markup, suffix=suffix_of(name))
         if len(chunks) > PASSAGE_LIMIT:
             raise InvalidInput(

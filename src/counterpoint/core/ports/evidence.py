@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from counterpoint.core.model.evidence import Branch, Command, Comparison, Execution, Snapshot
 
 Watch = Callable[[str], None]
 """Is told, in words, how a long command is getting on."""
+
+READING: Final = 30.0
+"""Seconds that a PDF may take to be read."""
 
 
 class Evidence(Protocol):
@@ -39,8 +42,13 @@ class Evidence(Protocol):
         """Return a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         ...
 
-    def pages(self, content: bytes) -> list[str]:
-        """Return the text of each page of a PDF; InvalidInput if it cannot be read, Unavailable if none can be."""
+    def pages(
+        self, content: bytes, watch: Watch | None = None, seconds: float = READING
+    ) -> list[str]:
+        """Return the text of each page of a PDF; InvalidInput if it cannot be read in that time, Unavailable if none can be.
+
+        watch: is called at least each second meanwhile; what it raises ends the reading.
+        """
         ...
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:

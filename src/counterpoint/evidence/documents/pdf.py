@@ -2,7 +2,7 @@
 
 Whoever wrote the file may have meant to harm its reader: so it is read by another process, which has a gigabyte, twenty seconds of a
 processor, no variable of ours and no file to write, and whose answer has a limit as well. The library (the extra
-`documents`) is imported there and nowhere else.
+`documents`) is imported there and nowhere else. Whoever waits is heard each second, and may go: then that process is ended.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import resource
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from io import BytesIO
 from itertools import islice
 from typing import Any, Final
@@ -23,7 +26,7 @@ PAGES: Final = 2_000
 LETTERS: Final = 5_000_000
 """Letters that all pages together may have."""
 _SECONDS: Final = 20
-_PATIENCE: Final = 30.0
+_TICK: Final = 1.0
 _MEMORY: Final = 1 << 30
 _TURN: Final = threading.BoundedSemaphore(2)
 """Two are read at once: each may take a gigabyte, and strangers send as many as they like."""
@@ -35,8 +38,15 @@ _SAID: Final = {
 }
 
 
-def read(content: bytes) -> list[str]:
-    """Return the text of each page; InvalidInput if it cannot be read, Unavailable without the library."""
+def _nobody(_words: str) -> None:
+    """Hear nothing."""
+
+
+def read(content: bytes, watch: Callable[[str], None] | None, seconds: float) -> list[str]:
+    """Return the text of each page; InvalidInput if it cannot be read, or not so fast, Unavailable without the library.
+
+    watch: is called each second while it is read, or waits for its turn; what it raises ends the reading. seconds: with the wait for its turn.
+    """
     if importlib.util.find_spec(LIBRARY) is None:
         # Imported here, for the process that reads has nothing of ours.
         from counterpoint.kernel.errors import Unavailable
@@ -45,18 +55,62 @@ def read(content: bytes) -> list[str]:
             f"PDF files are read by {LIBRARY}, which is not installed",
             hint="Install `counterpoint[documents]`, or give the document as text.",
         )
-    command = [sys.executable, "-I", "-B", __file__]
-    try:
-        with _TURN:
-            ran = subprocess.run(  # noqa: S603 -- this very file, and the content comes by a pipe
-                command, input=content, capture_output=True, timeout=_PATIENCE, env={}, check=False
-            )
-    except subprocess.TimeoutExpired:
-        raise _refusal(f"takes longer to read than {_PATIENCE:.0f} seconds") from None
-    if ran.returncode:
-        raise _refusal(_SAID.get(ran.returncode, "is damaged, or made to take too much"))
-    pages: list[str] = json.loads(ran.stdout)
+    waiting = _Waiting(watch or _nobody, seconds)
+    with waiting.turn():
+        code, printed = waiting.ran(content)
+    if code:
+        raise _refusal(_SAID.get(code, "is damaged, or made to take too much"))
+    pages: list[str] = json.loads(printed)
     return pages
+
+
+class _Waiting:
+    """Somebody who waits for a PDF for so many seconds, and is heard each of them."""
+
+    def __init__(self, watch: Callable[[str], None], seconds: float) -> None:
+        self._watch = watch
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """Have a turn during the block."""
+        while not _TURN.acquire(timeout=self._next()):
+            self._watch("waiting for other PDFs to be read")
+        try:
+            yield
+        finally:
+            _TURN.release()
+
+    def ran(self, content: bytes) -> tuple[int, bytes]:
+        """Return the exit code of the process that reads, and what it printed; whoever leaves ends it."""
+        with subprocess.Popen(  # noqa: S603 -- this very file, and the content comes by a pipe
+            [sys.executable, "-I", "-B", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+        ) as process:
+            given: bytes | None = content
+            try:
+                while True:
+                    try:
+                        printed, _ = process.communicate(given, timeout=self._next())
+                    except subprocess.TimeoutExpired:
+                        # What was begun to be given is given on.
+                        given = None
+                        self._watch("reading a PDF")
+                    else:
+                        return process.returncode, printed
+            finally:
+                process.kill()
+
+    def _next(self) -> float:
+        """Return how long to wait until the next look; InvalidInput once it took too long."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise _refusal(f"takes longer to read than {self._seconds:.0f} seconds")
+        return min(_TICK, left)
 
 
 def _refusal(why: str) -> Exception:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from builders import HandClock
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.web.configured import Browsing
 from counterpoint.core.model.web.pages import Page, PageLimits
 from counterpoint.core.operations.web.fetching import PageVerbs
+from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.fetching import NoFetching
 from counterpoint.core.ports.models import Listen
 from counterpoint.kernel.errors import AddressRefused, Forbidden, NotTrusted, PageFailed
+from fakes.evidence import ScriptedTree
 from fakes.studio import Studio
 
 
@@ -23,6 +26,9 @@ class ScriptedPages:
     """Implements Fetching in memory: each address is its own place, and its own text."""
 
     asked: list[tuple[str, Collection[str]]] = field(default_factory=list)
+    content: bytes = b""
+    clock: HandClock | None = None
+    SECONDS: ClassVar[float] = 4.0
 
     def check(self, url: str, hosts: Collection[str]) -> str:
         """Refuse one that nothing could allow."""
@@ -34,7 +40,17 @@ class ScriptedPages:
         """Answer its name."""
         self.asked.append((url, hosts))
         listen("")
-        return Page(url=url, final_url=url, kind="text/plain", title="", text=url, size=limits.size)
+        if self.clock is not None:
+            self.clock.pass_by(seconds=self.SECONDS)
+        return Page(
+            url=url,
+            final_url=url,
+            kind="text/plain",
+            title="",
+            text=url,
+            size=limits.size,
+            content=self.content,
+        )
 
 
 def desk(web: Browsing | None, *, trusted: bool = True) -> tuple[PageVerbs, ScriptedPages]:
@@ -44,6 +60,7 @@ def desk(web: Browsing | None, *, trusted: bool = True) -> tuple[PageVerbs, Scri
     if web is not None:
         outside["checking"] = lambda: Checking(web=web)
     studio = Studio(**outside)
+    pages.clock = studio.clock
     if web is not None and trusted:
         studio.core("p", kind="human").projects.trust(Checking(web=web), "")
     return studio.core("a").use(PageVerbs), pages
@@ -81,6 +98,25 @@ def test_what_nobody_trusted_does_not_count() -> None:
     with pytest.raises(AddressRefused):
         verbs.fetch("never", print)
     assert pages.asked == []
+
+
+def test_a_pdf_has_the_time_that_is_left_of_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it took to come is no longer there for reading it, and whoever waits is heard meanwhile."""
+    verbs, pages = desk(Browsing(hosts=("own",)))
+    pages.content = b"%PDF-1.4\nUse backoff."
+    given: list[float] = []
+    pages_of = ScriptedTree.pages
+
+    def kept(tree: ScriptedTree, content: bytes, watch: Watch, seconds: float) -> list[str]:
+        given.append(seconds)
+        return pages_of(tree, content, watch, seconds)
+
+    monkeypatch.setattr(ScriptedTree, "pages", kept)
+    heard: list[str] = []
+    page = verbs.fetch("own", heard.append, PageLimits(whole=9.0))
+    assert "Use backoff." in page.text
+    assert heard == ["", "page 1"]
+    assert given == [9.0 - ScriptedPages.SECONDS]
 
 
 def test_nothing_is_fetched_without_a_port() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import Agent, Workshop
+from counterpoint.dialects.foundry.verbs.research.pages import Extracting
 from counterpoint.evidence.documents import pdf
 from counterpoint.evidence.running.configuration import read_checking
+from counterpoint.kernel.errors import Unavailable
 from fakes.paged import PageServer, Sent
-from fakes.pdfs import made
+from fakes.pdfs import made, read_endlessly
 
 
 @pytest.fixture
@@ -146,3 +150,24 @@ def test_without_its_library_a_pdf_is_refused_with_what_to_install(
         alone = refused(kay, pages.url("/a"))
     assert (data["count"], len(data["failed"])) == (1, 1)
     assert "counterpoint[documents]" in str(alone)
+
+
+def test_who_leaves_while_a_pdf_is_read_is_heard(
+    kay: Agent, workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The process that reads is ended, however long it would have gone on, and the same call reads the page afterwards."""
+    with PageServer({"/a": Sent(made("Retry"), kind="application/pdf")}) as pages:
+        trusted(workshop, pages.configuration)
+        with monkeypatch.context() as patch:
+            number = read_endlessly(patch, tmp_path)
+
+            def watch(_words: str) -> None:
+                if number.exists():
+                    raise Unavailable("nobody waits for this call any more")
+
+            extracting = kay.core.use(lambda context: Extracting(context, watch))
+            with pytest.raises(Unavailable, match="nobody waits"):
+                extracting.extract([pages.url("/a")])
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(number.read_text()), 0)
+        assert "Retry" in told(kay, pages.url("/a"))["data"]["results"][0]["content"]

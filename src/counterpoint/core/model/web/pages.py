@@ -7,9 +7,13 @@ from counterpoint.kernel.frozen import frozen
 
 @frozen
 class PageLimits:
-    """What fetching a page may take. size: bytes of it, as they are sent and unpacked; pdf_size: of a PDF. redirects: how many are followed."""
+    """What fetching a page may take. size: bytes of it, as they are sent and unpacked; pdf_size: of a PDF. redirects: how many are followed.
+
+    seconds: until it is there; whole: until it is read too.
+    """
 
     seconds: float = 20.0
+    whole: float = 50.0
     size: int = 2_000_000
     pdf_size: int = 10_000_000
     redirects: int = 5

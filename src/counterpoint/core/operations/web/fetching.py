@@ -11,6 +11,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.documents import from_pages, is_pdf
 from counterpoint.core.rules.trust.commands import web_loosened
+from counterpoint.kernel.clock import elapsed_ms
 from counterpoint.kernel.errors import Forbidden, InvalidInput, PageFailed
 
 LIMITS = PageLimits()
@@ -45,15 +46,19 @@ class PageVerbs:
                 "pages are not fetched in this project",
                 hint="Have a person write `fetch = true` below [web] into counterpoint.toml and run `counterpoint trust` (docs/research.md).",
             )
+        began = context.ports.clock.now()
         page = fetching.fetch(url, said.hosts, limits, listen)
-        return self._read(page) if page.content else page
+        if not page.content:
+            return page
+        left = limits.whole - elapsed_ms(began, context.ports.clock.now()) / 1000
+        return self._read(page, listen, left)
 
-    def _read(self, page: Page) -> Page:
+    def _read(self, page: Page, listen: Listen, seconds: float) -> Page:
         """Return a PDF with the text of its pages, each below a line with its number; PageFailed, Unavailable without the library."""
         if not is_pdf(page.content):
             raise PageFailed(f"{page.url[:200]} says that it is a PDF, and is none")
         try:
-            pages = self._context.ports.evidence.pages(page.content)
+            pages = self._context.ports.evidence.pages(page.content, listen, seconds)
         except InvalidInput as fault:
             raise PageFailed(f"{page.url[:200]}: {fault.message}") from fault
         return replace(page, text=from_pages(pages).text, content=b"")

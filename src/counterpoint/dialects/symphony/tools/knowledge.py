@@ -10,9 +10,11 @@ from pydantic import Field
 from counterpoint.core.model.documents import PassageFound, PassageQuery, Shelf
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, sparse
+from counterpoint.dialects.progress import watching
 from counterpoint.dialects.symphony.words import Cursor
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.parameters import Progress
 from counterpoint.protocol.tools import tool
 
 Query = Annotated[str, Field(min_length=1, max_length=1_000, description="Any words")]
@@ -49,10 +51,12 @@ def vault_retrieve(
 
 @tool(reads=False)
 def vault_update(
-    call: Call, path: Annotated[Place, Field(description="File, relative to the project root")]
+    call: Call,
+    progress: Progress,
+    path: Annotated[Place, Field(description="File, relative to the project root")],
 ) -> Json:
     """Read a file again into the Knowledge Vault."""
-    taken = call.core.documents.take(path)
+    taken = call.core.documents.take(path, watch=watching(progress))
     document = taken.document
     return {
         "path": document.path,

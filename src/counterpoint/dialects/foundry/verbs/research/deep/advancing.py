@@ -353,7 +353,8 @@ class Advancing:
         pages, listen = PageVerbs(self._context), self._listen(going.row.id)
         if not going.bounds.follows or not pages.may_fetch():
             return {}
-        limits = PageLimits(seconds=min(PageLimits().seconds, going.seconds))
+        usual, left = PageLimits(), going.seconds
+        limits = PageLimits(seconds=min(usual.seconds, left), whole=min(usual.whole, left))
 
         def fetch(url: str, heard: Listen) -> Page:
             def both(piece: str) -> None:
