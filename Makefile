@@ -43,7 +43,7 @@ conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm
 	@.ci/programs conformance
 	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/conformance $(ARGS)
 
-clients: $(STAMP) ## Claude Code and Codex against a scripted model; npm fetches 0.8 GB
+clients: $(STAMP) ## Claude Code, Codex and Gemini CLI against a scripted model; npm fetches 0.9 GB
 	@.ci/programs clients
 	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/clients $(ARGS)
 

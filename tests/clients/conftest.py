@@ -49,6 +49,12 @@ stream_max_retries = 0
 trust_level = "trusted"
 """
 """A user's own settings; what `counterpoint init` writes stands in the project's."""
+GEMINI = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}},
+    "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+    "privacy": {"usageStatisticsEnabled": False},
+}
+"""The same of Gemini CLI, which asks at the first start how it is paid for."""
 
 
 def _load() -> ModuleType:
@@ -71,19 +77,27 @@ def scripted() -> ModuleType:
 
 @dataclass(slots=True, kw_only=True)
 class Agent:
-    """One real agent, its home, and how it is started. servers: what its user's own settings say of these."""
+    """One real agent, its home, and how it is started.
+
+    servers: what its user's own settings say of these. trusts: its user has allowed the project's hooks.
+    """
 
     name: str
     program: str
     tree: Path
     environ: dict[str, str]
     servers: str = ""
+    trusts: bool = False
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
     def client(self) -> str:
         """What it calls itself to a server."""
-        return {"claude": "claude-code", "codex": "codex-mcp-client"}[self.name]
+        return {
+            "claude": "claude-code",
+            "codex": "codex-mcp-client",
+            "gemini": "gemini-cli-mcp-client",
+        }[self.name]
 
     @property
     def home(self) -> Path:
@@ -101,6 +115,12 @@ class Agent:
         if self.name == "codex":
             self.settings.parent.mkdir(exist_ok=True)
             self.settings.write_text(CODEX.format(url=url, tree=self.tree) + self.servers)
+        elif self.name == "gemini":
+            mine = self.home / ".gemini"
+            mine.mkdir(exist_ok=True)
+            (mine / "settings.json").write_text(json.dumps(GEMINI))
+            (mine / "trustedFolders.json").write_text(json.dumps({str(self.tree): "TRUST_FOLDER"}))
+            self.environ |= {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "none"}
         else:
             self.environ["ANTHROPIC_BASE_URL"] = url
 
@@ -108,7 +128,12 @@ class Agent:
         """Start a conversation with the model at an address, or go on with the last one."""
         self.configure(url)
         if self.name == "codex":
-            words = ["exec", *(["resume", "--last"] if goes_on else []), "--json", "go on"]
+            trusting = ["--dangerously-bypass-hook-trust"] if self.trusts else []
+            words = [*trusting, "exec", *(["resume", "--last"] if goes_on else [])]
+            words += ["--json", "go on"]
+        elif self.name == "gemini":
+            words = ["-p", "go on", "-m", "gemini-2.5-pro", "--approval-mode", "yolo"]
+            words += ["-o", "stream-json", *(["--resume", "latest"] if goes_on else [])]
         else:
             allowed = json.dumps({"enableAllProjectMcpServers": True})
             words = [
@@ -149,7 +174,7 @@ class Agent:
             process.communicate(timeout=PATIENCE)
 
 
-@pytest.fixture(params=["claude", "codex"])
+@pytest.fixture(params=["claude", "codex", "gemini"])
 def bare(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Iterator[Agent]:
     """Give each agent in turn, in a repository, with no server of ours in its settings."""
     program = PROGRAMS / request.param

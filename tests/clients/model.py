@@ -1,7 +1,7 @@
 """A model that says what a script says, to agents that ask it over HTTP on this machine.
 
-It answers two interfaces, as far as an agent needs them for one conversation, always as a stream:
-`POST …/v1/messages` (Anthropic) and `POST …/v1/responses` (OpenAI). The script is a function: it is
+It answers three interfaces, as far as an agent needs them for one conversation, always as a stream:
+`POST …/v1/messages` (Anthropic), `POST …/v1/responses` (OpenAI) and `POST …:streamGenerateContent` (Gemini). The script is a function: it is
 given the answers of all tools so far, in order, and says what the model does next. A request
 without tools is an agent's talk with itself, such as finding a title, and gets a word. It is
 the agents' proxy too, which notes whom else they wanted to reach, and lets them reach nobody.
@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 SERVER = "counterpoint"
+_GEMINI = ":streamGenerateContent"
 USAGE = {"input_tokens": 10, "output_tokens": 10}
 
 
@@ -82,6 +83,8 @@ class Model:
         if path.endswith("/responses"):
             said = self._next(_parse_by_openai(request))
             return _openai(said, len(self.requests))
+        if path.endswith(_GEMINI):
+            return _gemini(self._next(_parse_by_gemini(request)))
         if not _is_talk(request):
             return _anthropic("fine", len(self.requests))
         said = self._next(_parse_by_anthropic(request))
@@ -98,6 +101,11 @@ class Model:
 
 def _is_talk(request: dict[str, Any]) -> bool:
     return bool(request.get("tools"))
+
+
+def _line(event: dict[str, Any]) -> str:
+    named = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{named}data: {json.dumps(event)}\n\n"
 
 
 def _texts(content: Any) -> str:
@@ -124,6 +132,15 @@ def _parse_by_openai(request: dict[str, Any]) -> list[Heard]:
         Heard(text=_texts(item.get("output", "")))
         for item in items
         if item.get("type") == "function_call_output"
+    ]
+
+
+def _parse_by_gemini(request: dict[str, Any]) -> list[Heard]:
+    return [
+        Heard(text="\n".join(map(str, part["functionResponse"]["response"].values())))
+        for content in request.get("contents", [])
+        for part in content.get("parts", [])
+        if "functionResponse" in part
     ]
 
 
@@ -176,11 +193,23 @@ def _openai(said: Use | str, number: int) -> Iterator[dict[str, Any]]:
     yield {"type": "response.completed", "response": done}
 
 
+def _gemini(said: Use | str) -> Iterator[dict[str, Any]]:
+    if isinstance(said, Use):
+        name = f"mcp_{SERVER}_{said.tool}" if said.is_ours else said.tool
+        part: dict[str, Any] = {"functionCall": {"name": name, "args": said.arguments}}
+    else:
+        part = {"text": said}
+    content = {"role": "model", "parts": [part]}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}
+    candidates = [{"content": content, "finishReason": "STOP", "index": 0}]
+    yield {"candidates": candidates, "usageMetadata": usage}
+
+
 def _door(model: Model) -> type[BaseHTTPRequestHandler]:
     """Make what answers the requests of one model."""
 
     class Door(BaseHTTPRequestHandler):
-        """Each event is a line with its name and one with its JSON."""
+        """Each event is a line with its name, if it has one, and one with its JSON."""
 
         protocol_version = "HTTP/1.0"
 
@@ -189,11 +218,11 @@ def _door(model: Model) -> type[BaseHTTPRequestHandler]:
             path = self.path.partition("?")[0]
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             model.paths.append(path)
-            if not path.endswith(("/messages", "/responses")):
+            if not path.endswith(("/messages", "/responses", _GEMINI)):
                 self._say(200, "application/json", b'{"input_tokens":10}')
                 return
             events = model.stream(path, json.loads(body))
-            lines = [f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events]
+            lines = [_line(one) for one in events]
             self._say(200, "text/event-stream", "".join(lines).encode())
 
         def do_GET(self) -> None:

@@ -17,6 +17,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(180),
     pytest.mark.xdist_group("clients"),
+    pytest.mark.parametrize("bare", ["claude", "codex"], indirect=True),
 ]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "foundry.md").read_text("utf-8")

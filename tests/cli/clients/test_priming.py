@@ -36,7 +36,7 @@ def test_the_brief_says_what_is_in_the_way_and_marks_what_others_wrote(call, led
     assert "`start_workflow`" in call("prime", "--surface", "workflow").out
 
 
-@pytest.mark.parametrize("client", ["claude", "gemini", "cursor"])
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini", "cursor"])
 def test_each_client_hears_it_in_its_own_shape(tell, ledger, client):
     """As one JSON document and nothing else."""
     said = tell(client, {"hook_event_name": "SessionStart", "session_id": "one"})

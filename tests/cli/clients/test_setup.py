@@ -142,7 +142,7 @@ def test_what_others_wrote_stays_byte_for_byte(call, installed):
     found = written(installed)
     assert {name: found[name] for name in OURS} == OURS
     assert found["AGENTS.md"].startswith(THEIRS["AGENTS.md"])
-    assert set(found) == set(THEIRS)
+    assert set(found) == {*THEIRS, "GEMINI.md"}
 
 
 def test_a_second_run_changes_nothing(call, installed):
@@ -167,7 +167,7 @@ def test_fresh_files_are_what_each_client_reads(call, installed):
     assert vscode["servers"]["counterpoint"]["args"][-1] == "vscode"
     codex = tomllib.loads((installed / ".codex" / "config.toml").read_text())
     assert codex["mcp_servers"]["counterpoint"]["required"] is True
-    assert set(written(installed)) == {*OURS, "AGENTS.md"}
+    assert set(written(installed)) == {*OURS, "AGENTS.md", "GEMINI.md"}
 
 
 def test_the_ledger_is_made_and_hidden_from_git(call, project):
@@ -223,7 +223,8 @@ def test_only_clients_that_are_found_are_configured(call, installed, with_progra
     (home / ".codex").mkdir(parents=True)
     assert call("init", "--yes").code == 0
     assert set(written(installed)) == {
-        *(".cursor/mcp.json", ".gemini/settings.json", ".codex/config.toml", "AGENTS.md"),
+        *(".cursor/mcp.json", ".gemini/settings.json", ".codex/config.toml"),
+        *("AGENTS.md", "GEMINI.md"),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from counterpoint.cli.clients.files import Change, change, drop_section, set_section
 from counterpoint.cli.clients.hooks import HOOKS, Hooks, prune
-from counterpoint.cli.clients.jsonc import remove_member
+from counterpoint.cli.clients.jsonc import load_jsonc, member, remove_member
 from counterpoint.cli.clients.known import CLIENTS, Client, runs, spoken
 from counterpoint.cli.clients.toml import remove_table
 from counterpoint.dialects.call import Call
@@ -18,7 +18,8 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.protocol.surface import Surface
 
-GUIDES: Final = ("AGENTS.md", "CLAUDE.md")
+GUIDES: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+_INCLUDED: Final = f"@{GUIDES[0]}"
 _EMPTY: Final = ("", "{}")
 _HEADING: Final = """\
 ## Working with Counterpoint
@@ -64,12 +65,21 @@ class Setup:
             for hooks in HOOKS
             if hooks.client in chosen and (self.hooks or (self.is_asked and hooks.is_in(self.tree)))
         ]
-        text = guide(self.surface)
         edits += [
             _Edit(file=name, edit=_section(text), by_hand=set_section("", text))
-            for name in _guide_files(self.tree)
+            for name, text in self._guides().items()
         ]
         return _merged(self.tree, edits)
+
+    def _guides(self) -> dict[str, str]:
+        """Return our section for each file that agents read; the one that Gemini CLI reads takes in that of all others."""
+        text = guide(self.surface)
+        found = dict.fromkeys(_guide_files(self.tree), text)
+        if any(client.name == "gemini" for client in self.clients):
+            path = self.tree / GUIDES[2]
+            if not path.is_file() and not _gemini_reads(self.tree):
+                found[GUIDES[2]] = _INCLUDED
+        return found
 
     def _server(self, client: Client) -> _Edit:
         wanted = client.wanted(self.name)
@@ -98,6 +108,7 @@ class Setup:
             file=hooks.file,
             edit=edit,
             by_hand=hooks.added("", tools, self.name, reports=self.reports),
+            note=hooks.note,
         )
 
 
@@ -174,17 +185,27 @@ def _without(client: Client) -> Callable[[str], str]:
 
 
 def _guide_files(tree: Path) -> list[str]:
-    """Return the files agents read that are to have our section; one that only points to another is left."""
-    there = [name for name in GUIDES if (tree / name).is_file()]
+    """Return the files agents read that are to have our section: the first always, others if they do not lead to it."""
+    there = [GUIDES[0], *(name for name in GUIDES[1:] if (tree / name).is_file())]
     targets = {(tree / name).resolve(): name for name in reversed(there)}
-    files = [name for name in there if name in targets.values() and not _includes(tree / name)]
-    return files or [GUIDES[0]]
+    return [name for name in there if name in targets.values() and not _includes(tree / name)]
 
 
 def _includes(path: Path) -> bool:
     """Return whether a file takes in AGENTS.md, so that one section serves both."""
+    if path.name == GUIDES[0]:
+        return False
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return path.name != GUIDES[0] and f"@{GUIDES[0]}" in (line.strip() for line in lines)
+    return _INCLUDED in (line.strip() for line in lines)
+
+
+def _gemini_reads(tree: Path) -> bool:
+    """Return whether the project's settings of Gemini CLI have it read AGENTS.md instead of a file of its own."""
+    with suppress(MalformedDocument, OSError, UnicodeDecodeError):
+        text = (tree / ".gemini" / "settings.json").read_text(encoding="utf-8")
+        named = member(load_jsonc(text), ("context", "fileName")) if text.strip() else None
+        return named == GUIDES[0] or (isinstance(named, list) and GUIDES[0] in named)
+    return False
 
 
 def by_file(changes: Iterable[Change], tree: Path) -> dict[str, Json]:

@@ -3,12 +3,13 @@
     client   file                     tells of                        calls            permissions
     claude   .claude/settings.json    SessionStart, PreCompact, Stop  PostToolUse,     each tool that runs no command
                                                                       …Failure
+    codex    .codex/hooks.json        SessionStart, Stop              PostToolUse      (according to its approval policy)
     cursor   .cursor/hooks.json       sessionStart                    –                (asks the person; set in the program)
     gemini   .gemini/settings.json    SessionStart                    AfterTool        (asks the person; `trust` would let commands be run too)
 
 What is run is `counterpoint prime --hook NAME`, and after calls of tools, where that was asked for, `counterpoint event --hook NAME`.
 Both end well whatever happens: a client takes some ends for an order to stop.
-Codex and VS Code have AGENTS.md, which they read at the beginning of a session.
+VS Code has AGENTS.md, which it reads at the beginning of a session. Codex runs a hook once its user has allowed it, word for word.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Hooks:
     flat: bool = False
     asks: bool = False
     more: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    note: str = ""
 
     def command(self, surface: str = "") -> str:
         """Return what is run, whose end never stops the client."""
@@ -122,6 +124,14 @@ HOOKS: Final = (
         calls=("PostToolUse", "PostToolUseFailure"),
         limit={"timeout": 10},
         asks=True,
+    ),
+    Hooks(
+        client="codex",
+        file=".codex/hooks.json",
+        events=("SessionStart", "Stop"),
+        calls=("PostToolUse",),
+        limit={"timeout": 10},
+        note="Codex CLI: Codex runs these hooks once you have looked at them and allowed them with `/hooks` in it.",
     ),
     Hooks(
         client="cursor",

@@ -8,7 +8,7 @@
     gemini   .gemini/settings.json   JSON    mcpServers.counterpoint
 
 Codex starts a turn without a server that is not there after about a second; with `required` it
-waits. Of its variables it hands on those alone that `env_vars` names. It reads a project's file only in a project that its user has said to trust.
+waits. Of its variables it hands on those alone that `env_vars` names. It reads a project's file only in a project that its user has said to trust, and so does Gemini CLI.
 """
 
 from __future__ import annotations
@@ -157,6 +157,7 @@ CLIENTS: Final = (
         marks=(".gemini", "GEMINI.md"),
         home=".gemini",
         programs=("gemini",),
+        note="Gemini CLI reads this file once you have trusted the folder in it.",
     ),
 )
 
