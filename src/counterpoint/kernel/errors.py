@@ -19,7 +19,8 @@ CounterpointError               code (from the class name), kind, hint, facts, r
                                              ├ StoreNewer · StoreOlder · StoreUnreachable
                                              ├ StoreReplaced · LedgerGone · ProgramMissing
                                              ├ CircuitOpen · SignerAway
-                                             ├ NoProvider · ProviderAway · ProviderFailed
+                                             ├ NoProvider · AllResting · ProviderAway
+                                             ├ ProviderFailed
                                              ├ ProviderBusy · ProviderTimedOut · ProviderRefused
                                              ├ QuestionTooLong
                                              ├ PageFailed · PageTimedOut
@@ -381,6 +382,13 @@ class NoProvider(Unavailable):
     """No model can be asked: no provider is configured."""
 
     default_hint = "Have a person run `counterpoint provider login NAME`, or name a provider in counterpoint.toml (docs/models.md)."
+
+
+class AllResting(NoProvider):
+    """All who can be asked failed several times and are left alone for a while."""
+
+    retryable = True
+    default_hint = CircuitOpen.default_hint
 
 
 class ProviderAway(Unavailable):

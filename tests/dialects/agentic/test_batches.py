@@ -267,6 +267,22 @@ def test_a_file_of_the_project_is_a_batch(
     assert opus.does("content_brief_get", id="how-to-moor")["brief"]["priority"] == 80
 
 
+def test_articles_that_were_edited_after_their_briefs_were_made_are_named(
+    opus: Agent, workshop: Workshop, models: ModelServer
+) -> None:
+    """Texts are written of the briefs; nobody is to believe that they are of the file as it is now."""
+    beside(workshop, FILE.replace("With ropes", "token=ghp_abcdefghijklmnopqrstuvwxyz0123456789"))
+    asked = {"batch_id": "batch-harbour", "mode": "draft"}
+    made = opus.does("content_batch_generate", **asked, limit=1)
+    assert (made["remaining"], "edited" in made) == (1, False)
+    beside(workshop, FILE.replace("SLUG: how-to-row", "SLUG: how-to-row\nOUTLINE: Oars"))
+    for more in ({"dry_run": True}, {}):
+        told = opus.does("content_batch_generate", **asked, **more)
+        assert told["edited"] == ["how-to-moor", "how-to-row"]
+        assert "another SLUG" in told["warning"]
+    assert "Oars" not in models.questions[-1]["messages"][-1]["content"]
+
+
 def test_a_file_that_cannot_be_read_makes_nothing(
     opus: Agent, workshop: Workshop, models: ModelServer
 ) -> None:
@@ -285,11 +301,11 @@ def test_a_file_that_cannot_be_read_makes_nothing(
 def test_a_slug_that_is_taken_is_refused_before_anything_is_made(
     opus: Agent, workshop: Workshop, models: ModelServer
 ) -> None:
-    """All of a file is taken in, or nothing."""
+    """All of a file is taken in, or nothing; a dry run says so too."""
     opus.does("content_brief_create", title="T", content_type="blog_post", slug="how-to-row")
     beside(workshop, FILE)
-    assert (
-        "how-to-row" in opus.is_refused("content_batch_generate", batch_id="batch-harbour")["error"]
-    )
+    for more in ({}, {"dry_run": True}):
+        fault = opus.is_refused("content_batch_generate", batch_id="batch-harbour", **more)
+        assert "other briefs have the slugs how-to-row" in fault["error"]
     assert opus.is_refused("content_brief_get", id="how-to-moor")["code"] == "not_found"
     assert models.questions == []

@@ -59,6 +59,14 @@ class CircuitState:
     last: str
 
 
+def resting(circuit: CircuitState) -> tuple[str, int]:
+    """Return why what is asked is left alone, and for how many seconds; nothing and 0 if it is not."""
+    wait = circuit.retry_after
+    return (
+        f"it failed {circuit.failures} times and is left alone for {wait} s" if wait else ""
+    ), wait
+
+
 class Permit:
     """One call on its way through a breaker; it may be blamed on what is asked."""
 

@@ -18,6 +18,7 @@ import httpx2
 
 from counterpoint.core.model.web.pages import Page, PageLimits
 from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.documents import is_pdf
 from counterpoint.kernel.errors import CounterpointError, PageFailed, PageTimedOut
 from counterpoint.providers.fetching.addresses import (
     Address,
@@ -175,6 +176,8 @@ class _Job:
         kind, packed = media_type(head), answer.headers.get("content-encoding", "")
         most = self.limits.pdf_size if kind == PDF else self.limits.size
         content = unpacked(self._parts(answer), packed, most)
+        # What it is goes before what its head says: as text it would be signs that say nothing.
+        kind = PDF if is_pdf(content) else kind
         # A PDF is read elsewhere, by a process that has limits.
         title, text = ("", "") if kind == PDF else text_of(content, kind, head)
         return Page(

@@ -21,6 +21,7 @@ from counterpoint.core.ports.circuits import MOST_FAULTS
 from counterpoint.core.ports.models import NoModels
 from counterpoint.core.rules.models.limits import refuse_overspent
 from counterpoint.kernel.errors import (
+    AllResting,
     BudgetSpent,
     CircuitOpen,
     InvalidInput,
@@ -277,6 +278,19 @@ def test_a_provider_that_keeps_failing_is_left_alone_and_passed_over() -> None:
     desk.models.said = ["fine"]
     assert desk.core.models.ask(asked("?")).provider == "two"
     assert [one.name for one in desk.core.models.standing().first] == ["two"]
+
+
+def test_where_all_are_left_alone_the_next_step_is_to_wait() -> None:
+    """Nobody has to look for a key: one of them is asked again in a minute, and who can only be given a key is named too."""
+    there = (provider("one"), provider("two", reason="it has no key"))
+    desk = Desk(ProviderBusy("busy", retry_after=1000), there=there)
+    for _ in range(MOST_FAULTS):
+        with pytest.raises(ProviderBusy):
+            desk.core.models.ask(asked("?"))
+    with pytest.raises(AllResting, match=r"one: it failed 5 times.*; two: it has no key") as caught:
+        desk.core.models.ask(asked("?"))
+    assert (caught.value.facts, caught.value.retryable) == ({"retry_after": 60}, True)
+    assert "retry_after" in caught.value.hint
 
 
 def test_a_refusal_for_the_caller_opens_no_breaker() -> None:

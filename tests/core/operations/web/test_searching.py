@@ -16,6 +16,7 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.circuits import MOST_FAULTS
 from counterpoint.core.ports.searching import NoSearching
 from counterpoint.kernel.errors import (
+    AllResting,
     BudgetSpent,
     CircuitOpen,
     NoProvider,
@@ -101,8 +102,17 @@ def test_who_fails_again_and_again_is_left_alone() -> None:
         with pytest.raises(ProviderBusy):
             desk.core.searches.search(Search(query="a"))
     assert "left alone" in desk.core.searches.searchers()[0].reason
-    with pytest.raises(NoProvider, match="left alone"):
+    # To wait is what is left to do: keys and files are as they should be.
+    with pytest.raises(AllResting, match="left alone") as caught:
         desk.core.searches.search(Search(query="a"))
+    seconds = caught.value.facts["retry_after"]
+    assert (0 < seconds <= 60, caught.value.retryable) == (True, True)
+    assert "retry_after" in caught.value.hint
+    with pytest.raises(CircuitOpen, match="left alone") as named:
+        desk.core.searches.search(
+            Search(query="a", searcher=desk.core.searches.searchers()[0].name)
+        )
+    assert named.value.facts["retry_after"] == seconds
     assert len(desk.searching.asked) == MOST_FAULTS
     assert issubclass(CircuitOpen, Exception)
 

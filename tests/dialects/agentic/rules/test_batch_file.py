@@ -56,9 +56,10 @@ def test_an_article_asks_for_a_brief_with_all_that_the_file_says() -> None:
 
 
 def test_lines_may_end_as_on_windows() -> None:
-    """Editors there write so; and blocks with the other fence of Markdown."""
-    (only,) = parse_batch(FULL.replace("\n", "\r\n").replace("```", "~~~"), "b")
-    assert (only.slug, only.priority) == ("how-to-moor", 50)
+    """Editors there write so, older ones of a Mac otherwise; and blocks with the other fence of Markdown."""
+    for end in ("\r\n", "\r"):
+        (only,) = parse_batch(FULL.replace("\n", end).replace("```", "~~~"), "b")
+        assert (only.slug, only.priority) == ("how-to-moor", 50)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,12 @@ def test_lines_may_end_as_on_windows() -> None:
         (article("SLUG: a", "WORD_COUNT: many"), "not a whole number"),
         (article("SLUG: a", "PRIORITY: soon"), "not a whole number"),
         (article("SLUG: [a, {b: c}]"), "not a list of texts"),
+        (article("SLUG: ../a"), "the article of line 1: the slug is not small letters"),
+        (article("SLUG: a", "WORD_COUNT: -5"), "line 1: the word count is from 50"),
+        (article("SLUG: a", "PRIORITY: 1000"), "line 1: the priority is from 1 to 100"),
+        (article("SLUG: a", "DIFFICULTY: odd"), "line 1: the difficulty is one of beginner"),
+        (f"{FULL}#### Article B\n```yaml\nSLUG: b\n```\n", "line 17 is a second one"),
+        ("### Article 1: X\n```yaml\nSLUG: a\n", "the block of line 2 does not end"),
         (article("- a"), "the block of line 2 is not made of keys and values"),
         (article("SLUG: a", "SLUG: b"), "line 4: the key 'SLUG' stands in line 3 already"),
     ],

@@ -138,6 +138,25 @@ def test_a_pdf_is_read_with_the_numbers_of_its_pages(kay: Agent, workshop: Works
     assert {one["error_code"] for one in data["failed"]} == {"EXTRACT_FAILED"}
 
 
+def test_a_pdf_is_told_by_its_bytes_and_one_of_pictures_is_no_page(
+    kay: Agent, workshop: Workshop
+) -> None:
+    """Servers say wrong things of their files; and a page without a word says nothing."""
+    there = {
+        "/html": Sent(made("Read"), kind="text/html"),
+        "/text": Sent(made("Too"), kind="text/plain"),
+        "/scan": Sent(made("", " "), kind="application/pdf"),
+    }
+    with PageServer(there) as pages:
+        trusted(workshop, pages.configuration)
+        told = kay.does("research", action="extract", urls=[pages.url(path) for path in there])
+    assert [one["content"] for one in told["data"]["results"]] == [
+        *("[page 1]\nRead", "[page 1]\nToo"),
+    ]
+    (scan,) = told["data"]["failed"]
+    assert (scan["error_code"], "without any text" in scan["error"]) == ("EXTRACT_FAILED", True)
+
+
 def test_without_its_library_a_pdf_is_refused_with_what_to_install(
     kay: Agent, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

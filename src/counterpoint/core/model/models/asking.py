@@ -88,6 +88,7 @@ class Provider:
     reason: why it cannot be asked now; empty if it can. is_free: whether what it answers costs nothing by the token: a model of this machine, or a
     program that its person has paid for. address: where it is reached; empty for a command. command: the words of one. search_path: the folders that its
     program is found in, as a person trusted it; empty: those of the server. is_set: whether anybody has configured it.
+    rests: for how many seconds it is left alone, if it failed several times and nothing else is in the way.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Provider:
     reason: str = ""
     is_free: bool = False
     is_set: bool = True
+    rests: int = 0
 
     @property
     def is_available(self) -> bool:

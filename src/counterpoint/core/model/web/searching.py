@@ -17,6 +17,7 @@ class Searcher:
     """A provider of searches that can be asked, or could.
 
     reason: why it cannot be asked now; empty if it can. price: what a search costs, in millionths of a dollar. is_set: whether anybody has configured it.
+    rests: for how many seconds it is left alone, if it failed several times and nothing else is in the way.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Searcher:
     price: int = 0
     reason: str = ""
     is_set: bool = True
+    rests: int = 0
 
     @property
     def is_available(self) -> bool:

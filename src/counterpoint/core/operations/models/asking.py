@@ -31,6 +31,7 @@ from counterpoint.core.operations.models.spending import (
 )
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.derived_keys import DerivedKeys
+from counterpoint.core.ports.circuits import resting
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.limits import cost, most, price_of, sized
@@ -66,7 +67,7 @@ class ModelVerbs:
     def providers(self) -> tuple[Provider, ...]:
         """Return every provider that is known, with why it cannot be asked; MalformedDocument."""
         return tuple(
-            replace(one, reason=one.reason or self._unfit(one))
+            one if one.reason else self._seen(one)
             for one in self._context.ports.models().providers()
         )
 
@@ -146,18 +147,17 @@ class ModelVerbs:
         """Return what the configuration says of models, as far as it counts; NotTrusted, MalformedDocument."""
         return trusted(self._context, lambda said: models_loosened(said.models) is not None).models
 
-    def _unfit(self, provider: Provider) -> str:
-        """Return why a provider is passed over although it could be reached; empty if it is not."""
+    def _seen(self, provider: Provider) -> Provider:
+        """Return a provider that could be reached, with why it is passed over, if it is."""
         try:
             said = self.said()
         except NotTrusted as fault:
-            return fault.message
-        state = self._asking.circuit(provider.name).circuit()
-        if state.retry_after:
-            return f"it failed {state.failures} times and is left alone for {state.retry_after} s"
-        if not provider.is_free and price_of(provider.model, said.prices, PRICES) is None:
-            return f"no price of {provider.model or 'its model'} is known"
-        return ""
+            return replace(provider, reason=fault.message)
+        reason, rests = resting(self._asking.circuit(provider.name).circuit())
+        priced = provider.is_free or price_of(provider.model, said.prices, PRICES) is not None
+        if not rests and not priced:
+            reason = f"no price of {provider.model or 'its model'} is known"
+        return replace(provider, reason=reason, rests=rests)
 
     def _chosen(self, question: Question, said: Modelling) -> Provider:
         if question.provider:

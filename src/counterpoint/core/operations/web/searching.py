@@ -26,10 +26,12 @@ from counterpoint.core.operations.models.spending import (
 )
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.circuits import resting
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.models.trying import away, nobody
 from counterpoint.core.rules.trust.commands import models_loosened, web_loosened
-from counterpoint.kernel.errors import NoProvider, NotFound, NotTrusted, ProviderAway
+from counterpoint.kernel.errors import NotFound, NotTrusted
 
 NAME = "search"
 """What stands in the place of a model in the use of a search."""
@@ -51,7 +53,7 @@ class SearchVerbs:
         except NotTrusted as fault:
             order, why = (), fault.message
         places = {name: place for place, name in enumerate(order)}
-        seen = (replace(one, reason=one.reason or why or self._unfit(one)) for one in every)
+        seen = (self._seen(one, one.reason or why) for one in every)
         return tuple(sorted(seen, key=lambda one: places.get(one.name, len(places))))
 
     def chosen(self, name: str = "") -> Searcher:
@@ -65,13 +67,14 @@ class SearchVerbs:
                     f"there is no provider of searches {name[:60]!r}", hint=f"There are: {there}."
                 )
             if not found.is_available:
-                raise ProviderAway(f"{name} cannot be asked: {found.reason}")
+                raise away(found)
             return found
         found = next((one for one in every if one.is_available), None)
         if found is None:
-            away = "; ".join(f"{one.name}: {one.reason}" for one in every if one.is_set)
-            raise NoProvider(
-                f"nobody can be asked for a search: {away or 'no provider of searches is configured'}",
+            raise nobody(
+                every,
+                "nobody can be asked for a search",
+                none="no provider of searches is configured",
                 hint="Have a person run `counterpoint provider login tavily` (or another one: `counterpoint provider list`), or name one in counterpoint.toml (docs/research.md).",
             )
         return found
@@ -140,11 +143,13 @@ class SearchVerbs:
         """Return what limits the project has; NotTrusted."""
         return trusted(self._context, lambda said: models_loosened(said.models) is not None).models
 
-    def _unfit(self, searcher: Searcher) -> str:
-        state = self._context.ports.remember(Asking).circuit(_circuit(searcher.name)).circuit()
-        if state.retry_after:
-            return f"it failed {state.failures} times and is left alone for {state.retry_after} s"
-        return ""
+    def _seen(self, searcher: Searcher, why: str) -> Searcher:
+        """Return a provider with why it cannot be asked, if it cannot."""
+        if why:
+            return replace(searcher, reason=why)
+        circuit = self._context.ports.remember(Asking).circuit(_circuit(searcher.name)).circuit()
+        reason, rests = resting(circuit)
+        return replace(searcher, reason=reason, rests=rests)
 
 
 def _circuit(name: str) -> str:

@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from counterpoint.core.model.models.asking import Provider, Question
+from counterpoint.core.model.web.searching import Searcher
 from counterpoint.kernel.errors import (
+    AllResting,
+    CircuitOpen,
     CounterpointError,
     NoProvider,
     NotFound,
@@ -48,9 +51,7 @@ def named(name: str, known: Sequence[Provider]) -> Provider:
     """Return the provider of a name; NotFound, ProviderAway if it cannot be asked."""
     found = _known(name, known)
     if not found.is_available:
-        raise ProviderAway(
-            f"{name} cannot be asked: {found.reason}", hint=f"{ProviderAway.default_hint}"
-        )
+        raise away(found)
     return found
 
 
@@ -64,9 +65,29 @@ def in_order(known: Sequence[Provider], order: Sequence[str]) -> Standing:
 def first_of(standing: Standing) -> Provider:
     """Return whom to ask if nobody is named; NoProvider."""
     if not standing.first:
-        away = "; ".join(f"{one.name}: {one.reason}" for one in standing.every if one.is_set)
-        raise NoProvider(f"no model can be asked: {away}" if away else "")
+        raise nobody(standing.every, "no model can be asked")
     return standing.first[0]
+
+
+def away(found: Provider | Searcher) -> CircuitOpen | ProviderAway:
+    """Return the refusal of somebody who was named and cannot be asked: who is left alone for a while will be asked again."""
+    words = f"{found.name} cannot be asked: {found.reason}"
+    return CircuitOpen(words, retry_after=found.rests) if found.rests else ProviderAway(words)
+
+
+def nobody(
+    every: Sequence[Provider] | Sequence[Searcher], words: str, *, none: str = "", hint: str = ""
+) -> NoProvider:
+    """Return the refusal where nobody can be asked, with why of each who is configured; where some are only left alone, to wait is the next step.
+
+    none: what is said where nobody is configured.
+    """
+    told = "; ".join(f"{one.name}: {one.reason}" for one in every if one.is_set) or none
+    message = f"{words}: {told}" if told else ""
+    rests = min((one.rests for one in every if one.rests), default=0)
+    if rests:
+        return AllResting(message, retry_after=rests)
+    return NoProvider(message, hint=hint)
 
 
 def wait(fault: CounterpointError, attempt: int, left: float, chance: float) -> float | None:

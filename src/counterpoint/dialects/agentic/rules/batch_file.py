@@ -12,7 +12,8 @@
     ```
 
 Rules: (1) keys are read in any case; those that no brief has are variables of it. (2) An article without a slug, one whose slug is
-another's, and what cannot be read are refused, all at once and with their lines: nothing is left out in silence.
+another's, a second block of an article, one that does not end, and what no brief can be made of are refused, all at once and with their
+lines: nothing is left out in silence.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from counterpoint.dialects.agentic.nouns.briefs import (
     USUAL_WORD_COUNT,
     BriefRequest,
 )
+from counterpoint.dialects.agentic.rules.briefing import faults_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 from counterpoint.kernel.matching.expressions import expression
@@ -42,7 +44,8 @@ _ARTICLE: Final = expression(
     r"^###[ \t]+Article[ \t]+\d+[ \t]*:?[ \t]*(.*)$", re.MULTILINE | re.IGNORECASE
 )
 _BLOCK: Final = expression(
-    r"^(```|~~~)ya?ml[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL | re.IGNORECASE
+    r"^(```|~~~)[ \t]*ya?ml[ \t]*\n(.*?)(?:^(\1)[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _LISTS: Final = ("keywords", "primary_keyword", "secondary_keywords")
 _TAKEN: Final = frozenset(
@@ -55,7 +58,7 @@ _TAKEN: Final = frozenset(
 
 def parse_batch(text: str, batch: str) -> tuple[BriefRequest, ...]:
     """Return what the articles of a file ask for, in their order; InvalidInput with all that is wrong and where."""
-    text = text.replace("\r\n", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     places = [*_ARTICLE.finditer(text)]
     begin = places[0].start() if places else len(text)
     faults: list[str] = []
@@ -70,6 +73,7 @@ def parse_batch(text: str, batch: str) -> tuple[BriefRequest, ...]:
         except (MalformedDocument, ValueError) as fault:
             faults.append(f"the article of line {line}: {fault}")
             continue
+        faults += [f"the article of line {line}: {one}" for one in faults_of(asked)]
         if asked.slug in found:
             faults.append(f"the article of line {line} has the slug {asked.slug!r} of another")
         found[asked.slug] = asked
@@ -85,16 +89,24 @@ def parse_batch(text: str, batch: str) -> tuple[BriefRequest, ...]:
 
 def _block(text: str, begin: int, end: int, faults: list[str]) -> dict[str, Json]:
     """Return the keys and values of the first block between two places, by names in small letters."""
-    block = _BLOCK.search(text, begin, end)
-    if block is None:
+    blocks = [*_BLOCK.finditer(text, begin, end)]
+    if not blocks:
+        return {}
+    lines = [text.count("\n", 0, one.start()) + 1 for one in blocks]
+    faults += [
+        f"the block of line {line} is a second one; an article begins with `### Article 1: TITLE`"
+        for line in lines[1:]
+    ]
+    block, line = blocks[0], lines[0]
+    if not block[3]:
+        faults.append(f"the block of line {line} does not end")
         return {}
     try:
-        said = read_yaml(block[2], first_line=text.count("\n", 0, block.start(2)) + 1).value
+        said = read_yaml(block[2], first_line=line + 1).value
     except MalformedDocument as fault:
         faults.append(fault.message)
         return {}
     if not isinstance(said, dict):
-        line = text.count("\n", 0, block.start()) + 1
         faults.append(f"the block of line {line} is not made of keys and values")
         return {}
     values = cast("dict[str, Json]", said)

@@ -28,6 +28,13 @@ _APART = re.compile(r"[^a-z0-9]+")
 
 def refuse_faults(request: BriefRequest) -> None:
     """Raise InvalidInput with all that is wrong with a commission."""
+    faults = faults_of(request)
+    if faults:
+        raise InvalidInput("; ".join(faults), hint="Mend what is named and try again.")
+
+
+def faults_of(request: BriefRequest) -> list[str]:
+    """Return all that is wrong with a commission."""
     faults = title_faults(request.title)
     words = {"keywords": request.keywords, "words": (request.service, request.category)}
     faults += list_faults(words)
@@ -44,8 +51,7 @@ def refuse_faults(request: BriefRequest) -> None:
         when(request)
     except ValueError:
         faults.append("the time it is scheduled for is not of ISO 8601")
-    if faults:
-        raise InvalidInput("; ".join(faults), hint="Mend what is named and try again.")
+    return faults
 
 
 def _choice_faults(request: BriefRequest) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Final, cast
 
 from pydantic import Field, WithJsonSchema
@@ -64,6 +65,8 @@ _FAULT: Final = 400
 """The most bytes of what went wrong with one of many."""
 _BESIDE: Final = 800
 """What stands beside a list of texts takes at most."""
+_EDITED: Final = 300
+"""The most bytes of the slugs of articles that were edited after their briefs were made."""
 _NEXT: Final = "Call again: what is written stays, and what waits is written then."
 _NAMES: Final = ("claude", "gemini", "openai")
 _SAME: Final = frozenset(COMPANIES.values())
@@ -177,13 +180,28 @@ def content_batch_generate(
     members = batches.expected(batch_id) if dry_run else batches.open(batch_id)
     chosen = members[: limit or (_LIMIT if batch_id else _USUAL)]
     if dry_run:
-        return _estimated(batch_id, batches.estimate(chosen, wish), len(members))
+        estimates = batches.estimate(chosen, wish)
+        return _estimated(batch_id, estimates, len(members), _edited(core, batch_id))
+    edited = _edited(core, batch_id)
     results = batches.run(chosen, wish, concurrency)
     batches.tell(batch_id, results)
-    return _ran(core, batch_id, results)
+    return _ran(core, batch_id, results, edited)
 
 
-def _estimated(batch: str, found: list[Estimate], every: int) -> Json:
+def _edited(core: Core, batch: str) -> dict[str, Json]:
+    """Return what is said where the file of a batch was edited after its briefs were made."""
+    slugs = core.use(BatchFiles).differing(batch)
+    if not slugs:
+        return {}
+    shown, _ = part_of_list(list[Json](slugs)).cut(_EDITED)
+    warning = (
+        f"{len(slugs)} of the file's articles say otherwise than when their briefs were made, and texts are written of the briefs."
+        " Give an article another SLUG to have it written as it is now."
+    )
+    return {"edited": cast("list[Json]", shown), "warning": warning}
+
+
+def _estimated(batch: str, found: list[Estimate], every: int, edited: Mapping[str, Json]) -> Json:
     """Return what texts would cost, if they were written."""
     costs = [one.cost_micros for one in found]
     known = [one for one in costs if one is not None]
@@ -206,10 +224,11 @@ def _estimated(batch: str, found: list[Estimate], every: int) -> Json:
         would_generate=len(found),
         remaining=every - len(found),
         cost_at_most=dollars(sum(known)) if len(known) == len(costs) else None,
+        **edited,
     )
 
 
-def _ran(core: Core, batch: str, results: list[Result]) -> Json:
+def _ran(core: Core, batch: str, results: list[Result], edited: Mapping[str, Json]) -> Json:
     """Return what became of the texts that a call was to write, and how far the batch is."""
     batches = core.use(Batches)
     counts = Counter(one.outcome for one in results)
@@ -226,6 +245,7 @@ def _ran(core: Core, batch: str, results: list[Result]) -> Json:
         remaining=waiting,
         total_cost=dollars(spent),
         **sparse(next=_NEXT if waiting else ""),
+        **edited,
         note=DATA,
     )
 
@@ -277,7 +297,7 @@ def content_from_plan(
     members = [one for one in batches.among(batch, briefs) if not one.is_done]
     results = batches.run(members, wish, _AT_ONCE)
     batches.tell(batch, results)
-    return _ran(core, batch, results)
+    return _ran(core, batch, results, {})
 
 
 @tool(reads=True, hidden=("limit",))

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from counterpoint.core.operations.recording.change import masked
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined
 from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefRequest
 from counterpoint.dialects.agentic.nouns.writing import WritingOrder
 from counterpoint.dialects.agentic.rules.batch_file import parse_batch
 from counterpoint.dialects.agentic.verbs.briefs import Briefs, draft_of
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
 from counterpoint.kernel.matching.expressions import expression
 
 FOLDER: Final = ".counterpoint/batches"
 SIZE_LIMIT: Final = 200_000
 """Bytes that a file may have."""
+_SAID: Final = (
+    *("title", "description", "content_type", "service", "keywords", "category", "difficulty"),
+    *("target_word_count", "variables", "priority"),
+)
+"""What of a brief its article says."""
 _NAME: Final = expression(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -26,24 +32,44 @@ class BatchFiles:
         self._context = context
 
     def take_in(self, batch: str) -> None:
-        """Make briefs of the articles that have none in the batch yet; InvalidInput, Conflict for a slug of another brief."""
-        lacking = self._lacking(batch)
+        """Make briefs of the articles that have none in the batch yet; InvalidInput, Conflict for slugs of other briefs."""
+        lacking, _ = self._compared(batch)
         if lacking:
             with joined(self._context):
                 for request in lacking:
                     Briefs(self._context).create(request)
 
     def drafts(self, batch: str) -> list[Brief]:
-        """Return the briefs that `take_in` would make; nothing is written. InvalidInput."""
+        """Return the briefs that `take_in` would make; nothing is written. InvalidInput, Conflict."""
         now = self._context.ports.clock.now()
-        return [draft_of(self._context, one, "", 0, now) for one in self._lacking(batch)]
+        return [draft_of(self._context, one, "", 0, now) for one in self._compared(batch)[0]]
 
-    def _lacking(self, batch: str) -> list[BriefRequest]:
+    def differing(self, batch: str) -> list[str]:
+        """Return the slugs of which the file says otherwise than the briefs that were made of it; InvalidInput, Conflict."""
+        return [
+            brief.slug for asked, brief in self._compared(batch)[1] if self._differs(asked, brief)
+        ]
+
+    def _compared(self, batch: str) -> tuple[list[BriefRequest], list[tuple[BriefRequest, Brief]]]:
+        """Return the articles without a brief, and those that have one with it."""
         asked = self._asked(batch)
         with self._context.reading() as view:
             orders = view.select(WritingOrder, batch=batch) if asked else []
-            there = {found.slug for one in orders if (found := view.find(Brief, one.brief))}
-        return [one for one in asked if one.slug not in there]
+            briefs = [found for one in orders if (found := view.find(Brief, one.brief))]
+            there = {one.slug: one for one in briefs}
+            lacking = [one for one in asked if one.slug not in there]
+            taken = [one.slug for one in lacking if view.exists(Brief, slug=one.slug)]
+        if taken:
+            raise Conflict(
+                f"the file of the batch {batch} cannot be taken in: other briefs have the slugs {', '.join(taken)}",
+                hint="Choose other slugs in the file, and call again; nothing was written.",
+            )
+        return lacking, [(one, there[one.slug]) for one in asked if one.slug in there]
+
+    def _differs(self, asked: BriefRequest, brief: Brief) -> bool:
+        made = draft_of(self._context, asked, brief.id, brief.number, brief.created_at)
+        made = masked(made, self._context.ports.secrets)
+        return any(getattr(made, name) != getattr(brief, name) for name in _SAID)
 
     def _asked(self, batch: str) -> tuple[BriefRequest, ...]:
         """Return what a file asks for; nothing without one."""

@@ -9,9 +9,8 @@ from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.trying import first_of
+from counterpoint.core.rules.models.trying import away, first_of
 from counterpoint.dialects.foundry.verbs.asking import Askable
-from counterpoint.kernel.errors import ProviderAway
 
 TOKENS = 8_000
 """The most tokens of an answer where nobody says otherwise."""
@@ -45,7 +44,7 @@ def chosen(context: Context, name: str = "") -> Provider:
         return first_of(standing)
     found = standing.named(name)
     if not found.is_available:
-        raise ProviderAway(f"{name} cannot be asked: {found.reason}")
+        raise away(found)
     return found
 
 
