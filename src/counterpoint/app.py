@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
@@ -46,6 +46,7 @@ from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_
 from counterpoint.evidence.witnesses.repository import known_heads
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.kernel.frozen import mutable
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.places import DATABASE, find_database, find_prefix
 from counterpoint.kernel.visible import checked_name, label
@@ -68,7 +69,7 @@ _NAME_LENGTH = 16
 _PASSING = "memory"
 
 
-@dataclass(kw_only=True)
+@mutable
 class App:
     """The product in one folder: opened lazily, closed once.
 
@@ -76,8 +77,7 @@ class App:
     connected: the agents that were seen to connect. authored: what this process has appended, for each project. remembered: as in `Ports`.
     serving: the variables that git and commands get theirs of: those of the server; None: the same as `environ`.
     hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
-    is_open: whether any command may be run, whatever the project says: for a program that embeds this one.
-    begins_anew: whether a person has said that what was in this place is gone.
+    is_open: whether any command may be run, whatever the project says: for a program that embeds this one. begins_anew: whether a person has said that what was in this place is gone.
     """
 
     settings: Settings

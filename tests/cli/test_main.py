@@ -26,7 +26,7 @@ from counterpoint.kernel.errors import InvalidInput, Kind
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
 READING = ["status", "list", "next", "log", "audit rebuild", "audit verify", "find x", "show x-1"]
 PATIENCE = 20.0
-FEW_CLASSES = 40
+FEW_CLASSES = 10
 FEW_MODULES = {"status": 240, "status --json": 265}
 """Of ours: what opens a ledger, reads it and holds its last head against who signed it."""
 SLOW = {

@@ -6,11 +6,12 @@ import copy
 import inspect
 import pickle
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pytest
 
-from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.frozen import frozen, mutable
 
 
 @frozen
@@ -131,21 +132,102 @@ def test_the_standard_library_takes_them_for_its_own() -> None:
     assert (tug.name, tug.power, tug.crew) == ("t", 2, ())
 
 
-def test_an_initializer_is_compiled_when_it_is_first_called() -> None:
-    """Until then a class has one that takes anything."""
+def test_an_initializer_is_compiled_for_a_class_that_has_several_objects() -> None:
+    """Until then a class has one that takes anything, and the objects are the same."""
 
     @frozen
     class Buoy:
         """A buoy."""
 
         colour: str
+        height: int = 1
+        marks: list[str] = field(default_factory=list[str])
+
+        def __post_init__(self) -> None:
+            """Refuse what sinks."""
+            if not self.height:
+                raise ValueError(self.colour)
 
     before = Buoy.__init__
     assert "colour" not in inspect.signature(before).parameters
-    assert Buoy(colour="red").colour == "red"
+    made = [Buoy(colour="red") for _ in range(20)]
+    assert all(one == Buoy(colour="red", height=1, marks=[]) for one in made)
+    assert len({id(one.marks) for one in made}) == 20
     assert Buoy.__init__ is not before
     # Whoever kept the first one still makes one.
     kept = object.__new__(Buoy)
     before(kept, colour="red")
     assert kept == Buoy(colour="red")
-    assert list(inspect.signature(Buoy).parameters) == ["colour"]
+    assert list(inspect.signature(Buoy).parameters) == ["colour", "height", "marks"]
+
+
+def test_wrong_arguments_are_refused_from_the_first_object_to_the_last() -> None:
+    """In the words of Python, whether or not the initializer is compiled by then."""
+
+    @frozen
+    class Pier:
+        """A pier."""
+
+        name: str
+
+    for _ in range(20):
+        with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'name'"):
+            Pier()  # pyright: ignore[reportCallIssue] -- that it is wrong is what is looked at
+        Pier(name="west")
+
+
+@mutable
+class Crane:
+    """A crane, which is moved."""
+
+    name: str
+    angle: int = 0
+    lifted: list[str] = field(default_factory=list[str])
+    turns: int = field(init=False, default=3)
+    log: list[str] = field(init=False, default_factory=list[str])
+
+    @cached_property
+    def label(self) -> str:
+        """What is painted on it, found once."""
+        self.log.append("painted")
+        return self.name.upper()
+
+
+@dataclass(kw_only=True)
+class Gantry(Crane):
+    """A crane made by the standard library."""
+
+    legs: int = 4
+
+
+def test_what_changes_is_changed_and_is_equal_to_itself_alone() -> None:
+    """Fields are set, made by keywords, and found by the standard library; others cannot be added."""
+    crane: Any = Crane(name="a")
+    crane.angle = 90
+    assert (crane.angle, crane.lifted, crane.turns, crane.label, crane.label) == (
+        90,
+        [],
+        3,
+        "A",
+        "A",
+    )
+    assert crane.log == ["painted"]
+    assert crane != Crane(name="a", angle=90)
+    assert len({crane, crane, Crane(name="a")}) == 2
+    assert repr(crane) == "Crane(name='a', angle=90, lifted=[], turns=3, log=['painted'])"
+    assert replace(crane, name="b").angle == 90
+    assert Gantry(name="g", legs=2).legs == 2
+    by_place: Any = Crane
+    with pytest.raises(TypeError, match="positional"):
+        by_place("a")
+
+
+def test_what_a_class_fills_in_itself_is_taken_from_nobody() -> None:
+    """Such fields have values of their own, whether or not the initializer is compiled by then."""
+    made = [Crane(name="a") for _ in range(20)]
+    assert {one.turns for one in made} == {3}
+    assert len({id(one.log) for one in made}) == 20
+    anyhow: Any = Crane
+    for _ in range(20):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'turns'"):
+            anyhow(name="a", turns=1)

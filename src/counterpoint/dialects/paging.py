@@ -8,7 +8,6 @@ of one answer share its room fairly: a small part is shown whole and leaves its 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
@@ -137,7 +136,7 @@ def shared(parts: Mapping[str, Part], room: int) -> tuple[dict[str, Json], dict[
     return {name: shown[name] for name in parts if shown[name] or name in rest}, rest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pages:
     """One call of a tool that answers in pages: where it begins, and the cursors that go on.
 
@@ -186,4 +185,4 @@ def pages_of(call: Call, cursor: str, *query: Json, first: Json = 0) -> Pages:
     """Return the pages of a query of this project, from a cursor or the first position; InvalidInput."""
     whole = [call.core.project, *query]
     at = cursors.unseal(call.secret(), whole, cursor) if cursor else first
-    return Pages(call, whole, at)
+    return Pages(call=call, query=whole, at=at)

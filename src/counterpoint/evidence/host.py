@@ -25,7 +25,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -34,6 +33,7 @@ from counterpoint.core.model.identity import Connection
 from counterpoint.evidence.processes import has_ended
 from counterpoint.kernel.clock import Clock, Timestamp, elapsed_ms
 from counterpoint.kernel.errors import StoreReadOnly
+from counterpoint.kernel.frozen import mutable
 from counterpoint.kernel.ids import Mint
 
 SILENCE_MS: Final = 3_600_000
@@ -51,7 +51,7 @@ def _stays(seconds: float) -> bool:
     return False
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
+@mutable
 class Presence:
     """One connection, as its server knows it.
 

@@ -1,25 +1,33 @@
-"""Frozen dataclasses whose methods cost nothing before the first of them is made.
+"""Dataclasses, frozen or not, whose methods cost nothing before they are needed.
 
 The standard library compiles six methods for each class, which is half of what a short command takes. Here equality, hash
-and text are shared, and the initializer is compiled when it is first called. To `fields`, `replace`, `asdict` and to
-classes of `dataclasses` that are drawn from these they are frozen, slotted, keyword-only dataclasses.
+and text are shared, and the initializer is compiled for a class that has several objects. To `fields`, `replace`, `asdict` and
+to classes of `dataclasses` that are drawn from these they are slotted, keyword-only dataclasses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
+from functools import cached_property
+from itertools import count
 from operator import attrgetter
-from typing import Any, Final, Protocol, TypeVar, dataclass_transform
+from typing import Any, Final, Protocol, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
+_Methods = dict[str, Callable[..., Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plain:
-    """What `dataclasses` keeps of a class of this kind."""
+@dataclass(init=False, repr=False, eq=False, frozen=True)
+class _Still:
+    """What `dataclasses` keeps of a class whose objects stay as they were made."""
 
     one: int
+
+
+@dataclass(init=False, repr=False, eq=False)
+class _Changing:
+    """What it keeps of one whose objects change."""
 
 
 class _Made(Protocol):
@@ -28,14 +36,27 @@ class _Made(Protocol):
     __dataclass_fields__: Mapping[str, Any]
 
 
-_STANDARD: Final[Any] = _Plain
-_PARAMETERS: Final[Any] = _STANDARD.__dataclass_params__
+_STANDARD: Final[Any] = _Still
+_STILL: Final[Any] = _STANDARD.__dataclass_params__
+_CHANGING: Final[Any] = cast("Any", _Changing).__dataclass_params__
 _KIND: Final[Any] = _STANDARD.__dataclass_fields__["one"]._field_type  # noqa: SLF001 -- `fields` lists only what has it
+_FILLED: Final = 3
+"""Objects of a class that are made without compiling its initializer, which takes as long as filling thirty."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
     """Return the class with fields for its annotations: immutable, slotted, and made by keywords alone."""
+    return _made(cls, _STILL, _methods)
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def mutable(cls: type[T]) -> type[T]:
+    """Return the class with fields for its annotations, slotted and made by keywords alone; each object equals only itself."""
+    return _made(cls, _CHANGING, lambda _: {"__repr__": _shown})
+
+
+def _made(cls: type[T], parameters: Any, methods: Callable[[tuple[str, ...]], _Methods]) -> type[T]:
     namespace = dict(cls.__dict__)
     own = _own_fields(cls.__annotations__, namespace)
     all_fields = {
@@ -46,13 +67,17 @@ def frozen(cls: type[T]) -> type[T]:
     for name in (*own, "__dict__", "__weakref__"):
         namespace.pop(name, None)
     inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
+    slots = [name for name in own if name not in inherited]
+    if any(isinstance(one, cached_property) for one in namespace.values()):
+        # Where they keep what they found.
+        slots.append("__dict__")
     namespace |= {
-        "__slots__": tuple(name for name in own if name not in inherited),
+        "__slots__": tuple(slots),
         "__match_args__": (),
         "__dataclass_fields__": all_fields,
-        "__dataclass_params__": _PARAMETERS,
+        "__dataclass_params__": parameters,
     }
-    for name, method in _methods(tuple(all_fields)).items():
+    for name, method in methods(tuple(all_fields)).items():
         namespace.setdefault(name, method)
     made: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
     made.__qualname__ = cls.__qualname__
@@ -67,15 +92,15 @@ def _own_fields(annotations: Mapping[str, Any], namespace: Mapping[str, Any]) ->
         if str(hint).startswith("ClassVar"):
             continue
         given = namespace.get(name, MISSING)
-        made: Any = given if isinstance(given, type(field())) else field(default=given)
+        made: Any = cast("Any", given) if isinstance(given, Field) else field(default=given)
         made.name, made.type, made.kw_only = name, hint, True
         made._field_type = _KIND  # noqa: SLF001 -- `fields` lists only what has it
         found[name] = made
     return found
 
 
-def _methods(names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """Return what all classes have alike, for fields of these names."""
+def _methods(names: tuple[str, ...]) -> _Methods:
+    """Return what all frozen classes have alike, for fields of these names."""
     values: Callable[[object], object] = attrgetter(*names) if names else type
 
     def equal(self: object, other: object) -> bool:
@@ -119,13 +144,41 @@ def _refuse_deleting(self: object, name: str) -> None:
 
 
 def _initializer(made: Any) -> Callable[..., None]:
-    """Return what compiles the initializer of a class when it is first called, and then is it."""
+    """Return what fills the first objects of a class value by value, and then compiles its initializer, which is it from there on."""
+    before = count()
 
     def first(self: object, *given: object, **named: object) -> None:
-        made.__init__ = compiled = _compiled(made)
-        compiled(self, *given, **named)
+        # What does not fit is refused by the compiled one, in the words of Python.
+        if next(before) < _FILLED and not given and _fits(made, named):
+            _fill(made, self, named)
+        else:
+            made.__init__ = compiled = _compiled(made)
+            compiled(self, *given, **named)
 
     return first
+
+
+def _fits(made: _Made, named: Mapping[str, object]) -> bool:
+    known = made.__dataclass_fields__
+    return named.keys() <= known.keys() and all(
+        one.init
+        if name in named
+        else one.default is not MISSING or one.default_factory is not MISSING
+        for name, one in known.items()
+    )
+
+
+def _fill(made: Any, self: object, named: Mapping[str, object]) -> None:
+    for name, one in made.__dataclass_fields__.items():
+        if name in named:
+            value = named[name]
+        elif one.default is not MISSING:
+            value = one.default
+        else:
+            value = one.default_factory()
+        object.__setattr__(self, name, value)
+    if hasattr(made, "__post_init__"):
+        made.__post_init__(self)
 
 
 def _compiled(made: Any) -> Callable[..., None]:
@@ -134,20 +187,22 @@ def _compiled(made: Any) -> Callable[..., None]:
     names: dict[str, Any] = {"_missing": MISSING}
     for name, one in made.__dataclass_fields__.items():
         names[f"_set_{name}"] = getattr(made, name).__set__
-        given = name
+        given = taken = name
         if one.default is not MISSING:
             names[f"_default_{name}"] = one.default
-            takes.append(f"{name}=_default_{name}")
+            taken = f"{name}=_default_{name}"
+            given = name if one.init else f"_default_{name}"
         elif one.default_factory is not MISSING:
             names[f"_make_{name}"] = one.default_factory
-            takes.append(f"{name}=_missing")
-            given = f"_make_{name}() if {name} is _missing else {name}"
-        else:
-            takes.append(name)
+            taken = f"{name}=_missing"
+            given = f"_make_{name}()"
+            given += f" if {name} is _missing else {name}" if one.init else ""
+        if one.init:
+            takes.append(taken)
         lines.append(f" _set_{name}(self, {given})")
     if hasattr(made, "__post_init__"):
         lines.append(" self.__post_init__()")
-    if not made.__dataclass_fields__:
+    if takes[-1] == "*":
         takes.pop()
     text = "\n".join((f"def __init__({', '.join(takes)}):", *lines, " return None"))
     exec(text, names)  # noqa: S102 -- as `dataclasses` does: the names are those of a class in our source

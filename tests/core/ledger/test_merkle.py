@@ -387,7 +387,7 @@ def test_bytes_that_are_no_edge_are_refused() -> None:
 
 def test_the_edge_of_a_huge_tree_is_small() -> None:
     """The largest tree has 63 edge hashes, and its root is still one value."""
-    largest = Frontier(2**63 - 1, (LEAVES[0],) * 63)
+    largest = Frontier(size=2**63 - 1, hashes=(LEAVES[0],) * 63)
     assert Frontier.from_bytes(largest.to_bytes()) == largest
     assert len(largest.root()) == 32
 

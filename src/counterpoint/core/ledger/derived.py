@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final, Literal, NamedTuple, get_type_hints
+from typing import Final, Literal, NamedTuple
 
 from counterpoint.core.model.rows import (
     Agent,
@@ -35,6 +35,7 @@ from counterpoint.core.model.rows import (
     Touched,
     Version,
     empty_row,
+    hints_of,
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -68,9 +69,8 @@ class Origin(NamedTuple):
 @cache
 def rules(noun: type[Noun], *, whole: bool) -> tuple[tuple[str, Rule], ...]:
     """Return the columns of a noun that a whole image (or a change) may leave out, with their rules."""
-    hints = get_type_hints(noun, include_extras=True)
     found: list[tuple[str, Rule]] = []
-    for name, hint in hints.items():
+    for name, hint in hints_of(noun).items():
         rule = _RULES.get(hint)
         if rule and name not in noun.key and (whole or rule in {"touched", "version"}):
             found.append((name, rule))

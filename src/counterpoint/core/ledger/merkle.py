@@ -24,12 +24,12 @@ Proofs are lists of hashes in the order in which the checker needs them, lowest 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
 from itertools import count, repeat
 
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, ProofMismatch
+from counterpoint.kernel.frozen import frozen
 
 Node = tuple[int, int, bytes]
 """A complete subtree: level, index on that level, hash."""
@@ -53,7 +53,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frontier:
     """The edge of a tree: its size and the roots of its complete subtrees, largest first."""
 
@@ -86,7 +86,7 @@ class Frontier:
             row = [sha256(b"\x01" + left + right).digest() for left, right in pairs]
             level, position = level + 1, position >> 1
             completed += zip(repeat(level), count(position), row)
-        return Frontier(size, (*before, *reversed(lowest))), completed
+        return Frontier(size=size, hashes=(*before, *reversed(lowest))), completed
 
     def root(self) -> bytes:
         """Return the root of the tree."""
@@ -105,7 +105,7 @@ class Frontier:
         if len(data) != _SIZE_BYTES + HASH_SIZE * size.bit_count() or size >= _SIZE_LIMIT:
             raise MalformedDocument("these bytes are not the edge of a Merkle tree")
         starts = range(_SIZE_BYTES, len(data), HASH_SIZE)
-        return cls(size, tuple(data[start : start + HASH_SIZE] for start in starts))
+        return cls(size=size, hashes=tuple(data[start : start + HASH_SIZE] for start in starts))
 
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
@@ -125,7 +125,7 @@ def nodes_of(leaves: Sequence[bytes]) -> ReadNode:
 
 def frontier_at(size: int, read: ReadNode) -> Frontier:
     """Return the edge that a stored tree had at an earlier size, in O(log size) reads."""
-    return Frontier(size, tuple(_subtrees(0, size, read)))
+    return Frontier(size=size, hashes=tuple(_subtrees(0, size, read)))
 
 
 def inclusion_proof(index: int, size: int, read: ReadNode) -> list[bytes]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from counterpoint.core.model.identity import Connection
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.frozen import mutable
 
 
 class Host(Protocol):
@@ -47,7 +48,7 @@ class Host(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class OnlyHost:
     """A process that knows of no other one."""
 

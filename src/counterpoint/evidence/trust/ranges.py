@@ -12,7 +12,7 @@ Layout of the file `ranges` in the folder of a ledger: a line for each range tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -30,6 +30,7 @@ from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.trust.folders import append_lines, read_lines
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput, SignerAway
+from counterpoint.kernel.frozen import mutable
 
 MOST: Final = 1_000
 """Writers that are remembered each for itself."""
@@ -54,7 +55,7 @@ class KeyPair(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Ranges:
     """What was signed last for each writer of a ledger. floor: the last place of any that was forgotten."""
 
@@ -137,7 +138,7 @@ class Ranges:
             )
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class KeptRanges:
     """The same in a file, which other processes write too."""
 

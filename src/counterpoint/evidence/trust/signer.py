@@ -23,7 +23,7 @@ Layout, in a folder of the user's state (see folders.py):
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -54,6 +54,7 @@ from counterpoint.evidence.trust.signer_lines import head_json, head_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, SignerAway
+from counterpoint.kernel.frozen import mutable
 from counterpoint.kernel.matching.expressions import expression
 
 _LEDGER = expression(r"[a-z0-9_]{1,64}")
@@ -64,7 +65,7 @@ _PERMIT = "permit"
 _TAIL = 65_536
 
 
-@dataclass(kw_only=True)
+@mutable
 class FileSigner:
     """Keeps the keys of all ledgers of this account. place: the database that asks.
 
@@ -241,7 +242,7 @@ class FileSigner:
         return self.root / ledger
 
 
-@dataclass(kw_only=True)
+@mutable
 class MemorySigner:
     """Signs for ledgers that pass away with the process. key: makes its key."""
 

@@ -22,12 +22,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import apsw
 
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
+from counterpoint.kernel.frozen import mutable
 from counterpoint.storage.sqlite.faults import is_broken, meaning
 from counterpoint.storage.sqlite.memory import Memory
 from counterpoint.storage.sqlite.opened import OpenedFiles, again
@@ -38,7 +39,7 @@ LONGEST: Final = 0.02
 """Seconds that the first member waits before the batch calls nobody in any more."""
 
 
-@dataclass(slots=True)
+@mutable
 class _Batch:
     """One transaction of several members; only the member in turn touches it."""
 
@@ -60,7 +61,7 @@ class _Batch:
         return self.count < most and now - self.since < LONGEST
 
 
-@dataclass(slots=True)
+@mutable
 class _Waiter:
     """One writer: asleep until it is its turn, and again until its batch has ended."""
 

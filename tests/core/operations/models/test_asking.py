@@ -439,7 +439,7 @@ def test_no_model_is_asked_while_a_transaction_is_open() -> None:
     context = desk.studio.context(desk.core)
 
     def call() -> None:
-        with Unit(context):
+        with Unit(context=context):
             with recording(context, "state.set"):
                 pass
             ModelVerbs(context).ask(asked("?"))

@@ -56,8 +56,8 @@ def core(tmp_path: Path, statements: list[str]) -> Iterator[Callable[[], Core]]:
     opened = open_app(tmp_path / "tree", {}, db=str(tmp_path / "ledger.db"), project="demo")
     # As every connection has one.
     identity = replace(opened.agent(), capability="c")
-    # What is made once is made: the project, its prefix, the session.
-    for _ in range(2):
+    # What is made once is made: the project, its prefix, the session, initializers.
+    for _ in range(5):
         note(opened.core(identity))
     statements.clear()
     yield lambda: opened.core(identity)
@@ -71,12 +71,14 @@ def note(core: Core, body: str = "a note") -> None:
 
 @pytest.fixture
 def finish(core: Callable[[], Core], statements: list[str]) -> Callable[[], object]:
-    """Give what finishes a claimed task, the second of three, as a tool does."""
-    core().plans.create(core().plans.read("# Orchard\n- [ ] Walnut\n- [ ] Pear\n- [ ] Plum\n"))
+    """Give what finishes a claimed task, the fifth of six, as a tool does."""
+    trees = "".join(f"- [ ] Tree {number}\n" for number in range(6))
+    core().plans.create(core().plans.read(f"# Orchard\n{trees}"))
     report = Report(outcome="done", summary="planted")
-    first = core().claims.start("demo-2")
-    core().tasks.finish(first.item.id, first.claim.token, report)
-    taken = core().claims.start("demo-3")
+    for number in range(2, 6):
+        before = core().claims.start(f"demo-{number}")
+        core().tasks.finish(before.item.id, before.claim.token, report)
+    taken = core().claims.start("demo-6")
     statements.clear()
     return lambda: core().tasks.finish(taken.item.id, taken.claim.token, report)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import apsw
@@ -215,7 +216,7 @@ def test_a_signer_that_lost_its_memory_begins_a_range_of_its_own(studio: Studio)
     for is_last in (False, True):
         note(ada)
         studio.system.writers.sign()
-        studio.ports.signer.__dict__["_ranges"].clear()
+        attrgetter("_ranges")(studio.ports.signer).clear()
         note(ada)
         if is_last:
             note(elsewhere(studio).core("ada", session="s"))
@@ -229,7 +230,7 @@ def test_what_was_undone_is_not_signed(studio: Studio) -> None:
     ada = studio.core("ada")
 
     def undone() -> None:
-        with Unit(studio.context(ada)) as unit:
+        with Unit(context=studio.context(ada)) as unit:
             unit.begin(studio.context(ada), "note.recorded").append()
             raise ZeroDivisionError
 

@@ -35,7 +35,7 @@ in what is signed, nobody can put other entries in the place of those before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from counterpoint.core.ledger.derived import expand
@@ -53,6 +53,7 @@ from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.trust.heads import FIRST_EPOCH, OPENED, RECOVERED, Epoch
 from counterpoint.core.model.work import Gate
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
+from counterpoint.kernel.frozen import mutable
 
 ENROLLED: Final = "key.enrolled"
 REVOKED: Final = "key.revoked"
@@ -87,7 +88,7 @@ _HASH: Final = 32
 Row = Mapping[str, Any]
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Ring:
     """The keys of people up to a place of the ledger.
 
@@ -180,7 +181,7 @@ class Confirmed:
             self.reasons[next(iter(kept.values()))] = signed
 
 
-@dataclass(slots=True)
+@mutable
 class _Epochs:
     """The epochs up to a place of the ledger. recovered: the last that let a key in; 0: none did."""
 

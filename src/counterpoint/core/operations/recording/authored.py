@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from counterpoint.core.ledger.merkle import Frontier, extended
 from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
+from counterpoint.kernel.frozen import mutable
 
 MOST: Final = 100_000
 """Entries that are remembered; those before them stay unsigned if nobody signs for so long."""
@@ -25,7 +26,7 @@ WRITERS: Final = 1_000
 """Writers whose range goes on after it was signed, before those are forgotten that wait for nothing."""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class OpenRange:
     """Entries of a writer, from the first to the last.
 
@@ -59,7 +60,7 @@ class OpenRange:
         return asked, edge
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Authored:
     """What one process has appended to one ledger.
 

@@ -9,7 +9,7 @@ two masked keys could not be told apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.derived import Origin, compact, compact_change, rules
@@ -44,6 +44,7 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, StaleVersion
+from counterpoint.kernel.frozen import mutable
 
 _SIMPLE: Final = frozenset({str, int, bool})
 """What most facts are: one cheap look tells that no secret is in any of them."""
@@ -55,7 +56,7 @@ _Place = tuple[str, tuple[Cell, ...]]
 """A row: its table, and its key without the project."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@mutable
 class Change:
     """What one verb is doing to the tables, on its way to becoming one entry; `recording` makes it.
 

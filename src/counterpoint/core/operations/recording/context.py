@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -33,7 +33,7 @@ from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.witnesses import Trailers, Witness, no_trailers
 from counterpoint.kernel.clock import Clock, Timestamp
-from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.frozen import frozen, mutable
 from counterpoint.kernel.ids import Mint
 
 V = TypeVar("V")
@@ -155,7 +155,7 @@ class Ports:
         return self.remembered.setdefault(kind, kind()) if known is None else known
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Context:
     """One call's place: made for the call, used by one thread, then thrown away.
 

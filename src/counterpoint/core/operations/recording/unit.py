@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,9 +28,10 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, KeyReused
+from counterpoint.kernel.frozen import mutable
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class Unit:
     """The transaction of one call: opened by its first write, committed when its block ends.
 
@@ -166,7 +167,7 @@ def _resuming(unit: Unit, change: Change) -> Generator[Change]:
 
 def joined(context: Context) -> Unit:
     """Let every `recording` in the block land in one transaction, that of the call if it has one."""
-    return context.unit if isinstance(context.unit, Unit) else Unit(context)
+    return context.unit if isinstance(context.unit, Unit) else Unit(context=context)
 
 
 def unlanded(context: Context) -> tuple[RowImage, ...]:
@@ -203,7 +204,7 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
         return _again(known, digest)
     try:
         # Looked for again inside: the first call may land while this one waits for its turn.
-        with Unit(context) as unit:
+        with Unit(context=context) as unit:
             unit.at_begin(look)
             answer = run()
             if unit.changes:

@@ -30,7 +30,7 @@ def perform(context: Context, act: Callable[[Context], T], *, dry_run: bool = Fa
     # Apart from the transaction in which an idempotent call keeps its answer, and which has not begun.
     apart = replace(context, unit=None)
     try:
-        with Unit(apart):
+        with Unit(context=apart):
             raise _Tried(act(apart))  # noqa: TRY301 # it is no refusal, and undoes all
     except _Tried as tried:
         return tried.answer
