@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from email.parser import Parser
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,30 @@ def test_a_wheel_brings_what_each_surface_lists(wheel: Path) -> None:
     assert all(listing.pop("packages") for listing in lists.values())
     assert lists == {name: json.loads(json.dumps(listing_of(name))) for name in names()}
     assert not (ROOT / "src/counterpoint/listings").exists()
+
+
+def test_a_wheel_has_every_extra_that_refusals_name(wheel: Path) -> None:
+    """Whoever does what they say gets the libraries: pypdf reads PDFs."""
+    named = {
+        found
+        for path in (ROOT / "src").rglob("*.py")
+        for found in re.findall(r"counterpoint\[(\w+)\]", path.read_text())
+    }
+    with zipfile.ZipFile(wheel) as files:
+        (name,) = (one for one in files.namelist() if one.endswith(".dist-info/METADATA"))
+        said = Parser().parsestr(files.read(name).decode())
+    wanted = {
+        extra: one.partition(";")[0].strip()
+        for one in said.get_all("Requires-Dist", [])
+        for extra in re.findall(r"extra == '(\w+)'", one)
+    }
+    assert set(wanted) == set(said.get_all("Provides-Extra", [])) == named
+    assert wanted["documents"].startswith("pypdf>=")
+    locked = (ROOT / "requirements/dev.txt").read_text()
+    for library in wanted.values():
+        assert re.search(
+            rf"^{re.split(r'[><=;[]', library)[0]}==\S+ \\\n    --hash=", locked, re.MULTILINE
+        )
 
 
 def test_a_wheel_brings_a_man_page_for_each_command(wheel: Path) -> None:

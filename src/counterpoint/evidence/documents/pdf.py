@@ -53,7 +53,7 @@ def read(content: bytes, watch: Callable[[str], None] | None, seconds: float) ->
 
         raise Unavailable(
             f"PDF files are read by {LIBRARY}, which is not installed",
-            hint="Install `counterpoint[documents]`, or give the document as text.",
+            hint="Run `pip install 'counterpoint[documents]'`, or give the document as text.",
         )
     waiting = _Waiting(watch or _nobody, seconds)
     with waiting.turn():
