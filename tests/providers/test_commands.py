@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ OPENCODE = (
     {"type": "step_start", "part": {"type": "step-start"}},
     {"type": "text", "part": {"type": "text", "text": "forty"}},
 )
+KEY = "ghp_" + "a1B2" * 9
 COUNTED = Tokens(input=10, cached=2, output=4)
 
 
@@ -141,6 +143,8 @@ def test_a_program_sees_its_login_and_no_secret_and_nothing_of_the_project(progr
     ("body", "why"),
     [
         ("echo no login >&2; exit 3", "ended with 3: no login"),
+        (f"echo key {KEY} is wrong >&2; exit 3", r"ended with 3: key \[secret\] is wrong"),
+        (f"""echo '{{"is_error": true, "result": "{KEY} is wrong"}}'""", r"says: \[secret\] is"),
         ("true", "printed no answer"),
         ("""echo '{"is_error": true, "result": "Credit is too low"}'""", "Credit is too low"),
         ("""echo '{"result": 1}'""", "something else than an answer"),
@@ -182,10 +186,28 @@ def test_who_waits_for_a_program_may_go(
         program(f"cat '{fifo}'", listen=gone)
 
 
-def test_more_than_is_taken_is_thrown_away(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that prints without an end fills no memory."""
+def test_more_than_is_taken_is_no_answer(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that prints without an end fills no memory; what was cut is not taken for the whole."""
     monkeypatch.setattr(commands, "LARGEST", 10)
-    assert program("echo 0123456789abcdef").text == "0123456789"
+    assert program("printf 0123456789").text == "0123456789"
+    with pytest.raises(ProviderFailed, match="more than 10 bytes"):
+        program("echo 0123456789abcdef")
+
+
+def test_what_is_left_of_a_program_keeps_its_answer_from_nobody(
+    program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a server that the program began in a session of its own, which holds what it prints to."""
+    monkeypatch.setattr(commands, "TICK", 0.05)
+    fifo, there = tmp_path / "never", tmp_path / "there"
+    os.mkfifo(fifo)
+    os.mkfifo(there)
+    begun = f"""setsid sh -c 'echo $$ > "{there}"; exec cat "{fifo}"' & read -r child < "{there}"; echo "$child is there" """
+    said = program(begun).text.split()
+    try:
+        assert said[1:] == ["is", "there"]
+    finally:
+        os.kill(int(said[0]), signal.SIGKILL)
 
 
 def test_a_project_names_a_program_and_hears_whether_it_is_installed(tmp_path: Path) -> None:

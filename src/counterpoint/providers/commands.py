@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from typing import IO, Any, Final, cast
 from counterpoint.core.model.models.asking import Answer, Question, Tokens
 from counterpoint.core.model.runs import NOT_TOLD
 from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.secrets import mask
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
     InvalidInput,
@@ -108,8 +110,10 @@ class CommandLine:
             running.wait()
             printed, told = output.end(), said.end()
         if code:
-            why = " ".join((told or printed).split())[-_SAID:]
+            why = mask(" ".join((told or printed).split()))[-_SAID:]
             raise ProviderFailed(f"{self.provider} ended with {code}: {why}")
+        if not output.is_whole:
+            raise ProviderFailed(f"{self.provider} printed more than {LARGEST:,} bytes")
         return printed
 
     def _read(self, output: str, question: Question) -> Answer:
@@ -130,26 +134,43 @@ class CommandLine:
 
 
 class _Output:
-    """What a program prints, read while it runs; more than is taken is thrown away."""
+    """What a program prints, read while it runs."""
 
     def __init__(self, pipe: IO[bytes] | None) -> None:
         self._parts: list[bytes] = []
-        self._pipe = pipe
-        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._left = LARGEST + 1
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
         self._thread.start()
 
-    def _read(self) -> None:
-        left = LARGEST
-        while self._pipe is not None and (part := self._pipe.read(65_536)):
-            self._parts.append(part[:left])
-            left = max(0, left - len(part))
+    def _read(self, pipe: IO[bytes] | None) -> None:
+        if pipe is None:
+            return
+        with pipe, selectors.DefaultSelector() as ready:
+            ready.register(pipe, selectors.EVENT_READ)
+            # Who has left the group of the program and holds the pipe is not waited for, however much that prints.
+            while self._left or not self._over.is_set():
+                if not ready.select(TICK):
+                    if self._over.is_set():
+                        return
+                    continue
+                # A read of the pipe itself: a buffer would wait until it is full.
+                part = os.read(pipe.fileno(), 65_536)
+                if not part:
+                    return
+                self._parts.append(part[: self._left])
+                self._left = max(0, self._left - len(part))
 
     def end(self) -> str:
-        """Return it, once the program has ended; who has left its group and holds the pipe is not waited for."""
-        self._thread.join(TICK)
-        if self._pipe is not None and not self._thread.is_alive():
-            self._pipe.close()
+        """Return it, once the program has ended."""
+        self._over.set()
+        self._thread.join(3 * TICK)
         return b"".join(self._parts).decode(errors="replace")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the program printed no more than is taken."""
+        return self._left > 0
 
 
 def _write(pipe: IO[bytes] | None, text: str) -> None:
@@ -194,7 +215,7 @@ def _answer(output: str) -> tuple[str, Tokens, int]:
     if whole is not None:
         if whole.get("is_error") or whole.get("error"):
             raise ProviderFailed(
-                f"it says: {str(whole.get('result') or whole.get('error'))[:_SAID]}"
+                f"it says: {mask(str(whole.get('result') or whole.get('error')))[:_SAID]}"
             )
         cost = _cost(whole.get("total_cost_usd"))
         named = "result" if "result" in whole else "response"
