@@ -214,6 +214,28 @@ def test_how_long_to_wait_is_read_in_seconds_or_as_a_date(
     assert found is None if least is None else least <= found <= most
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (
+            b"<!doctype html>\n\n<h1>Log in</h1>\n",
+            "in place of events, .*: <!doctype html> <h1>Log in",
+        ),
+        (b'{"error": {"message": "no such model"}}', "its address may be wrong: no such model"),
+        (f"bad key {SECRET}".encode(), "wrong: bad key \\*\\*\\*"),
+        (b"x" * 900_000, "wrong: x{150,300}$"),
+    ],
+)
+def test_a_page_or_an_error_that_comes_as_a_success_is_told(
+    body: bytes, why: str, ask: Any
+) -> None:
+    """At once, by what it says: it did not break off, and would come again."""
+    with RawServer(head() + body) as server, pytest.raises(ProviderFailed, match=why) as caught:
+        ask(CHAT, server)
+    assert type(caught.value) is ProviderFailed
+    assert SECRET not in str(caught.value)
+
+
 def test_the_key_stands_in_no_fault(ask: Any) -> None:
     """Neither of a status nor in the middle of an answer, whatever the provider repeats."""
     echo = {"error": {"message": f"bad key {SECRET}"}}

@@ -36,6 +36,8 @@ LARGEST: Final = 8_000_000
 """Bytes that an answer may have, unpacked."""
 LINES: Final = 500_000
 """Lines that the events of an answer may have together: empty ones are next to nothing packed, and each takes its time here."""
+_BEGUN: Final = 4_000
+"""Characters of an answer that is no stream of events, within which it may say why."""
 _SAID: Final = 300
 _CONNECT: Final = 15.0
 _OK: Final = 200
@@ -175,10 +177,11 @@ def _parts(sent: Sent, answer: httpx2.Response, line: _Open) -> Iterator[bytes]:
 def _events(sent: Sent, line: _Open) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return each event of the answer."""
     with _answered(sent, line) as answer:
-        name, found = "", list[str]()
+        name, found, other = "", list[str](), _Other()
         for number, text in enumerate(_lines(_parts(sent, answer, line)), 1):
             if number > LINES:
                 raise ProviderFailed(f"{sent.provider} answered more than {LINES} lines")
+            other.take(text)
             if text.startswith("event:"):
                 name = text[6:].strip()
             elif text.startswith("data:"):
@@ -188,6 +191,29 @@ def _events(sent: Sent, line: _Open) -> Iterator[tuple[str, dict[str, Any]]]:
                 if told != "[DONE]":
                     yield name, _object(sent, told)
                 name, found = "", []
+        if other.text:
+            head = answer.headers.get("content-type", "")
+            said = sent.masked(_message(other.text.encode()) or other.text)
+            raise ProviderFailed(
+                f"{sent.provider} answered {head[:80] or 'something'} in place of events, so that its address may be wrong: {said}"
+            )
+
+
+@dataclass(slots=True)
+class _Other:
+    """The beginning of an answer that is no stream of events, as of a page or an error that comes as a success; empty once there is an event."""
+
+    text: str = ""
+    is_over: bool = False
+
+    def take(self, line: str) -> None:
+        """Hear the next line."""
+        if self.is_over:
+            return
+        if line.startswith(("event:", "data:", ":", "id:", "retry:")):
+            self.text, self.is_over = "", True
+        elif len(self.text) < _BEGUN:
+            self.text += line[:_BEGUN] + "\n" if line.strip() else ""
 
 
 def _lines(parts: Iterable[bytes]) -> Iterator[str]:
