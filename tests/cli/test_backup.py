@@ -76,6 +76,17 @@ def test_a_backup_overwrites_nothing(call, ledger, tmp_path):
     target.write_text("mine")
     assert call("backup", str(target)).code == 1
     assert target.read_text() == "mine"
+    said = call("backup", str(tmp_path / "none" / "mine"))
+    assert (said.code, "there is no folder" in said.err, "doctor" in said.err) == (2, True, False)
+
+
+def test_one_entry_that_a_backup_lacks_is_said_as_one(call, ledger, tmp_path):
+    """In the words of one."""
+    call("note", "Ahoy")
+    call("backup", str(tmp_path / "mine.db"))
+    call("note", "Ahoy again")
+    said = call("restore", str(tmp_path / "mine.db"))
+    assert "the last entry is not in the backup" in said.err
 
 
 def test_a_backup_brings_the_ledger_back(call, ledger, backup):

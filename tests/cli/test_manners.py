@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -26,6 +27,19 @@ NEVER_FOR_HELP = {
 }
 EVERY = dict(walk(cli))
 LEAVES = [name for name, command in EVERY.items() if not isinstance(command, click.Group)]
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_letter_that_the_output_cannot_write_is_escaped(start, call, ledger, encoding):
+    """On a terminal of another encoding too every answer is whole; JSON is read as it was written."""
+    made = call("add", "Grüße ✓ 🚢", "--json").json["item"]["id"]
+    environ = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    told, complaints = start("show", made, env=environ).communicate(timeout=60)
+    assert complaints == b""
+    assert "✓ 🚢".encode("ascii", "backslashreplace").split()[0] in told
+    document = start("show", made, "--json", env=environ).communicate(timeout=60)[0]
+    assert json.loads(document.decode(encoding))["item"]["title"] == "Grüße ✓ 🚢"
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in GROUPS[HIDDEN]])

@@ -102,6 +102,8 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
         target = file or _default(context.app)
         if target.exists():
             raise Conflict(f"{target} is there already", hint="Choose another name.")
+        if not (folder := target.absolute().parent).is_dir():
+            raise InvalidInput(f"there is no folder {folder}", hint="Make it, or name another.")
         with context.out.counting("Copying the database"):
             context.app.store.backup(target.absolute())
         size = target.stat().st_size
@@ -238,7 +240,8 @@ def _lost(kept: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> 
         lost = max(one.known, size or 0) - one.size
         if lost > 0:
             more = " or more" if size is None else ""
-            words = f"the last {counted(lost, 'entry')}{more} are not in the backup"
+            last = f"{counted(lost, 'entry')}{more} are" if lost > 1 or more else "entry is"
+            words = f"the last {last} not in the backup"
             found.append(Lost(project=one.project, words=words))
     return found
 

@@ -14,6 +14,7 @@ fields that a refused tool has (dialects/envelope.py); the words for people stay
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -41,11 +42,14 @@ EXIT_CODES: Final[Mapping[Kind, int]] = {
 UNFORESEEN: Final = 3
 STOPPED: Final = 130
 PIPE_CLOSED: Final = 141
+_UTF_8: Final = frozenset({"utf-8", "utf8"})
+_ESCAPED: Final = "counterpoint-escaped"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; answer its exit code. What it says on the way goes to the two streams."""
     _replace_closed_streams()
+    _write_every_letter()
     try:
         code = _run(arguments)
     except BrokenPipeError:
@@ -186,6 +190,26 @@ def _replace_closed_streams() -> None:
         if getattr(sys, name) is None:
             number = os.open(os.devnull, flag)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+
+
+def _write_every_letter() -> None:
+    r"""Have a letter that the output's encoding lacks written as `\u2713`, which JSON reads too, in place of a fault."""
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper) or stream.encoding.lower() in _UTF_8:
+        return
+    import codecs
+
+    codecs.register_error(_ESCAPED, _escape)
+    stream.reconfigure(errors=_ESCAPED)
+
+
+def _escape(fault: UnicodeError) -> tuple[str, int]:
+    """Return the letters that cannot be written as JSON escapes them, and where to go on."""
+    import json
+
+    if not isinstance(fault, UnicodeEncodeError):
+        raise fault
+    return json.dumps(fault.object[fault.start : fault.end])[1:-1], fault.end
 
 
 def _leave_output() -> None:

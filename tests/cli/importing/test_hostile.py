@@ -60,6 +60,7 @@ def test_a_source_that_is_at_fault_is_refused_with_its_place(
     assert said.code in {1, 2}, said.out
     assert problem in said.err
     assert call("import", tool, name, "--json").json["error"]
+    assert ("no work" in problem) == ("Name the file or folder" in said.err)
     assert agent.overview.state().ledger_size == before
 
 

@@ -7,6 +7,7 @@ import http.client
 import json
 import selectors
 import signal
+import socket
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -419,6 +420,30 @@ def test_another_one_takes_its_place_when_told_to(up, call):
     assert second.send("GET", "/healthz")[0] == 200
     assert call("down", "--json").json["ended"]["pid"] == second.process.pid
     assert second.process.wait(PATIENCE) == 0
+
+
+def test_another_one_takes_its_address_too_when_told_to(up, start, ledger):
+    """The page says `up --replace`, which asks for the port that the first one has."""
+    first = up()
+    port = str(urlsplit(first.url).port)
+    process = start("up", "--port", port)
+    complaint = process.communicate(timeout=PATIENCE)[1].decode()
+    assert (process.returncode, "`counterpoint up --replace` takes its place" in complaint) == (
+        3,
+        True,
+    )
+    second = up("--port", port, "--replace")
+    assert first.process.wait(PATIENCE) == 0
+    assert urlsplit(second.url).port == int(port)
+    assert second.send("GET", "/healthz")[0] == 200
+    assert second.end()[0] == 0
+
+
+def test_a_port_of_another_program_is_said_as_it_is(ledger, call):
+    """No server of ours can make room there."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        said = call("up", "--port", str(other.getsockname()[1]), "--replace")
+    assert (said.code, "port 0 takes any free one" in said.err) == (3, True)
 
 
 def test_without_a_ledger_nothing_is_served(place, call):

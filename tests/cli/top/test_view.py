@@ -47,6 +47,19 @@ def test_every_pane_shows_its_rows_at_80_columns(on_view):
     on_view(play)
 
 
+@pytest.mark.parametrize("before", [(), ("question_mark",), ("3", "r")])
+def test_ctrl_c_leaves_from_wherever_one_is(on_view, before):
+    """As it does in every other program of a terminal."""
+
+    async def play(view, pilot):
+        await sees(view, pilot, "q Quit")
+        await pilot.press(*before)
+        await pilot.press("ctrl+c")
+        assert view.return_code == 0
+
+    on_view(play)
+
+
 def test_where_there_is_room_all_panes_are_shown(on_view):
     """Each with its rows, at once."""
 

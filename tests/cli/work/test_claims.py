@@ -25,6 +25,9 @@ def test_a_person_takes_a_task_up_and_ends_it_with_evidence(call, ledger, agent)
     assert (said.json["item"]["status"], said.json["outcome"]["agent"]) == ("done", "ann")
     again = call("finish", HULL, "--summary", "It is red")
     assert (again.code, "it was ended before" in again.out) == (0, True)
+    other = call("finish", HULL, "--summary", "It is blue")
+    assert (other.code, f"{HULL} is done already" in other.err) == (1, True)
+    assert f"counterpoint reopen {HULL}" in other.err
 
 
 def test_what_an_agent_left_is_taken_over_with_a_reason(call, agent):

@@ -22,6 +22,8 @@ def test_a_blocker_holds_its_item_until_it_is_resolved(call, ledger):
     assert "Varnish" not in call("next").out
     assert call("unblock", "varnish").code == 0
     assert "Varnish" in call("next").out
+    again = call("unblock", "varnish")
+    assert (again.code, again.out) == (1, "harbour-8 has no open blocker.\n")
 
 
 def test_a_note_is_read_from_the_input(call, ledger, monkeypatch):

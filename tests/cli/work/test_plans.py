@@ -112,6 +112,22 @@ def test_what_is_wrong_with_a_plan_is_said_once(call, ledger):
     assert (said.code, "no text" in said.err, "line" in said.err) == (2, True, False)
 
 
+@pytest.mark.parametrize("words", ["latin-1", "torn"])
+def test_a_plan_that_is_not_utf_8_is_refused(call, ledger, monkeypatch, words):
+    """Its letters would stand in the ledger as something else, for good; the line is named."""
+    text = "# Masts\n- [ ] Möve\n"
+    data = text.encode("latin-1") if words == "latin-1" else text.encode()[:-4]
+    (ledger / "PLAN.md").write_bytes(
+        data if words == "latin-1" else data[: data.index(b"\xc3") + 1]
+    )
+    said = call("plan", "PLAN.md")
+    assert (said.code, "line 2: it is not UTF-8" in said.err) == (2, True)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data[:-1] + b"\xff"), "utf-8"))
+    said = call("plan", "-")
+    assert (said.code, "the input: it is not UTF-8" in said.err) == (2, True)
+    assert "Masts" not in call("list").out
+
+
 def test_a_plan_is_made_from_a_file_the_input_json_and_a_template(call, ledger, monkeypatch):
     """All of them are trees of work; what is ready first is named."""
     (ledger / "PLAN.md").write_text(PLAN)

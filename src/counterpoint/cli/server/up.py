@@ -39,6 +39,7 @@ from counterpoint.cli.server.admitting import (
 )
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.connect import surface_named
+from counterpoint.cli.server.listening import listen_for
 from counterpoint.cli.server.serving import SHARING, WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
@@ -62,7 +63,7 @@ from counterpoint.protocol.http.events import Events, SentEvent
 from counterpoint.protocol.http.grants import Grant
 from counterpoint.protocol.http.guards import SESSION_HEADER, Hosts
 from counterpoint.protocol.http.oauth import Issuer
-from counterpoint.protocol.http.serving import Listener, listen
+from counterpoint.protocol.http.serving import Listener
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.surface import Caller
 from counterpoint.protocol.workers import Workers
@@ -393,7 +394,7 @@ def up_command(
         if not offered:
             # What is wrong with the settings is wrong for the first of them too.
             surface_named(registry.names()[0], app.settings)
-        sockets = listen(host, port)
+        sockets = listen_for(app.database, host, port, replace=replace)
         logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
         settle()
         ports = tuple({one.getsockname()[1] for one in sockets})

@@ -59,18 +59,33 @@ def opened_or_input(path: Path) -> Generator[BinaryIO]:
 def text_of(path: Path, most: int = LARGEST_TEXT) -> str:
     """Return the text of a plain file; InvalidInput."""
     with opened(path, most) as file:
+        read = file.read(most)
+    try:
         # Some editors of Windows begin a file with a mark that is no part of its text.
-        return (
-            file.read(most).decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
-        )
+        text = read.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = read.count(b"\n", 0, fault.start) + 1
+        raise _not_readable(f"{path}, line {line}") from fault
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def typed() -> str:
-    """Return what is written to the input; InvalidInput if it does not end."""
-    text = sys.stdin.read(LARGEST_TEXT + 1)
+    """Return what is written to the input; InvalidInput if it does not end, or is no text."""
+    try:
+        text = sys.stdin.read(LARGEST_TEXT + 1)
+        text.encode()
+    except UnicodeError as fault:
+        raise _not_readable("the input") from fault
     if len(text) > LARGEST_TEXT:
         raise InvalidInput(f"the input has more than {LARGEST_TEXT:,} characters")
     return text.removeprefix("\ufeff")
+
+
+def _not_readable(where: str) -> InvalidInput:
+    return InvalidInput(
+        f"{where}: it is not UTF-8",
+        hint="Write it in UTF-8, for example with `iconv -f ISO-8859-1 -t UTF-8`, and repeat it.",
+    )
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:

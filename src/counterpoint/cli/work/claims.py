@@ -128,7 +128,22 @@ def finish_command(
         next_steps=next_steps,
         met=met,
     )
-    _print_end(context, core.tasks.finish(id_, token_of(core, id_), report))
+    try:
+        done = core.tasks.finish(id_, token_of(core, id_), report)
+    except NotClaimHolder as refusal:
+        raise _not_yours(core, id_, refusal) from refusal
+    _print_end(context, done)
+
+
+def _not_yours(core: Core, item: str, refusal: NotClaimHolder) -> NotClaimHolder:
+    """Return the refusal to end a task that has ended, with what can be done then; any other as it is."""
+    found = core.items.get(item)
+    if not found.is_closed:
+        return refusal
+    return NotClaimHolder(
+        f"{item} is {found.status} already",
+        hint=f"`counterpoint note TEXT --item {item}` adds a word to it; `counterpoint reopen {item}` opens it again.",
+    )
 
 
 def token_of(core: Core, item: str) -> int:

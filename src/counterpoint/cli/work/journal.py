@@ -77,15 +77,17 @@ def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
     Exit code 1 if there is none.
     """
     core = context.core
+    about = name
     if noun_of_id(name) is Record:
         found = [core.overview.find(Record, name) or core.journal.resolve(name, reason)]
     else:
-        found = core.overview.open_blockers(item_id(core, name), limit=1_000)
+        about = item_id(core, name)
+        found = core.overview.open_blockers(about, limit=1_000)
     resolved = [_resolve(context, record, reason) for record in found]
     context.out.result(
         {"resolved": [present(record) for record in resolved]},
         *(f"{record.id} is resolved: {headline(record)}" for record in resolved),
-        *([] if resolved else [f"{name} has no open blocker."]),
+        *([] if resolved else [f"{about} has no open blocker."]),
     )
     return 0 if resolved else 1
 

@@ -23,6 +23,7 @@ from counterpoint.kernel.errors import MalformedDocument
 
 ID_LIMIT: Final = 160
 """Characters of an id there: with the name of its source it is an alias here."""
+_NOTHING: Final = "there is no work in it"
 _FAULTS_TOLD: Final = 20
 _REMARKS_TOLD: Final = 50
 _REPLACED: Final = "\ufffd"
@@ -72,7 +73,11 @@ def settle(work: ForeignWork) -> Settled:
     settled = Settled(work, remarks=list(work.remarks))
     faults = list(_id_faults(work.items))
     if not work.items:
-        faults.append(("", "there is no work in it"))
+        raise MalformedDocument(
+            f"this cannot be imported: {_NOTHING}",
+            hint="Name the file or folder in which the other tool keeps its work.",
+            faults=[{"where": "", "problem": _NOTHING}],
+        )
     if len(work.items) > ITEM_LIMIT:
         faults.append(("", f"it has {len(work.items):,} items; {ITEM_LIMIT:,} is the most"))
     _refuse(faults)
