@@ -186,6 +186,9 @@ class _LoopQueue:
     def _deliver(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, []
+        if len(waiting) == 1:
+            waiting[0]()
+            return
         # One by one through the loop: a callback that fails is reported by it, and ends no other.
         for deliver in waiting:
             self.loop.call_soon(deliver)

@@ -102,8 +102,11 @@ class StoreReading(VectorReading):
         question = text, bound, self._known.writes.get(noun)
         known = self._known.answers.get(question)
         if known is None:
-            known = [noun_of(noun, row) for row in self._link.execute(text, bound)]
-            self._known.keep_answer(question, noun, known)
+            rows = self._link.execute(text, bound).fetchall()
+            known = [noun_of(noun, row) for row in rows]
+            # None: a text that is not there.
+            if not any(None in row for row in rows):
+                self._known.keep_answer(question, known)
         return list(known)
 
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
@@ -120,7 +123,7 @@ class StoreReading(VectorReading):
         known = self._known.answers.get(question)
         if known is None:
             known = self._link.execute(*question[:2]).fetchone() is not None
-            self._known.keep_answer(question, noun, known)
+            self._known.keep_answer(question, known)
         return known
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:

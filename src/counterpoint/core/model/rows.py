@@ -30,6 +30,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import (
     Annotated,
     Any,
@@ -211,6 +212,7 @@ class _Layout(NamedTuple):
     """The columns of a noun, and those that its image holds in another form than its fields."""
 
     names: tuple[str, ...]
+    values: Callable[[Any], tuple[Any, ...]]
     flags: tuple[str, ...]
     lists: tuple[str, ...]
     proses: tuple[Column, ...]
@@ -221,6 +223,7 @@ def _layout(noun: type[Noun]) -> _Layout:
     hints, every = hints_of(noun), columns(noun)
     return _Layout(
         names=tuple(column.name for column in every),
+        values=attrgetter(*(column.name for column in every)),
         flags=tuple(column.name for column in every if hints[column.name] is bool),
         lists=tuple(column.name for column in every if column.sort == "list"),
         proses=tuple(column for column in every if column.is_prose),
@@ -229,8 +232,8 @@ def _layout(noun: type[Noun]) -> _Layout:
 
 def image_of(noun: Noun, keep: Keep) -> dict[str, Json]:
     """Return the row as the ledger holds it, each prose as the commitment that `keep` answers."""
-    names, flags, lists, proses = _layout(type(noun))
-    image: dict[str, Json] = {name: getattr(noun, name) for name in names}
+    names, values, flags, lists, proses = _layout(type(noun))
+    image: dict[str, Json] = dict(zip(names, values(noun), strict=True))
     for name in flags:
         image[name] = int(image[name])
     for name in lists:
@@ -247,10 +250,13 @@ def image_of(noun: Noun, keep: Keep) -> dict[str, Json]:
 
 def changes_of(before: Noun, after: Noun, keep: Keep) -> dict[str, Json]:
     """Return the part of the image of `after` that differs from `before`, a row of the same noun."""
+    values = _layout(type(after)).values
     return {
         column.name: _image(column, value, keep)
-        for column in columns(type(after))
-        if (value := getattr(after, column.name)) != getattr(before, column.name)
+        for column, old, value in zip(
+            columns(type(after)), values(before), values(after), strict=True
+        )
+        if value != old
     }
 
 
@@ -292,7 +298,7 @@ def cell_of(value: Json) -> Cell:
 
 def cells_of(noun: type[Noun], image: Mapping[str, Json]) -> dict[str, Cell]:
     """Return what a table holds for a whole row image, in the order of its columns."""
-    names, _, lists, _ = _layout(noun)
+    names, _, _, lists, _ = _layout(noun)
     cells = {name: image[name] for name in names}
     for name in lists:
         cells[name] = cell_of(cells[name]) if cells[name] else "[]"
@@ -315,8 +321,7 @@ def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
 
 def revised(row: N, cells: Mapping[str, Any]) -> N:
     """Return a row as it is once some of its cells, none of prose, are these."""
-    kind = type(row)
-    read = {columns(kind)[place].name: reader for place, reader in _readers(kind)}
+    read = _named_readers(type(row))
     fields = {name: read[name](value) if name in read else value for name, value in cells.items()}
     return dataclasses.replace(row, **fields)
 
@@ -338,6 +343,12 @@ def _readers(noun: type[Noun]) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
         elif hints[name] is bool:
             readers.append((place, bool))
     return tuple(readers)
+
+
+@cache
+def _named_readers(noun: type[Noun]) -> Mapping[str, Callable[[Any], Any]]:
+    """Return the same by the names of the columns."""
+    return {columns(noun)[place].name: read for place, read in _readers(noun)}
 
 
 def _read_prose(text: str | None) -> str:

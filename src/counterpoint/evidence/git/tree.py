@@ -321,7 +321,13 @@ def open_tree(git: GitCall, hidden: Hidden | None = None) -> GitTree | str:
 
 def is_marked(root: Path) -> bool:
     """Return whether the folder or one above it has a `.git`: else git need not be asked."""
-    return any(os.path.lexists(folder / ".git") for folder in (root, *root.parents))
+    # As texts: to make a path of each folder takes longer than to look.
+    here = str(root)
+    while not os.path.lexists(f"{here}/.git"):
+        if not here:
+            return False
+        here = here.rpartition("/")[0]
+    return True
 
 
 def standing(root: Path) -> tuple[int, ...] | None:

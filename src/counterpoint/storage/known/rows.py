@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from counterpoint.core.model.rows import REDACTED, Cell, Noun, prose_columns, revised
+from counterpoint.core.model.rows import Cell, Noun, prose_columns, revised
 from counterpoint.core.model.work import Staging
 
 MOST_ROWS: Final = 256
@@ -19,9 +19,6 @@ MOST_ROWS: Final = 256
 MOST_ANSWERS: Final = 256
 MOST_IN_ONE: Final = 8
 """Rows of an answer that is known."""
-_GONE: Final = frozenset((REDACTED, (REDACTED,)))
-"""What stands for a text that is gone, or for several."""
-
 Place = tuple[type[Noun], tuple[Cell, ...]]
 """A row of a project: its noun, and its key without the project."""
 Question = tuple[str, tuple[Any, ...], int | None]
@@ -45,14 +42,10 @@ class KnownRows:
             self.rows.clear()
         self.rows[place] = row
 
-    def keep_answer(self, question: Question, noun: type[Noun], answer: bool | list[Any]) -> None:
-        """Know what a statement about a noun answered."""
-        if isinstance(answer, list):
-            texts = prose_columns(noun)
-            if len(answer) > MOST_IN_ONE or any(
-                getattr(row, name) in _GONE for row in answer for name in texts
-            ):
-                return
+    def keep_answer(self, question: Question, answer: bool | list[Any]) -> None:
+        """Know what a statement answered; of rows, each with its texts, if they are few."""
+        if isinstance(answer, list) and len(answer) > MOST_IN_ONE:
+            return
         if len(self.answers) >= MOST_ANSWERS:
             del self.answers[next(iter(self.answers))]
         self.answers[question] = answer

@@ -453,10 +453,11 @@ def masked(noun: N, secrets: frozenset[str]) -> N:
     texts: list[str] = [one if isinstance(one, str) else "\0".join(one) for one in values]
     # One cheap look at all of them together is enough for most rows. An escape in JSON can hide what
     # the text says when it is read.
-    hides = any(
+    said = "\0".join(texts)
+    hides = "\\" in said and any(
         column.masking == "json" and "\\" in text for column, text in zip(held, texts, strict=True)
     )
-    if not hides and is_plain("\0".join(texts), secrets):
+    if not hides and is_plain(said, secrets):
         return noun
     changes: dict[str, Any] = {}
     for (name, _, masking), value in zip(held, values, strict=True):
