@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry import spec_files
 from counterpoint.dialects.foundry.filed import with_files
 from counterpoint.dialects.foundry.rules.mirroring import Record, load_record
-from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+from counterpoint.dialects.foundry.verbs.documents.mirroring import Arriving, Mirroring
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
 from fakes.spec_documents import document
@@ -66,6 +67,30 @@ def test_a_file_in_trouble_is_told_with_each_answer(foundry: Agent, file: Path):
     file.write_bytes(before)
     foundry.core.use(Mirroring).round()
     assert "warnings" not in foundry.does("task", action="next", spec_id=SPEC)["meta"]
+
+
+def test_how_many_new_files_are_still_to_be_read_is_told(foundry: Agent, file: Path):
+    """With each answer, until they are in; one that a call names does not wait for the others."""
+    for number in range(15):
+        spec = f"more-2026-01-02-{number:03}"
+        text = json.dumps(document() | {"spec_id": spec})
+        file.with_name(f"{spec}.json").write_text(text)
+    foundry.core.use(Mirroring).round()
+    for given in ({"spec_id": SPEC}, {"spec_id": "more-2026-01-02-014"}):
+        told = foundry.does("task", action="next", **given)
+        assert "still to be read: 6;" in told["meta"]["warnings"][-1]
+    assert "still to be read: 6;" in foundry.does("spec", action="list")["meta"]["warnings"][-1]
+    foundry.core.use(Mirroring).round()
+    assert "warnings" not in foundry.does("spec", action="list")["meta"]
+
+
+def test_nothing_is_to_be_read_where_the_folder_is_gone(foundry: Agent, file: Path):
+    """Whatever lay in it when it was looked at last."""
+    foundry.core.use(Mirroring).round()
+    foundry.core._context.ports.remember(Arriving).files = 3
+    assert foundry.core.use(Mirroring).arriving()
+    shutil.rmtree(file.parent.parent)
+    assert foundry.core.use(Mirroring).arriving() == ""
 
 
 def test_what_was_written_last_is_read_again_only_where_it_is_another(

@@ -14,12 +14,16 @@ NAME: Final = "file"
 """The agent as which edits of files come in."""
 
 
-def look(app: App, *, waits: bool = False) -> None:
-    """Keep the files of a project once, if it has any or asks for them; waits: until whoever does so now has ended."""
-    if has_files(app):
-        from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+def look(app: App, *, waits: bool = False) -> bool:
+    """Keep the files of a project once, if it has any or asks for them; return whether new ones are left to the next look.
 
-        core_for_files(app).use(Mirroring).round(waits=waits)
+    waits: until whoever does so now has ended, and for all new ones.
+    """
+    if not has_files(app):
+        return False
+    from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+
+    return core_for_files(app).use(Mirroring).round(waits=waits).waiting > 0
 
 
 def has_files(app: App) -> bool:

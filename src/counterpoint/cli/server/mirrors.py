@@ -1,7 +1,7 @@
 """A thread that keeps files beside the ledger, and takes edits of them in.
 
 It looks twice a second, and rests as long as a look took: so a file is at most a second behind an answer, and any number
-of changes between two looks are one write. What it takes in from a file is the word of an agent that nothing attests. Nothing of it is loaded, and
+of changes between two looks are one write. Where a look has left new files to the next one, that follows after such a rest alone. What it takes in from a file is the word of an agent that nothing attests. Nothing of it is loaded, and
 nothing lies anywhere, in a project that has no folder for such files and asks for none. What fails is told once, and tried again.
 """
 
@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 class Mirrors:
     """Keeps the files of the ledgers that are used through this process."""
 
-    _looks: dict[str, Callable[[], None]] = field(
-        init=False, default_factory=dict[str, Callable[[], None]]
+    _looks: dict[str, Callable[[], bool]] = field(
+        init=False, default_factory=dict[str, Callable[[], bool]]
     )
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
@@ -59,17 +59,19 @@ class Mirrors:
         pause = GLANCE
         while not self._over.wait(pause):
             began = time.monotonic()
-            self.look()
-            pause = max(GLANCE, time.monotonic() - began)
+            least = 0.0 if self.look() else GLANCE
+            pause = max(least, time.monotonic() - began)
         self.look()
 
-    def look(self) -> None:
-        """Look at all of them."""
+    def look(self) -> bool:
+        """Look at all of them; return whether new files are left to the next look."""
+        is_left = False
         for one in list(self._looks.values()):
             try:
-                one()
+                is_left = one() or is_left
             except (CounterpointError, OSError) as fault:
                 hint = fault.hint if isinstance(fault, CounterpointError) else ""
                 if str(fault) != self._said:
                     logger.warning("Files of specs are not kept: %s %s", fault, hint)
                 self._said = str(fault)
+        return is_left

@@ -20,9 +20,11 @@ _FIXES_TOLD: Final = 20
 
 def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
     """Run a call; a spec that only has a file is taken in for it, by whoever calls."""
-    spec = arguments.get("spec_id")
-    if not isinstance(spec, str) or call.settings.is_read_only:
+    if call.settings.is_read_only:
         return run()
+    spec = arguments.get("spec_id")
+    if not isinstance(spec, str):
+        return _warned(run(), _arriving(call))
     try:
         answer = run()
     except NotFound as refusal:
@@ -34,7 +36,7 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
         if made is None and not mirroring.is_in(spec):
             raise
         answer = _warned(run(), _told(made) if made else "")
-    return _warned(answer, _warning(call, spec))
+    return _warned(_warned(answer, _warning(call, spec)), _arriving(call))
 
 
 def _told(made: ImportedSpec) -> str:
@@ -49,6 +51,12 @@ def _warning(call: Call, spec: str) -> str:
     # What keeps the files from being looked at keeps no call from its answer.
     with suppress(CounterpointError):
         return call.core.use(Mirroring).warning(spec)
+    return ""
+
+
+def _arriving(call: Call) -> str:
+    with suppress(CounterpointError):
+        return call.core.use(Mirroring).arriving()
     return ""
 
 

@@ -1,7 +1,7 @@
 """Specs as files beside the ledger, and edits of these files on their way back.
 
 Rules: (1) one round looks at the files first, then writes what the ledger has changed: any number of changes between two rounds
-are one write. (2) What a file says is applied as a whole or not at all, and under the rules of every word; it is nobody's word but
+are one write. Of many new files it takes in some, and leaves the others to the next one, so that nobody waits for all. (2) What a file says is applied as a whole or not at all, and under the rules of every word; it is nobody's word but
 that of whoever calls. (3) A file that is in trouble is never written, until it is mended, is as it was, or somebody has
 said which side counts. (4) What is about to be written is remembered first, so that a file is known as ours also after a kill.
 """
@@ -35,6 +35,13 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, MalformedDocument, NotFound
 
 
+@dataclass(slots=True)
+class Arriving:
+    """How many new files the last round of this process has left to the next one."""
+
+    files: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadFile:
     """A file that cannot be a spec. document: what it says, as far as it is one; faults: why it stays outside."""
@@ -65,8 +72,15 @@ class Mirroring:
     def round(self, *, waits: bool = False) -> Round:
         """Take edits of the files in, and write what has changed; nothing while another process does.
 
-        waits: until that has ended. Raises Unavailable where the files cannot be read or written.
+        waits: until that has ended, and then for all new files. Raises Unavailable where the files cannot be read or written.
         """
+        done = self._round(waits=waits)
+        while waits and done.waiting:
+            done.add(self._round(waits=True))
+        self._context.ports.remember(Arriving).files = done.waiting
+        return done
+
+    def _round(self, *, waits: bool) -> Round:
         if not self.files.open():
             return Round()
         with self.files.turn(waits=waits) as is_mine:
@@ -91,6 +105,13 @@ class Mirroring:
         return (
             f"The file of {spec} is left as it is ({found.kind}): `counterpoint doctor` tells why."
         )
+
+    def arriving(self) -> str:
+        """Return in few words how many new files are still to be read; empty if none is."""
+        left = self._context.ports.remember(Arriving).files
+        if not left or not self.files.open():
+            return ""
+        return f"New files of specs still to be read: {left}; a spec that a call names is read at once."
 
     def first_sight(self, spec: str) -> ImportedSpec | None:
         """Return the spec that the ledger did not have and that came in from its file; None if there is no such file.

@@ -48,6 +48,10 @@ _MANY: Final = 2_000
 _SELDOM: Final = 500
 """Entries after which is kept up to where was looked, though nothing was written."""
 _REFUSED_TOLD: Final = 5
+_PORTION: Final = 10
+"""New files that one round takes in; whoever waits for its end waits for no more than these."""
+_PORTION_BYTES: Final = 500_000
+"""As long as they have fewer bytes than this."""
 _MESSAGE: Final = 1_000
 
 
@@ -55,7 +59,7 @@ _MESSAGE: Final = 1_000
 class Round:
     """What one round did: specs that came in, edits that were applied, files that were written, and what is in trouble.
 
-    refusals: why files that were looked at are in trouble, by spec.
+    refusals: why files that were looked at are in trouble, by spec. waiting: how many new files are left to the next round.
     """
 
     imported: list[ImportedSpec] = field(default_factory=list[ImportedSpec])
@@ -63,6 +67,15 @@ class Round:
     written: list[str] = field(default_factory=list[str])
     troubles: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
     refusals: dict[str, CounterpointError] = field(default_factory=dict[str, CounterpointError])
+    waiting: int = 0
+
+    def add(self, later: Round) -> None:
+        """Count what a later round did to this one."""
+        self.imported += later.imported
+        self.applied += later.applied
+        self.written += later.written
+        self.refusals |= later.refusals
+        self.troubles, self.waiting = later.troubles, later.waiting
 
 
 class Turn:
@@ -76,6 +89,8 @@ class Turn:
         self._seen: dict[str, list[SpecFile]] = files.listed()
         self._dirty: set[str] = set()
         self._done = Round()
+        self._taken: list[int] = []
+        """How many bytes each new file has that was looked at."""
 
     def run(self) -> Round:
         """Look at the files, then write."""
@@ -147,6 +162,10 @@ class Turn:
         if is_known:
             self._record.troubles.pop(spec, None)
             return
+        is_left = self._is_full() and known is None and spec not in self._record.troubles
+        if is_left and self._root(spec) is None:
+            self._done.waiting += 1
+            return
         digest = sha256(self._files.read(file.folder, spec))
         trouble = self._record.troubles.get(spec)
         if trouble is not None and (trouble.sha256, trouble.folder) == (digest, file.folder):
@@ -155,6 +174,7 @@ class Turn:
         root = self._root(spec)
         try:
             if root is None:
+                self._taken.append(file.size)
                 wanted = parse(self._files.read(file.folder, spec), spec)
                 self._done.imported.append(self._import(spec, file, wanted))
                 self._ours(spec, file, digest)
@@ -162,6 +182,10 @@ class Turn:
                 self._compare(spec, root, file, digest)
         except CounterpointError as fault:
             self._refuse(spec, file, digest, "invalid", fault)
+
+    def _is_full(self) -> bool:
+        """Return whether this round has taken in as many new files as one may."""
+        return len(self._taken) >= _PORTION or sum(self._taken) >= _PORTION_BYTES
 
     def _one_of(self, spec: str, found: list[SpecFile], known: Written | None) -> list[SpecFile]:
         """Return the file that is left of several: a process that was killed had not taken the old one away."""
