@@ -104,9 +104,7 @@ class StoreReading(VectorReading):
         if known is None:
             rows = self._link.execute(text, bound).fetchall()
             known = [noun_of(noun, row) for row in rows]
-            # None: a text that is not there.
-            if not any(None in row for row in rows):
-                self._known.keep_answer(question, known)
+            self._known.keep_answer(question, known, rows)
         return list(known)
 
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:

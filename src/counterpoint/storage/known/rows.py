@@ -8,7 +8,7 @@ few rows each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from counterpoint.core.model.rows import Cell, Noun, prose_columns, revised
@@ -42,9 +42,11 @@ class KnownRows:
             self.rows.clear()
         self.rows[place] = row
 
-    def keep_answer(self, question: Question, answer: bool | list[Any]) -> None:
-        """Know what a statement answered; of rows, each with its texts, if they are few."""
-        if isinstance(answer, list) and len(answer) > MOST_IN_ONE:
+    def keep_answer(
+        self, question: Question, answer: bool | list[Any], rows: Sequence[Sequence[Any]] = ()
+    ) -> None:
+        """Know what a statement answered; of rows, if they are few. rows: as they are kept; None: a text that is not there."""
+        if len(rows) > MOST_IN_ONE or any(None in row for row in rows):
             return
         if len(self.answers) >= MOST_ANSWERS:
             del self.answers[next(iter(self.answers))]

@@ -267,47 +267,6 @@ def test_a_new_file_comes_in(bare: Place):
     assert bare.agent.core.items.get(bare.root).category == "active"
 
 
-def arrive(place: Place, many: int, room: int = 0) -> None:
-    """Lay so many files of new specs there, each of so many bytes more, among them one that is none."""
-    (place.specs / "active").mkdir(exist_ok=True)
-    for number in range(many):
-        spec = f"more-2026-01-02-{number:03}"
-        place.path("active", spec).write_text(
-            json.dumps(document() | {"spec_id": spec}) + " " * room
-        )
-    place.path("active", "none-2026-01-02-001").write_text("{")
-
-
-def test_of_many_new_files_each_round_takes_some_in(bare: Place):
-    """An edit of what is there comes in with the first of them, and one that can be no spec is told once."""
-    bare.agent.core.use(Importing).make(document())
-    bare.round()
-    arrive(bare, 23)
-    bare.edit("task-1-1", "title", "Edited")
-    rounds = [bare.round() for _ in range(4)]
-    assert bare.now["hierarchy"]["task-1-1"]["title"] == "Edited"
-    assert sum(len(one.imported) for one in rounds) == 23
-    assert [one.waiting for one in rounds] == [14, 4, 0, 0]
-    assert bare.troubles == {"none-2026-01-02-001": "invalid"}
-    assert sorted(spec for one in rounds for spec in one.written if spec != SPEC) == [
-        f"more-2026-01-02-{number:03}" for number in range(23)
-    ]
-
-
-def test_large_new_files_are_fewer_in_a_round(bare: Place):
-    """What takes long is what they say, not how many they are."""
-    arrive(bare, 5, room=300_000)
-    assert bare.round().waiting in {3, 4}
-
-
-def test_whoever_waits_for_a_round_has_all_new_files(bare: Place):
-    """As a person who imports them."""
-    arrive(bare, 23)
-    done = bare.agent.core.use(Mirroring).round(waits=True)
-    assert (len(done.imported), len(done.written), done.waiting) == (23, 23, 0)
-    assert (set(done.troubles), set(done.refusals)) == ({"none-2026-01-02-001"},) * 2
-
-
 @pytest.mark.parametrize(
     "data", [b"{", json.dumps(document() | {"spec_id": "other"}).encode(), b'{"spec_id": "a"}']
 )
