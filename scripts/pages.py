@@ -35,14 +35,14 @@ _GENERATED = "<!-- Written by `make pages` from {source}; edit that instead. -->
 _BROUGHT = (stages, briefs, autonomy)
 """Where the tables of states of our own dialects stand, which `dialects/nouns.py` makes known."""
 _LIFECYCLES = (
-    "Every state has a category. The core asks for the category only, so that another dialect can"
-    " bring states of its own by bringing a table."
+    "Each kind of work has a table of states, and of the moves between them. Every state has a category."
+    " The core looks only at the category, so a dialect can add states of its own by adding a table."
 )
 _HINTS = {
-    "readOnlyHint": ("reads only", "writes"),
-    "destructiveHint": ("may take away what was there", ""),
-    "idempotentHint": ("the same call again changes nothing more", ""),
-    "openWorldHint": ("reaches outside of the project", ""),
+    "readOnlyHint": ("read-only", "writes"),
+    "destructiveHint": ("can remove or overwrite", ""),
+    "idempotentHint": ("idempotent", ""),
+    "openWorldHint": ("reaches outside the project", ""),
 }
 
 
@@ -98,7 +98,7 @@ def _moves(table: Lifecycle) -> str:
         [f"`{state}`", table.categories[state], ", ".join(f"`{end}`" for end in moves) or "–"]
         for state, moves in table.moves.items()
     ]
-    return _table(["state", "category", "may become"], rows)
+    return _table(["State", "Category", "Next states"], rows)
 
 
 def tools_page(surface_name: str) -> str:
@@ -113,8 +113,8 @@ def tools_page(surface_name: str) -> str:
     parts = [
         f"# The tools of the {surface_name} surface",
         _GENERATED.format(source=source),
-        f"{len(rows)} tools; the whole list has {size:,} bytes.",
-        _table(["tool", "", "does"], rows),
+        f"{len(rows)} tools; the list that a client gets has {size:,} bytes.",
+        _table(["Tool", "", "Description"], rows),
         *(part for tool in surface.tools for part in _tool(tool)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -127,7 +127,7 @@ def _tool(tool: Tool[Any]) -> Iterator[str]:
     yield _cell(tool.description)
     hints = [_HINTS[name][not said] for name, said in tool.annotations.items()]
     file = Path(tool.where[0]).resolve().relative_to(ROOT).as_posix()
-    yield f"{_sentence(hints)} Stands in [`{file}`](../../{file})."
+    yield f"{_sentence(hints)} Source: [`{file}`](../../{file})."
     if isinstance(tool, ActionTool):
         yield _actions(tool)
     required = set(schema.get("required", ()))
@@ -140,7 +140,9 @@ def _tool(tool: Tool[Any]) -> Iterator[str]:
         ]
         for name, part in schema["properties"].items()
     ]
-    yield _table(["parameter", "type", "default", "means"], rows) if rows else "No parameters."
+    yield (
+        _table(["Parameter", "Type", "Default", "Description"], rows) if rows else "No parameters."
+    )
 
 
 def _actions(tool: ActionTool[Any]) -> str:
@@ -154,7 +156,7 @@ def _actions(tool: ActionTool[Any]) -> str:
         ]
         for one in tool.actions
     ]
-    return _table(["action", "", "takes", "does"], rows)
+    return _table(["Action", "", "Parameters (required ones bold)", "Description"], rows)
 
 
 def _taken(one: Action[Any]) -> Iterator[str]:

@@ -5,8 +5,8 @@ branching on states. (2) A state belongs to one category; the core reasons about
 that a dialect can bring more states by bringing a table. (3) Diagrams are drawn from these tables.
 
     category   meaning                                         counts as closed   releases dependents
-    open       may be taken up when nothing is in the way      no                 no
-    active     somebody is at it                               no                 no
+    open       can be started when nothing blocks it           no                 no
+    active     somebody works on it                            no                 no
     review     the work is handed in and awaits a verdict      no                 no
     done       finished, or skipped on purpose                 yes                yes
     dropped    failed or cancelled                             yes                no
@@ -150,7 +150,7 @@ TASK = Lifecycle(
     parked=frozenset({"backlog"}),
     skips=frozenset({"partial", "skipped"}),
 )
-"""A piece of work that one session does at a time."""
+"""A piece of work that one session at a time works on."""
 
 PART = Lifecycle(
     name="part",
@@ -198,10 +198,10 @@ PART = Lifecycle(
     parked=frozenset({"backlog"}),
     skips=frozenset({"partial", "skipped"}),
 )
-"""A phase or a root: it holds other work and closes when that has closed and its gates are met."""
+"""A phase or a root item: it contains other work, and closes when all of that has closed and its gates are met."""
 
 DECLARED = replace(PART, name="declared", closes_itself=False)
-"""A phase or a root whose end somebody declares: it stays open when all below it has closed."""
+"""A phase or a root item that somebody closes: it stays open when all work below it has closed."""
 
 SESSION = Lifecycle(
     name="session",
@@ -221,7 +221,7 @@ SESSION = Lifecycle(
         "failed": (),
     },
 )
-"""What an agent writes in; an ended one accepts no more writes."""
+"""What an agent writes in. After its end it accepts no more writes."""
 
 GATE = Lifecycle(
     name="gate",

@@ -124,7 +124,7 @@ STAGED = Lifecycle(
     traced=True,
     retries=frozenset({("verify", "gather")}),
 )
-"""A task that goes through fixed stages; a check that fails sends it back to the gathering."""
+"""A task of the colibri dialect: it goes through fixed stages, and a failed check sends it back to GATHER."""
 
 
 @frozen

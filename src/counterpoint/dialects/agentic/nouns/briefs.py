@@ -59,7 +59,7 @@ BRIEF = Lifecycle(
         "failed": ("pending", "queued"),
     },
 )
-"""A text that somebody wants to have written."""
+"""A brief: a text that is to be written, from its request to its publication."""
 
 
 @frozen

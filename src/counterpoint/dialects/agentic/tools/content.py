@@ -171,7 +171,7 @@ def content_batch_generate(
     *,
     dry_run: Annotated[bool, Field(description="Say what it costs")] = False,
 ) -> Json:
-    """Write the texts of a batch that are not there yet; one that broke off goes on."""
+    """Write the missing texts of a batch; continues an interrupted one."""
     watch, core = watching(progress), current(call)
     batches = core.use(lambda context: Batches(context, watch))
     wish = _wish(core.use(Writing), provider, config, mode)
@@ -307,7 +307,7 @@ def content_status(
     limit: Annotated[Limit, Field(description="Most")] = 50,
     cursor: Cursor = "",
 ) -> Json:
-    """Show how far a batch is; without one, who can write."""
+    """Show the progress of a batch; without one, the models that can write."""
     if batch_id:
         return _batch(call, batch_id, limit, cursor)
     every = call.core.models.providers()

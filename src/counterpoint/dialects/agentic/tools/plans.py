@@ -236,7 +236,7 @@ def plan_archive(
     slug: Annotated[Slug, Field(description="Plan slug")],
     reason: Annotated[Text, Field(description="Why")] = "",
 ) -> Json:
-    """Put a plan away; `plan_update_status` brings it back."""
+    """Archive a plan; `plan_update_status` brings it back."""
     core = current(call)
     line, _ = core.use(Planning).move(slug, "archived", reason)
     put_away = core.use(Planning).put_away(slug)

@@ -163,7 +163,7 @@ def session_handoff(
 def session_resume(
     call: Call, session_id: Annotated[SessionId, Field(min_length=1, description="Session")]
 ) -> Json:
-    """Take up a paused session; the first who asks has it."""
+    """Resume a paused session; the first caller gets it."""
     done = call.core.sessions.resume(session_id)
     found = call.core.sessions.history(session_id)
     recent: list[Json] = [present_activity(one) for one in found.activities[: -_RECENT - 1 : -1]]
@@ -176,7 +176,7 @@ def session_continue(
     session_id: Annotated[SessionId, Field(min_length=1, description="Session to go on from")],
     agent_type: Annotated[AgentType | None, Field(description="As before without one")] = None,
 ) -> Json:
-    """Start a session that goes on from another one, with its context."""
+    """Start a session that continues another one, with its context."""
     done = call.core.use(PlanSessions).follow(session_id, agent_type or "")
     call.core.use(PlanSessions).sweep()
     context = context_of(done.session)

@@ -40,7 +40,7 @@ def task_update(
     status: Annotated[Status | None, Field(description="New status")] = None,
     notes: Annotated[Text | None, Field(description="Kept with it")] = None,
 ) -> Json:
-    """Move a task, or note something of it."""
+    """Move a task, or add notes to it."""
     if status is None and notes is None:
         raise InvalidInput("give `status`, `notes` or both")
     core = current(call)

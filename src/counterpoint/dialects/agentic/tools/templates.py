@@ -98,7 +98,7 @@ def template_preview(
     variables: Annotated[Object | None, Field(description="Values")] = None,
     cursor: Cursor = "",
 ) -> Json:
-    """Show the plan that a template would make; refused where making it would be."""
+    """Show the plan that a template would make, or why it is refused."""
     values = sized("variables", variables)
     filled = call.core.plans.template_preview(slug, values, gated=False)
     version = filled.template.version

@@ -23,13 +23,13 @@ _NAMED: Final = 10
 
 @tool(reads=True)
 def server_ping(call: Call) -> Json:
-    """Say that the server is there."""
+    """Check that the server answers."""
     return _alive(call.settings.mode)
 
 
 @tool(reads=True)
 def server_health(call: Call) -> Json:
-    """Say how the server is: `ok`, or `degraded` with every reason."""
+    """Report its health: `ok`, or `degraded` with every reason."""
     mode, refusal = call.settings.mode, trouble()
     try:
         found = call.core.use(Health).look()

@@ -110,7 +110,7 @@ AUTONOMY: Final = Lifecycle(
     },
     parked=frozenset({"paused"}),
 )
-"""How an unattended run stands; a failed one can be revived."""
+"""An unattended run of the foundry dialect; a failed one can be resumed."""
 
 LIVE: Final[tuple[SessionStatus, ...]] = ("running", "paused")
 """A spec has one run in these states."""

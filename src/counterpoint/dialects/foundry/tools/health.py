@@ -48,7 +48,7 @@ def check(
     return present(_counted(found) if include_details else _shortly(found))
 
 
-health = of_actions("health", "Whether the server is well.", (liveness, readiness, check))
+health = of_actions("health", "Check the server's health.", (liveness, readiness, check))
 
 
 def unopened(tool: Tool[Call], refusal: CounterpointError) -> Json:

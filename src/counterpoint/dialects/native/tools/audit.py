@@ -35,7 +35,7 @@ def prove(
     ] = None,
     cursor: Cursor = "",
 ) -> Json:
-    """Verify the ledger, or prove what is signed of it by RFC 6962."""
+    """Verify the ledger, or get its signed checkpoint and RFC 6962 proofs."""
     _refuse_stray(what, sequence, size, first_size, cursor)
     if what == "verify":
         return _verified(call)

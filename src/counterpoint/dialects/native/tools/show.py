@@ -110,7 +110,7 @@ def show(
     limit: Limit = 20,
     cursor: Annotated[Cursor, Field(description="One of `more`, to read that part on")] = "",
 ) -> Json:
-    """Show one thing by id; long parts go on at the cursors in `more`."""
+    """Show one thing by id; long parts continue at the cursors in `more`."""
     shown = _thing(call, id)
     pages = pages_of(call, cursor, "show", id, first=None)
     at = pages.at

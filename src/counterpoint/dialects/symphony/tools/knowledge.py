@@ -85,7 +85,7 @@ def update_memory(
         str, Field(max_length=100_000, description="All of it, to 10,000 characters; empty: delete")
     ],
 ) -> Json:
-    """Keep a file for later runs of your agent type; it takes the place of the one before."""
+    """Keep a file for later runs of your agent type; it replaces the one before."""
     settings = call.settings
     role = call.core.caller.actor.profile
     slug = settings.project_slug or call.core.project

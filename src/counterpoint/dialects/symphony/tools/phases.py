@@ -102,7 +102,7 @@ def reject_phase(
     reason: Annotated[Said, Field(description="Why")],
     fix_instructions: Annotated[Text, Field(description="What to do")] = "",
 ) -> Json:
-    """Reject the artifact of a phase; it is told in a comment. Not for PRs."""
+    """Reject the artifact of a phase; a comment says so. Not for PRs."""
     fixes = (fix_instructions,) if fix_instructions else ()
     return _judge(call, phase, artifact_hash, approves=False, reason=reason, fixes=fixes)
 

@@ -47,7 +47,7 @@ def configure_project(
     worker_instructions: Annotated[Text | None, Field(description="For workers")] = None,
     judge_instructions: Annotated[Text | None, Field(description="For judges")] = None,
 ) -> Json:
-    """Configure the project; what is not named stays as it is."""
+    """Configure the project; other settings stay."""
     given = {"worker": worker_instructions, "judge": judge_instructions}
     policy = call.core.use(Policies).edit(
         PolicyEdit(

@@ -99,7 +99,7 @@ def log_milestone(
     progress: Annotated[Percent | None, Field(description="Percent")] = None,
     metadata: Annotated[dict[str, Any] | None, Field(description="More, as you like")] = None,
 ) -> Json:
-    """Report how far a task is."""
+    """Report the progress of a task."""
     if metadata is not None and size_of(metadata) > _METADATA:
         raise InvalidInput(f"metadata has more than {_METADATA} bytes", hint="Write it to a file.")
     details = sparse(progress=progress, metadata=metadata)
