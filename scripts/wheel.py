@@ -73,4 +73,6 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    # Whoever builds apart may have taken the folders of the environment off the path, this one among them.
+    sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
     write(Path(sys.argv[1]))

@@ -110,6 +110,18 @@ def test_a_wheel_that_lacks_or_tells_too_much_is_not_released(wheel: Path, tmp_p
             release["check_contents"](changed)
 
 
+def test_a_wheel_is_whole_where_the_path_is_cleared(tmp_path: Path) -> None:
+    """As pip does it in an environment that the checkout is installed in: it takes that one's folders off."""
+    clears = tmp_path / "clears"
+    clears.mkdir()
+    (clears / "sitecustomize.py").write_text(
+        "import sys\nsys.path[:] = [one for one in sys.path if not one.endswith('/src')]\n"
+    )
+    made, said = build(tmp_path / "made", PYTHONPATH=str(clears))
+    assert set(packed(made)) == set(names())
+    assert "lists of tools" not in said
+
+
 def test_an_editable_wheel_brings_none(tmp_path: Path) -> None:
     """Its source changes under it."""
     made, said = build(tmp_path / "made", "build_editable")

@@ -85,11 +85,12 @@ def test_what_cannot_be_read_is_said_and_calls_of_ours_are_kept_by_name(studio: 
     """So that no call is missing silently, and nothing stands twice."""
     hook = studio.core("ada", session="ses_a")
     ours = {"tool_name": "mcp__counterpoint__plan", "tool_input": {"markdown": "# x"}}
-    hook.runs.report([told("no json"), told("[1]"), told("", 2_000_000), told(ours)])
+    hook.runs.report([told("no json"), told("[1]"), told("", 2_000_000), told("", 0), told(ours)])
     by = {"reported_by": "hook of claude"}
     assert payloads(hook, "ses_a") == [
         {**by, "unread": "what the hook was told was no JSON object: 9 bytes"},
         {**by, "unread": "what the hook was told was no JSON object: 9 bytes"},
         {**by, "unread": "what the hook was told was too large to be looked at: 2000000 bytes"},
+        {**by, "unread": "the hook was told nothing"},
         {**by, "tool_name": "mcp__counterpoint__plan"},
     ]

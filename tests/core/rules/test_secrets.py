@@ -101,7 +101,7 @@ def test_json_is_masked_value_by_value():
     ["eyJ-", "-----BEGIN ", "-----BEGIN PRIVATE KEY----- ", "sk-a ", "ab-password", "password ",
      "password=a ", "://a:", "secret_", "a-", "xoxa-", "glpat-", "AKIAA", "password    ", "a_pat",
      "eyJaaaaaaaa.", "eyJaaaaaaaa.eyJaaaaaaaa-", "pwd pwd=", "a", "://" + "a" * 26,
-     "curl -u ", "curl -uaaaa", "--password ", "--a-a-a-", "--", "TOKEN=a", "secret_access_",
+     "mysql ", "mysql -p ", "mysql a ", "mariadb-", "sshpass -p ", "curl -u ", "curl -uaaaa", "--password ", "--a-a-a-", "--", "TOKEN=a", "secret_access_",
      'password="', "password='", "password=\"password='", "password=$A", "password=a,", "token: a",
      "authorization: bearer ", "SG.aaaaaaaaaaaaaaaa.", "://:a@", "://a:b@/", "secret=a.b.c.d"],
 )  # fmt: skip
@@ -259,6 +259,10 @@ OPEN = [
     ("curl -sSu joe:s3cret https://x", "s3cret"),
     ("mysql --password=clipw9900 -u x", "clipw9900"),
     ("config.password = 'a b c d e'", "a b c d e"),
+    ("mysql -u root -psecretly shop", "secretly"),
+    ("mysqldump -h db.example -psecretly shop > x", "secretly"),
+    ("mariadb -p'secretly' shop", "secretly"),
+    ("sshpass -p secretly ssh joe@x", "secretly"),
 ]
 
 
@@ -290,6 +294,11 @@ PLAIN = [
     "--password option",
     "--token TOKEN",
     "curl -u $USER:$PASS http://x",
+    "mysql -u root -p shop",
+    "mysql -u root -p$DB_PASS shop",
+    "mysql -uroot; cp -pr from to",
+    "docker run mysql:8 -P 3306",
+    "sshpass -f file ssh joe@x",
     "docker run -u www-data:www-data x",
     "http://localhost:4873/@babel/core",
     "http://h:8080/a@b",

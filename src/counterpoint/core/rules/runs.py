@@ -408,7 +408,8 @@ def reported(told: HookReport, known: frozenset[str]) -> RunEvent:
             payload[name] = parts[name]
     if not parts:
         what = "was no JSON object" if told.text else "was too large to be looked at"
-        payload["unread"] = f"what the hook was told {what}: {told.size} bytes"
+        words = f"what the hook was told {what}: {told.size} bytes"
+        payload["unread"] = words if told.size else "the hook was told nothing"
     clean = cast("dict[str, Json]", mask_json(payload, known))
     return event(0, "user", "tool_result", clean, told.at, limit=REPORT_LIMIT)
 

@@ -75,6 +75,8 @@ _SHAPES: Final = tuple(
 # A header of a token may stand behind other letters of its run: `_TOKEN_HEAD` looks for it there.
 _TOKEN = expression(r"(?<![\w-])([\w-]{11,}+)\.eyJ[\w-]{8,}+\.[\w-]++", re.ASCII)
 _TOKEN_HEAD = expression(r"(?:\b|(?<=^[bfnrt]))eyJ[\w-]{8}", re.ASCII)
+# Behind an option of one letter, which clients of databases take without a blank between.
+_BEHIND_P = rf"(?!\$){_NO_VALUE}([^\s\"'\\;|&]{{4,200}})"
 # Where a value is told by a word before it: that stays.
 _TOLD: Final = tuple(
     (begin, expression(pattern))
@@ -93,6 +95,14 @@ _TOLD: Final = tuple(
                 rf"(?![$])[^\s:\"'\\]{{1,64}}:){_NO_VALUE}([^\s\"'\\]{{3,200}})"
             ),
         ),
+        *(
+            (
+                begin,
+                rf"({begin}[a-z]{{0,10}}\s(?:[^\n;|&]{{0,100}}?\s)?-p(?:\\{{0,7}}[\"'])?){_BEHIND_P}",
+            )
+            for begin in ("mysql", "mariadb")
+        ),
+        ("sshpass", rf"(sshpass\s{{1,3}}-p\s{{0,3}}(?:\\{{0,7}}[\"'])?){_BEHIND_P}"),
     )
 )
 # How such names end. What stands before that is not asked for: it would be tried from each letter of a word.
@@ -125,7 +135,7 @@ _NAMED = expression(
     rf"{_NO_VALUE}(?-i:(?=[^\s\"',;\\][^\s\"',;\\\d=+/_A-Z]{{0,64}}[\d=+/_A-Z])){_LETTER}{{8,}}"
     r")"
 )
-_HINTS = (*(begin for begin, _ in _SHAPES), "eyJ", "curl ", "--pass")
+_HINTS = (*(begin for begin, _ in _SHAPES), "eyJ", "curl ", "--pass", "mysql", "mariadb", "sshpass")
 _HINTS_OF_NAMES = (
     "passw",
     "passp",
