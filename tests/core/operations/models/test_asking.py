@@ -14,7 +14,7 @@ from counterpoint.core.model.models.asking import Question, Tokens, asked
 from counterpoint.core.model.models.configured import Modelling, Price, SaidProvider
 from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.operations.models import spending
+from counterpoint.core.operations.models import reserving
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.unit import Unit, recording
 from counterpoint.core.ports.circuits import MOST_FAULTS
@@ -163,7 +163,7 @@ def test_of_many_who_ask_at_the_same_moment_only_one_is_asked_that_the_day_pays_
             are_refused.release()
             return "spent"
 
-    monkeypatch.setattr(spending, "refuse_overspent", wait_for_others)
+    monkeypatch.setattr(reserving, "refuse_overspent", wait_for_others)
     desk.models.said = [wait_for_refusals]
     cores = [desk.studio.core(f"agent-{number}") for number in range(many)]
     with ThreadPoolExecutor(many) as threads:

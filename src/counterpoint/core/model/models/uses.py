@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.models.asking import Stop
 from counterpoint.core.model.rows import (
@@ -22,6 +22,9 @@ from counterpoint.kernel.frozen import frozen
 
 UseStatus = Literal["answered", "kept", "failed", "cancelled"]
 """What came of asking; `kept`: an answer from before was given again, and nobody was asked."""
+
+RESERVED: Final = "reserved"
+"""The purpose of a row of `ModelDay` that is no sum of uses, but what a process has reserved for what it asks just now."""
 
 
 @frozen
@@ -56,7 +59,10 @@ class ModelUse(Noun):
 
 @frozen
 class ModelDay(Noun):
-    """What was asked on a day (of UTC) of one model for one purpose, summed up."""
+    """What was asked on a day (of UTC) of one model for one purpose, summed up.
+
+    Of purpose `reserved`: what the process that `provider` names has reserved of it; `model` is empty, and nothing but `cost_micros` is said.
+    """
 
     table: ClassVar[str] = "model_days"
     key: ClassVar[tuple[str, ...]] = ("project", "day", "provider", "model", "purpose")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -19,11 +19,11 @@ from counterpoint.core.model.access import Actor
 from counterpoint.core.model.models.asking import Answer, Provider, Tokens
 from counterpoint.core.model.models.configured import Modelling, SaidEmbedding
 from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
     Hearing,
     Trying,
     passing,
-    set_aside,
     tried,
     trusted,
 )
@@ -143,7 +143,8 @@ class ProviderEmbedder:
             pause=lambda wait: self._embeddings.pause(wait, heard),
             heard=heard,
         )
-        with _set_aside(context, limits, provider, most):
+        with _set_aside(context, limits, provider, most) as reserved:
+            order = replace(order, asked=replace(order.asked, reserved=reserved))
             keep(context, tried(context, order))
         return results[0].vectors
 
@@ -172,7 +173,7 @@ def _micros(provider: Provider, tokens: int, limits: Modelling) -> int:
 
 def _set_aside(
     context: Context, limits: Modelling, provider: Provider, most: int
-) -> AbstractContextManager[None]:
+) -> AbstractContextManager[Reservation | None]:
     comes_to = _micros(provider, most, limits)
     return set_aside(context, limits, comes_to) if comes_to else nullcontext()
 

@@ -19,13 +19,13 @@ from counterpoint.core.model.models.uses import KeptAnswer
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.models.keeping import Asked, Landed, keep
+from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
     Asking,
     Hearing,
     Trying,
     passing,
     refuse_early,
-    set_aside,
     tried,
     trusted,
 )
@@ -128,7 +128,8 @@ class ModelVerbs:
             keep(context, replace(asked, status="kept", answer=kept))
             return kept
         heard = Hearing(provider.name, watch, listen)
-        with self._set_aside(question, provider, said):
+        with self._set_aside(question, provider, said) as reserved:
+            asked = replace(asked, reserved=reserved)
             return self._asked(_Order(question, provider, said, name), asked, heard)
 
     def at_most(self, question: Question) -> tuple[Provider, int | None]:
@@ -173,7 +174,7 @@ class ModelVerbs:
 
     def _set_aside(
         self, question: Question, provider: Provider, said: Modelling
-    ) -> AbstractContextManager[None]:
+    ) -> AbstractContextManager[Reservation | None]:
         """Return what sets aside what a question costs at most while it is asked; BudgetSpent, InvalidInput without a price."""
         if provider.is_free:
             return nullcontext()

@@ -14,6 +14,7 @@ from typing import Final
 from counterpoint.core.model.models.asking import Answer
 from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse, UseStatus
 from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.models.reserving import Reservation
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
@@ -35,6 +36,7 @@ class Asked:
 
     fault: the code of what failed. name: under which the answer is kept, for so many seconds; empty if it is not.
     landed: writes what somebody makes of the answer, with its use. lost: what tries came to that were given up, in millionths of a dollar.
+    reserved: what was set aside for it, which this use takes the place of.
     """
 
     provider: str
@@ -50,6 +52,7 @@ class Asked:
     seconds: int = 0
     landed: Landed | None = None
     lost: int = 0
+    reserved: Reservation | None = None
 
 
 def keep(context: Context, asked: Asked) -> ModelUse:
@@ -60,13 +63,17 @@ def keep(context: Context, asked: Asked) -> ModelUse:
         use = _use(change, asked)
         change.put(use)
         _add(change, use)
+        if asked.reserved is not None:
+            asked.reserved.give_back(change)
         if asked.name and asked.answer is not None:
             _keep_answer(change, asked, asked.answer)
         change.add_facts(provider=use.provider, model=use.model, status=use.status)
         change.add_facts(purpose=use.purpose, cost_micros=use.cost_micros)
         if asked.landed is not None and asked.answer is not None:
             asked.landed(change, asked.answer)
-        return use
+    if asked.reserved is not None:
+        asked.reserved.is_held = False
+    return use
 
 
 def _use(change: Change, asked: Asked) -> ModelUse:

@@ -1,7 +1,7 @@
 """Limits, breakers and tries of whatever is asked outside and may cost something.
 
-Rule 1: what may be spent is set aside before it is asked, so that many who ask at once stay within the limit together. Rule 2: what was busy is
-tried again as `trying.py` says, and written down however it ends. Rule 3: what a configuration loosens counts as a person trusted it.
+Rule 1: what may be spent is set aside before it is asked (`reserving.py`). Rule 2: what was busy is tried again as `trying.py` says, and
+written down however it ends. Rule 3: what a configuration loosens counts as a person trusted it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from threading import Lock
 from typing import Final
 
 from counterpoint.core.model.models.asking import Answer
-from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.models.uses import ModelDay, UseStatus
+from counterpoint.core.model.models.uses import UseStatus
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Item, Project
@@ -25,7 +24,6 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.limits import Spent, day_of, refuse_beyond, refuse_overspent
 from counterpoint.core.rules.models.trying import wait
 from counterpoint.core.rules.trust.commands import is_trusted
 from counterpoint.kernel.clock import elapsed_ms
@@ -46,10 +44,9 @@ _STEP: Final = 400
 
 @dataclass(slots=True)
 class Asking:
-    """What this process knows of providers: who fails, and what is being spent."""
+    """What this process knows of providers: who fails."""
 
     circuits: dict[str, Breaker] = field(default_factory=dict[str, Breaker])
-    aside: int = 0
     lock: Lock = field(default_factory=Lock, repr=False)
 
     def circuit(self, provider: str) -> Breaker:
@@ -118,28 +115,6 @@ def trusted(context: Context, loosens: Callable[[Checking], bool]) -> Checking:
     if not is_trusted(said, kept, path):
         raise NotTrusted
     return said
-
-
-@contextmanager
-def set_aside(
-    context: Context, said: Modelling, comes_to: int, most: int | None = None
-) -> Generator[None]:
-    """Set aside what something costs at most while it is asked; BudgetSpent. most: what this alone may cost."""
-    now, state = context.ports.clock.now(), context.ports.remember(Asking)
-    refuse_beyond(most, comes_to)
-    with state.lock:
-        # Read here: what ends meanwhile is set aside still, or is in the ledger already.
-        with context.reading() as view:
-            rows = view.cells(ModelDay, ("day", "cost_micros"))
-        today = sum(micros for day, micros in rows if day == day_of(now))
-        ever = sum(micros for _, micros in rows) + state.aside
-        refuse_overspent(said, Spent(today=today + state.aside, ever=ever), comes_to, now)
-        state.aside += comes_to
-    try:
-        yield
-    finally:
-        with state.lock:
-            state.aside -= comes_to
 
 
 @frozen

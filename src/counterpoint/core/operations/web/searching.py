@@ -14,13 +14,13 @@ from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.web.configured import Browsing
 from counterpoint.core.model.web.searching import Search, SearchAnswer, Searcher, SearchResult
 from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
     Asking,
     Hearing,
     Trying,
     passing,
     refuse_early,
-    set_aside,
     tried,
     trusted,
 )
@@ -129,11 +129,14 @@ class SearchVerbs:
                 searcher=searcher.name, results=tuple(results), cost_micros=searcher.price
             )
 
-        with self._set_aside(searcher, search):
+        with self._set_aside(searcher, search) as reserved:
+            order = replace(order, asked=replace(order.asked, reserved=reserved))
             keep(context, tried(context, order))
         return answer()
 
-    def _set_aside(self, searcher: Searcher, search: Search) -> AbstractContextManager[None]:
+    def _set_aside(
+        self, searcher: Searcher, search: Search
+    ) -> AbstractContextManager[Reservation | None]:
         """Return what sets aside what a search costs while it is made; BudgetSpent, NotTrusted."""
         if not searcher.price:
             return nullcontext()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from counterpoint.core.model.models.uses import ModelDay
+from counterpoint.core.model.models.uses import RESERVED, ModelDay
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.agentic.rules.writing import Period, first_day, shown_provider
 
@@ -60,5 +60,5 @@ class Usages:
         usage = Usage(since=first_day(period, self._context.ports.clock.now()))
         with self._context.reading() as view:
             days = view.select(ModelDay)
-        usage.add(day for day in days if day.day >= usage.since)
+        usage.add(day for day in days if day.day >= usage.since and day.purpose != RESERVED)
         return usage
