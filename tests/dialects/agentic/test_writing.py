@@ -46,6 +46,8 @@ def test_a_prompt_is_written_and_kept_as_a_brief(opus: Agent, models: ModelServe
     assert (answer["brief"]["content_type"], answer["brief"]["title"]) == (
         *("text", "Write of logging in."),
     )
+    # A name is not taken away with the words of the prompt.
+    assert answer["brief"]["slug"] == "text-1"
     (output,) = answer["outputs"]
     assert (output["stage"], output["provider"], output["model"]) == ("draft", "local", MODEL)
     (question,) = models.questions
@@ -130,7 +132,9 @@ def test_a_key_stays_with_its_brief_where_the_model_failed(
 def test_what_was_paid_for_is_not_asked_again(opus: Agent, models: ModelServer) -> None:
     """A brief whose refinement failed keeps its draft, and goes on with that."""
     brief = made(opus)
-    refused(opus, "content_generate", brief_id=brief)
+    refusal = refused(opus, "content_generate", brief_id=brief)
+    assert refusal["details"]["brief_id"] == brief
+    assert "`content_generate` with this `brief_id`" in refusal["details"]["hint"]
     assert opus.does("content_brief_get", id=brief)["brief"]["content"] == "draft"
     assert opus.does("content_generate", brief_id=brief)["content"] == "refined"
     assert len(models.questions) == 3
@@ -142,6 +146,7 @@ def test_an_answer_without_a_text_is_none(opus: Agent, models: ModelServer) -> N
     brief = made(opus)
     refusal = refused(opus, "content_generate", brief_id=brief, mode="draft")
     assert refusal["error"].startswith("local answered with no text")
+    assert "nothing but the cost" not in refusal["details"]["hint"]
     assert opus.does("content_generate", brief_id=brief, mode="draft")["content"] == "fine"
     assert len(models.questions) == 2
 

@@ -264,6 +264,28 @@ def test_one_that_is_deleted_is_gone_with_all_of_it(
     assert told(kay, "deep-research-list")["count"] == 0
 
 
+@pytest.mark.parametrize("kind", ["brief", "plan", "search", "page", "findings"])
+def test_a_step_that_a_person_took_away_leaves_the_rest_to_be_read(
+    kind: str, kay: Agent, workshop: Workshop, world: DeepWorld
+) -> None:
+    """Neither the list nor another research stops at a word that is gone, and one that goes on does so with what is left."""
+    name, other = started(kay), started(kay)
+    done = 5 if kind == "page" else {"brief": 1, "plan": 2, "search": 3}.get(kind, TURNS)
+    work(workshop, name, done)
+    gone = [one for one in rows(workshop, ResearchStep) if one.kind == kind]
+    for one in gone:
+        workshop.app.person().erasing.of_row(ResearchStep, one.study, one.number, reason="private")
+    assert gone
+    work(workshop, name)
+    work(workshop, other)
+    assert told(kay, "deep-research-list")["count"] == 2
+    # Without a plan there is nothing that could be looked for.
+    for one, failed in ((name, kind == "plan"), (other, False)):
+        assert told(kay, "deep-research-status", research_id=one)["is_failed"] is failed
+    assert told(kay, "deep-research-report", research_id=other)["report"]
+    told(kay, "thread-get", thread_id=name)
+
+
 def test_time_and_money_are_limits(kay: Agent, workshop: Workshop, world: DeepWorld) -> None:
     """Who is out of time is told so, and has as much again when it is resumed."""
     name = started(kay, task_timeout=10)

@@ -21,6 +21,7 @@ from counterpoint.dialects.agentic.nouns.briefs import (
     Difficulty,
 )
 from counterpoint.dialects.agentic.rules.briefing import refuse_faults, slug_of, when
+from counterpoint.dialects.agentic.rules.writing import PROMPT
 from counterpoint.dialects.agentic.verbs.ordering import order_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
@@ -36,7 +37,7 @@ class Briefs:
     def create(self, request: BriefRequest) -> Brief:
         """Make a brief; Conflict if its slug is taken, NotFound for its item, InvalidInput.
 
-        Without a slug one is made from the title, with a number behind it if that is taken.
+        Without a slug one is made from the title, with a number behind it if that is taken; for a prompt from a number alone.
         """
         refuse_faults(request)
         with recording(self._context, "brief.created") as change:
@@ -45,7 +46,9 @@ class Briefs:
                 change.get(Item, request.item)
             number, its_id = change.next_id(Brief)
             brief = change.masked(draft_of(self._context, request, its_id, number, change.now))
-            brief = replace(brief, slug=_free_slug(change, request.slug, brief.title))
+            # A slug stays where words are taken away: of a prompt, whose title is its first line, it says nothing.
+            named = f"{PROMPT}-{number}" if request.content_type == PROMPT else brief.title
+            brief = replace(brief, slug=_free_slug(change, request.slug, named))
             change.put(brief)
             if request.batch or request.task:
                 marks = {"batch": request.batch, "task": request.task}

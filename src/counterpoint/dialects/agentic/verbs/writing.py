@@ -9,6 +9,7 @@ call that brought it. Rule 4: a brief whose model failed has failed; where nobod
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from counterpoint.core.model.models.asking import Answer, Provider, Question
 from counterpoint.core.model.models.asking import asked as asked_of
@@ -42,6 +43,9 @@ from counterpoint.kernel.errors import (
     ProviderFailed,
     ProviderRefused,
 )
+
+_AGAIN: Final = "The brief is kept: `content_generate` with this `brief_id` has it written, also by another `provider`."
+"""The next step where a text that was asked for was not written."""
 
 
 class Writing:
@@ -110,6 +114,9 @@ class Writing:
         except CounterpointError as fault:
             self._ended(brief, "failed" if isinstance(fault, ProviderFailed) else "queued", fault)
             fault.facts = {**fault.facts, "brief_id": brief}
+            # Other tools write nothing where nobody answers.
+            own = fault.steps if fault.steps != ProviderFailed.default_hint else ""
+            fault.steps = f"{own} {_AGAIN}".strip()
             raise
         except BaseException:
             # Whoever asked is gone, or the process ends: the brief waits for the next call.

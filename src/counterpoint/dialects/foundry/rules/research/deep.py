@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.dialects.foundry.nouns.research import CONFIDENCES, ResearchMode, ResearchStep
 from counterpoint.dialects.foundry.rules.research.answers import (
     list_of,
@@ -22,7 +23,7 @@ from counterpoint.dialects.foundry.rules.research.answers import (
 )
 from counterpoint.dialects.foundry.rules.research.ranking import ranked
 from counterpoint.kernel import canonical
-from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.canonical import Json
 
 ActKind = Literal["brief", "plan", "search", "page", "findings", "report", "judgement", "done"]
 PHASES: Final[Mapping[ActKind, str]] = {
@@ -127,8 +128,7 @@ def course_of(steps: Sequence[ResearchStep]) -> Course:
     """Return where a study is by its steps."""
     course = Course()
     for step in steps:
-        details = canonical.load(step.details)
-        told = object_of(details)
+        told = load_object(step.details)
         course.cost += _number(told.get("cost"))
         course.ms += _number(told.get("ms"))
         _TAKE.get(step.kind, _nothing)(course, step, told)
@@ -161,16 +161,19 @@ def _searched(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> N
     for one in course.queries:
         if one.id == step.name:
             one.is_searched, one.fault = True, str(told.get("fault") or "")
-            one.results = objects_of(canonical.load(step.text), SOURCES) if step.text else []
+            is_there = step.text not in {"", REDACTED}
+            one.results = objects_of(canonical.load(step.text), SOURCES) if is_there else []
 
 
 def _taken(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
-    course.seen.add(normal(str(told["url"])))
+    # Of a page that was redacted there is nothing left but that there was one.
+    url = str(told.get("url") or REDACTED)
+    course.seen.add(normal(url))
     for one in course.queries:
         one.taken += one.id == step.name
     number = _number(told.get("number"))
     if not number:
-        course.unread.append(str(told["url"]))
+        course.unread.append(url)
         return
     course.sources.append(
         Source(

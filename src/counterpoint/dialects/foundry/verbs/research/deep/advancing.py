@@ -322,7 +322,8 @@ class Advancing:
         """Fetch some pages at once, and keep each as a step of its own, in the order of the search."""
         query = cast("SubQuery", going.act.query)
         fetched = self._fetched(going)
-        taken = len(going.course.sources)
+        # Of sources that were redacted there are no numbers, and those of the others stay.
+        taken = max((one.number for one in going.course.sources), default=0)
         for result in going.act.results:
             url, title = str(result["url"]), str(result["title"])
             text = str(result.get("text") or "")
