@@ -118,6 +118,13 @@ def test_what_is_no_vector_of_each_text_is_no_answer(server: EmbeddingServer, da
         made(server)
 
 
+def test_vectors_of_another_size_than_was_asked_for_are_none(server: EmbeddingServer) -> None:
+    """They would be compared with those of the right size."""
+    assert len(made(server, dimensions=SIZE).vectors) == len(TEXTS)
+    with pytest.raises(ProviderFailed, match="a vector has 8 numbers in place of 4"):
+        made(server, dimensions=4)
+
+
 @pytest.mark.parametrize(
     ("status", "raised"), [(429, ProviderBusy), (500, ProviderBusy), (401, ProviderRefused)]
 )

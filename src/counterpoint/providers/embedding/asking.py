@@ -82,7 +82,8 @@ class EmbeddingProviders:
         )
         try:
             vectors, tokens = spoken.told(answer)
-            return Embedded(vectors=unit(vectors, len(texts)), tokens=tokens)
+            found = unit(vectors, len(texts), said.dimensions)
+            return Embedded(vectors=found, tokens=tokens)
         except (KeyError, TypeError, ValueError) as fault:
             raise ProviderFailed(
                 f"{provider.name} answers with other than vectors of these texts: {fault}"

@@ -35,13 +35,15 @@ class Format:
     told: Callable[[Mapping[str, Any]], tuple[list[Any], int]]
 
 
-def unit(vectors: Sequence[Any], many: int) -> tuple[bytes, ...]:
-    """Return vectors as they are kept, each of length 1; ValueError if they are not what was asked for."""
+def unit(vectors: Sequence[Any], many: int, dimensions: int = 0) -> tuple[bytes, ...]:
+    """Return vectors as they are kept, each of length 1; ValueError if they are not what was asked for. dimensions: how many numbers each has to have; 0: any."""
     if len(vectors) != many:
         raise ValueError("there is not one vector for each text")
     found = np.asarray(vectors, dtype=np.float32)
     if found.ndim != 2 or not 0 < found.shape[1] <= _LONGEST or not np.isfinite(found).all():  # noqa: PLR2004 -- rows and columns
         raise ValueError("a vector is not made of numbers")
+    if dimensions not in {0, found.shape[1]}:
+        raise ValueError(f"a vector has {found.shape[1]} numbers in place of {dimensions}")
     lengths = np.sqrt((found * found).sum(axis=1, keepdims=True))
     if not lengths.all():
         raise ValueError("a vector has no direction")
