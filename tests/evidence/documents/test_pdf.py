@@ -34,6 +34,23 @@ def test_what_is_damaged_is_refused() -> None:
         read(b"%PDF-1.4\nnothing of it")
 
 
+def test_pages_of_pictures_are_refused() -> None:
+    """A passage of nothing would be found by its number alone; one page with a word is enough."""
+    with pytest.raises(InvalidInput, match="has no text"):
+        read(made("", " "))
+    assert len(read(made("", "word"))) == 2
+
+
+def test_half_a_sign_is_no_sign() -> None:
+    """Fonts say which signs their letters are, and strangers make fonts: what is no Unicode could not be kept."""
+    font = b"/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <41> <D800> endbfchar endcmap end"
+    table = b"9 0 obj\n<< /Length %d >>\nstream\n%s\nendstream\nendobj\n" % (len(font), font)
+    said = made("ABA").replace(b"/BaseFont /Helvetica", b"/BaseFont /Helvetica /ToUnicode 9 0 R")
+    (page,) = read(said.replace(b"xref\n", table + b"xref\n", 1))
+    assert "B" in page
+    assert page.encode().decode() == page
+
+
 def test_what_unpacks_to_gigabytes_is_refused() -> None:
     """A few megabytes of zeros, packed twice: the process that reads has a limit."""
     packer = zlib.compressobj(9)

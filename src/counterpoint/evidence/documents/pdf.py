@@ -61,6 +61,8 @@ def read(content: bytes, watch: Callable[[str], None] | None, seconds: float) ->
     if code:
         raise _refusal(_SAID.get(code, "is damaged, or made to take too much"))
     pages: list[str] = json.loads(printed)
+    if not any(page.strip() for page in pages):
+        raise _refusal("has no text: its pages are pictures, or empty")
     return pages
 
 
@@ -131,7 +133,8 @@ def main() -> int:
     pages: list[str] = []
     room = LETTERS
     for page in islice(reader.pages, PAGES + 1):
-        pages.append(page.extract_text())
+        # Fonts of strangers may say halves of signs, which are no Unicode and could not be kept.
+        pages.append(page.extract_text().encode(errors="replace").decode())
         room -= len(pages[-1])
         if room < 0 or len(pages) > PAGES:
             return _TOO_LONG

@@ -154,7 +154,7 @@ def test_a_pdf_is_told_by_its_bytes_and_one_of_pictures_is_no_page(
         *("[page 1]\nRead", "[page 1]\nToo"),
     ]
     (scan,) = told["data"]["failed"]
-    assert (scan["error_code"], "without any text" in scan["error"]) == ("EXTRACT_FAILED", True)
+    assert (scan["error_code"], "has no text" in scan["error"]) == ("EXTRACT_FAILED", True)
 
 
 def test_without_its_library_a_pdf_is_refused_with_what_to_install(

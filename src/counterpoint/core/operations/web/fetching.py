@@ -61,10 +61,6 @@ class PageVerbs:
             pages = self._context.ports.evidence.pages(page.content, listen, seconds)
         except InvalidInput as fault:
             raise PageFailed(f"{page.url[:200]}: {fault.message}") from fault
-        if not any(one.strip() for one in pages):
-            raise PageFailed(
-                f"{page.url[:200]} is a PDF without any text: its pages are pictures, or empty"
-            )
         return replace(page, text=from_pages(pages).text, content=b"")
 
     def _said(self) -> Browsing:
