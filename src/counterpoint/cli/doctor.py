@@ -1,4 +1,4 @@
-"""The command that looks whether everything the product needs is in order."""
+"""The command that checks whether everything the product needs is in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of commands: what they list, how one is run, what was nearly typed."""
+"""Groups of commands: their lists, how one is run, and suggestions for typos."""
 
 from __future__ import annotations
 

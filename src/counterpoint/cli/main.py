@@ -1,4 +1,4 @@
-"""The group of all commands, and the one top where their errors become exit codes.
+"""The group of all commands, and the one place where errors become exit codes.
 
 code   meaning
 0      done

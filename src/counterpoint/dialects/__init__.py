@@ -1,1 +1,1 @@
-"""The faces that agents see: one thin dialect over the core each."""
+"""The surfaces that agents see: one thin dialect over the core each."""

@@ -1,4 +1,4 @@
-"""What a long verb says of how it gets on, sent to the client step by step."""
+"""Progress of a long verb, sent to the client step by step."""
 
 from __future__ import annotations
 

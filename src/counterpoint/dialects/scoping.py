@@ -1,4 +1,4 @@
-"""Surfaces of which a scope file opens some tools alone, on every dialect alike.
+"""Surfaces that a scope file limits to some tools, on every dialect alike.
 
 What a surface shows beside its tools (resources, prompts, events) shows what the tools would, and is shut with them.
 """

@@ -1,4 +1,4 @@
-"""What macOS says of a process, through sysctl(3) and libproc.h.
+"""Information of macOS about a process, through sysctl(3) and libproc.h.
 
 `struct kinfo_proc` of sys/sysctl.h, on 64 bits, has 648 bytes; the fields that are read lie at
 

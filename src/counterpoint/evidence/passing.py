@@ -1,4 +1,4 @@
-"""A folder that passes away, also where the one for temporary files is full."""
+"""A temporary folder, also if the usual place for temporary files is full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernel says of a process and of those that started it.
+"""Information of the kernel about a process and its ancestors.
 
     lineage   the process, its parent, the parent of that one … up to the first that has none or cannot be seen
     started   when a process began, as the kernel counts it: with its number it names the process, since a number

@@ -1,1 +1,1 @@
-"""The ground floor: errors, identifiers, time and canonical bytes."""
+"""The lowest layer: errors, identifiers, time and canonical bytes."""

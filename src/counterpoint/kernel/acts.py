@@ -1,4 +1,4 @@
-"""What a hint asks the caller to do next, in the words of each face.
+"""What a hint asks the caller to do next, in the words of each surface.
 
 A hint is written with acts in it: `hint=f"{Act.REOPEN} first."`. The text then holds a slot for each
 act, and `say` fills the slots with the phrases of a face: a dialect names its tools, the command line

@@ -1,4 +1,4 @@
-"""Every error of the product, as one tree that faces map by kind.
+"""Every error of the product, as one tree that surfaces map by kind.
 
 CounterpointError               code (from the class name), kind, hint, facts, retryable
 ├── NotFound                    not_found    there is no such thing in this project

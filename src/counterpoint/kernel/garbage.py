@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in a process of ours.
+"""How often Python collects garbage in a process of ours.
 
 Nearly all that a call makes is in use until its answer, and goes by itself then. At Python's own thresholds each large answer is
 searched again and again while it grows: half of the time that it takes to write the document of a spec of 20,000 nodes. While a

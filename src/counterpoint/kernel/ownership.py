@@ -1,4 +1,4 @@
-"""Whether what lies beside a database, or listens for it, is whose it should be.
+"""Whether the files and listeners beside a database belong to the right account.
 
 1. The folder of a database is a folder and no link, belongs to this account, and nobody else can write it; one in which everybody may lay
    files is no place for a ledger, however sticky.

@@ -1,4 +1,4 @@
-"""A tool: a plain function with a name, a schema and four honest annotations.
+"""A tool: a plain function with a name, a schema and four annotations.
 
 One decorated function is one tool: the function's name is the tool's (a trailing underscore goes),
 the first paragraph of the docstring is its description, and the annotated parameters after the

@@ -1,4 +1,4 @@
-"""What the server orders and what it is told: one line of JSON each way.
+"""What the server orders from a runner, and its answers: one line of JSON each.
 
 Only for those who check types: a runner that starts loads none of it. `evidence/running/commands.py` writes the one and reads the other.
 """

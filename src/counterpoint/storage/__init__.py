@@ -1,1 +1,1 @@
-"""Databases: the only floor that speaks SQL."""
+"""Databases: the only layer that speaks SQL."""

@@ -1,4 +1,4 @@
-"""Whether a project keeps files of its specs, and one look at them."""
+"""Whether a project keeps files of its specs, and one synchronization of them."""
 
 from __future__ import annotations
 

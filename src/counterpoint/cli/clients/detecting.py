@@ -1,4 +1,4 @@
-"""Which commands test and check a project, as its files tell.
+"""Finds the commands that test and check a project, from its files.
 
 Nothing is run to find out. `*` stands where words may follow: of what runs the project's own code anyway. Of a Makefile and of the
 scripts of a package only the plain targets are taken, since words after those could be programs.

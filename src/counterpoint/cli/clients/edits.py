@@ -1,4 +1,4 @@
-"""What a project's files say for us, and what they said taken out again."""
+"""The edits in a project's files that configure clients, and their removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients run for us and may call without asking, as a table.
+"""The hooks that clients run, and the calls they allow, as a table.
 
     client   file                     tells of                        calls            permissions
     claude   .claude/settings.json    SessionStart, PreCompact, Stop  PostToolUse,     each tool that runs no command

@@ -1,4 +1,4 @@
-"""What an agent should know when its session begins, and how clients hear it.
+"""What an agent needs when its session begins, and how each client gets it.
 
 Rule 1: it only reads, and makes nothing where there is no ledger. Rule 2: as a hook it ends with 0 or 1, never with 2, which some
 clients take for an order to stop. Rule 3: what agents and people wrote stands behind `>` and is said to be data.

@@ -1,4 +1,4 @@
-"""Sends what a hook is told of a call to the server, or counts it as lost.
+"""Sends the report of a hook to the server, or counts it as lost.
 
 A client runs this after each call of its agent, which waits for it: so it loads little, parses nothing, starts no server and never
 waits for the ledger, only until the server has the event in its memory. It says nothing and ends well whatever happens, for some

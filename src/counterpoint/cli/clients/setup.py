@@ -1,4 +1,4 @@
-"""Setting a project up, and taking that out again: ledger, clients, a word.
+"""Setting a project up, and undoing that: ledger, clients, a section in AGENTS.md.
 
 Files of others are edited in place, never written anew: entries that are not ours stay byte for
 byte. What cannot be edited so is shown, to be done by hand. An entry of ours that names a program

@@ -1,4 +1,4 @@
-"""How an agent of the demonstration and its stage speak: lines over two pipes.
+"""How an agent of the demonstration talks to its stage: lines over two pipes.
 
 An agent says one JSON object a line on its standard output. On its standard input every line
 means: something has changed, look again; the end of the input means: leave. An agent with nothing

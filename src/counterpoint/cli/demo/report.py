@@ -1,4 +1,4 @@
-"""How the demonstration tells its end in words: work, evidence, trouble, proof."""
+"""Describes the result of the demonstration: work, evidence, trouble, proof."""
 
 from __future__ import annotations
 

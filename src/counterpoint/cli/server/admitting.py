@@ -1,4 +1,4 @@
-"""Who may come in over HTTP, and by which names: decided once, at the start."""
+"""Who may connect over HTTP, and by which names: decided once, at the start."""
 
 from __future__ import annotations
 

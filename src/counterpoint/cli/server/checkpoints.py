@@ -1,4 +1,4 @@
-"""Checkpoints that nobody asks for: a thread has what was written signed.
+"""A thread that has new entries signed without being asked.
 
 A ledger is signed as soon as (1) 256 entries wait, or (2) a session has ended, or (3) something has waited
 for 10 seconds, or (4) the server ends. What connections and credentials wrote is signed by them about every

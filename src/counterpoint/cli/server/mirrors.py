@@ -1,4 +1,4 @@
-"""A thread that keeps files beside the ledger, and takes edits of them in.
+"""A thread that keeps files beside the ledger, and applies edits of them.
 
 It looks twice a second, and rests as long as a look took: so a file is at most a second behind an answer, and any number
 of changes between two looks are one write. Where a look has left new files to the next one, that follows after such a rest alone. What it takes in from a file is the word of an agent that nothing attests. Nothing of it is loaded, and

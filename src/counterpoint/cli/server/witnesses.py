@@ -1,4 +1,4 @@
-"""Witnesses hear of new heads in a thread of their own.
+"""A thread that sends new heads to witnesses.
 
 One of them may take long to answer. A head that was signed is given to them at once if they heard of none for a minute, else when the minute is over,
 and at the end of the server. Who could not be reached is asked again after ten minutes, or with the next head.

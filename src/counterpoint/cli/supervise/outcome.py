@@ -1,4 +1,4 @@
-"""What came of a supervision, and what a person does next."""
+"""The result of a supervision, and what a person does next."""
 
 from __future__ import annotations
 

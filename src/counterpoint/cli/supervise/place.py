@@ -1,4 +1,4 @@
-"""Keeps what supervised agents say, and the lock of who supervises them.
+"""Stores the output of supervised agents, and the lock of their supervisor.
 
 In `supervised/<spec>-<8 digits>` beside the ledger: `lock`, which the supervisor holds as long as it lives, and a file for each round,
 `<time>-<round>.log`. The digits are of the SHA-256 of the spec's id, so that two specs never share a folder. Of the logs the latest are

@@ -1,4 +1,4 @@
-"""Draws the panes of the live view, and hears its keys.
+"""Draws the panes of the live view, and handles its keys.
 
 Rules: (1) what agents wrote is data: cells are texts without markup, in which control characters are shown; (2) the view writes
 nothing itself (acting.py); (3) at 80 columns one pane is shown above the latest events, with more room all of them; (4) a row that

@@ -1,4 +1,4 @@
-"""Who whoever runs a command is known as, or why nobody is."""
+"""The identity of whoever runs a command, or why there is none."""
 
 from __future__ import annotations
 

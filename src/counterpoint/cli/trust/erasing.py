@@ -1,4 +1,4 @@
-"""Texts taken away for good, and where they are gone, at the command line."""
+"""Redaction at the command line: removes texts, and shows where they are gone."""
 
 from __future__ import annotations
 

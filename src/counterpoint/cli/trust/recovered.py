@@ -1,4 +1,4 @@
-"""What is said of keys: whether they are in force, and who let them in."""
+"""Describes keys: whether they are in force, and how they were enrolled."""
 
 from __future__ import annotations
 

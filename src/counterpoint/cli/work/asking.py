@@ -1,4 +1,4 @@
-"""What people ask lists for: an unknown value is refused with those there are."""
+"""Arguments of lists: an unknown value is refused with the known ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has a task: taking it up, ending it, freeing it for others."""
+"""Who has a task: taking it up, ending it, releasing it for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""As whom a person works: the session of a terminal, and calls done once."""
+"""The identity a person works under: the session of a terminal, and retry keys."""
 
 from __future__ import annotations
 

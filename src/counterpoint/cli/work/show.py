@@ -1,4 +1,4 @@
-"""The command that shows one thing by its id, with all that hangs on it."""
+"""The command that shows one thing by its id, with everything related to it."""
 
 from __future__ import annotations
 

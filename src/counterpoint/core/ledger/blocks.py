@@ -1,4 +1,4 @@
-"""Reads entries block by block, each rule asked of a whole block at once.
+"""Reads entries block by block, and checks each rule for a whole block at once.
 
 What is a valid entry is said in entry.py, and `load_fields` there is the measure: a block is answered here
 if and only if `load_fields` answers each of its entries. To ask them one after the other takes three times

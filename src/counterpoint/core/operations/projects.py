@@ -1,4 +1,4 @@
-"""A project and its roles: its first entry, and what each role is told."""
+"""A project and its roles: its first entry, and the instructions of each role."""
 
 from __future__ import annotations
 

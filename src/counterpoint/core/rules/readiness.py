@@ -1,4 +1,4 @@
-"""When an item may be taken up: the one definition for list, next and claim.
+"""When an item is ready: the one definition for list, next and claim.
 
 Ready if and only if (1) a session can work on its kind, (2) its state is of the category `open`, or
 `active` without a lease that still runs, (3) nothing is in the way: no unfinished dependency, no closed

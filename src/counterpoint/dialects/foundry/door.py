@@ -1,4 +1,4 @@
-"""Who may call what over a connection, and who was refused too often lately."""
+"""Who may call what over a connection, and who was refused too often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a repository that name a program, and what git is told instead.
+"""Settings of a repository that name a program, and what git uses instead.
 
 1. The repository's are those that git reads in the scopes `local` and `worktree`, with what these include. Files of the user and the
    system are the user's: a filter for large files that is set up there runs on.

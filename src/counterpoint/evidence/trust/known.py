@@ -1,4 +1,4 @@
-"""Which ledgers were in the place of a database, known also where none is left.
+"""Which ledgers were in the place of a database, even if none is left.
 
 Layout: `ledgers/<name of the place>` in the folder of the user's state, a line for each ledger that was begun or met there, the
 latest last, canonical JSON {"ledger", "place", "project", "time"}; with a "reason" it is gone, because a person said so.

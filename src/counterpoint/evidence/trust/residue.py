@@ -1,4 +1,4 @@
-"""Which files still hold words that were to be gone, byte by byte."""
+"""Finds files that still contain words after their redaction, byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a process is a server of a ledger, as the kernel and its own words tell.
+"""Whether a process is a server of a ledger, from the kernel and its command line.
 
 Rule 1: whoever holds the lock of the server open is one (protocol/rendezvous.py), also when the file has been
 removed: the kernel goes on naming it. Rule 2: so is who was started with the words of one, for this ledger or without

@@ -1,1 +1,1 @@
-"""What texts are held against: expressions, and rows with wildcards."""
+"""What texts are matched against: expressions, and rows with wildcards."""

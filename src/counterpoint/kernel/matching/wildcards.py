@@ -1,4 +1,4 @@
-"""Rows of tokens with wildcards, compared in a time that grows with the row.
+"""Rows of tokens with wildcards, matched in a time that grows with the row.
 
 A pattern is a row of tokens, and so is what it is held against: letters of a name, or names of a path. A token is
 (1) `MANY`: any number of symbols, (2) `ONE`: any symbol, (3) a symbol that stands for itself, (4) a question that is

@@ -1,4 +1,4 @@
-"""Who enters: a token becomes a grant, and a grant opens what it opens.
+"""Admission: a token becomes a grant, and a grant allows certain calls.
 
 A caller without a token enters where none is needed. Every other caller shows one, in the header
 `Authorization`, or, for a WebSocket, which a browser opens without headers of its own, as a word

@@ -1,4 +1,4 @@
-"""Bearers known by an OAuth 2.1 authorization server: signed tokens and its keys.
+"""Bearers of an OAuth 2.1 authorization server: signed tokens and its keys.
 
 A JSON Web Token is accepted if and only if (1) its algorithm is RS256, ES256 or EdDSA and fits the
 key, (2) the issuer's key set has its `kid` (or, without one, has one key only), (3) the signature

@@ -1,4 +1,4 @@
-"""What PostgreSQL hears and says in its own way: statements, NULs, booleans.
+"""Differences of PostgreSQL: statements, NULs, booleans.
 
 A text may hold any character, but PostgreSQL keeps no NUL. So texts are kept folded:
 

@@ -1,4 +1,4 @@
-"""What PostgreSQL says went wrong, told in the words of the product.
+"""Turns errors of PostgreSQL into errors of the product.
 
     PostgreSQL                                       product
     no connection, the server went away or stops     StoreUnreachable  try again

@@ -1,4 +1,4 @@
-"""What SQLite says went wrong, told in the words of the product.
+"""Turns errors of SQLite into errors of the product.
 
     SQLite                                  product
     BUSY, LOCKED, PROTOCOL                  StoreBusy       try again

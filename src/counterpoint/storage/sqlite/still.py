@@ -1,4 +1,4 @@
-"""Whether a database can only be looked at, because its folder takes no file.
+"""Whether a database can only be read, because its folder takes no file.
 
 An archive on a read-only mount, or a copy that is nobody's to change, is still to be read and verified.
 

@@ -1,4 +1,4 @@
-"""Whether credentials came in and went as the program lets them.
+"""Whether credentials were created and revoked as the program does it.
 
 (1) A row of `tokens` stands in an entry whose subject it is, one in each. It is written whole, by `token.created`, once, with
     a digest that no other has; it is changed in `revoked_at` alone, by `token.revoked`, to the time of that entry.

@@ -1,4 +1,4 @@
-"""Whether reviews were what a project asked of them, as far as its entries tell.
+"""Whether reviews met the policy of the project, as far as entries show.
 
 From the entry that sets `reviews` of the row of `projects` to `person`, until one that sets it to something else,
 

@@ -1,4 +1,4 @@
-"""Which key signs for a ledger at a place, as its entries tell it.
+"""Which key signs for a ledger at a place, according to its entries.
 
 Rules: (1) the row of the project names the first key, once: whole in the first entry, or changed where no key was named before, by an entry
 `signer.named` in nobody's name that does nothing else. Up to there the key that the reader was given is the one that signs. (2) The entry of an epoch names the key from there on. (3) What signs at a place is the

@@ -1,4 +1,4 @@
-"""One pass over entries that looks at all that can be told from them.
+"""One pass over entries that checks everything they show by themselves.
 
 Rules: (1) each entry is read once: chain and tree (core.ledger.chain), thoughts and seals (trail), what
 writers signed, and what stands beside its bytes. (2) With a store to write into, its rows are folded there and the texts

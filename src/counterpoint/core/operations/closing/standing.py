@@ -1,4 +1,4 @@
-"""Bringing a part of a whole to stand as a word says.
+"""Moves a part of a whole to the state that a word names.
 
 Rule 1: what is blocked has an open blocker that says why; any other word for it resolves that. Rule 2: whoever
 completes or skips a whole says that nothing more is needed in it: what is open below it is skipped, and named in the

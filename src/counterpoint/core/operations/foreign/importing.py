@@ -1,4 +1,4 @@
-"""Brings foreign work in: what is new, what differs, what was said there.
+"""Imports foreign work: new items, changes and comments.
 
 Rules (docs/decisions/0056): (1) nothing is written before all of a source was judged. (2) New items come by `Plans.create`, so a large source
 comes in slices that nobody sees before the last. (3) Everything after that is an edit of one item or some records, each a

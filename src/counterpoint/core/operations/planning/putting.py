@@ -1,4 +1,4 @@
-"""Puts the items of a plan, with all that hangs on them from the beginning on."""
+"""Creates the items of a plan, with everything that belongs to them at first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is around an item: all above it, other names, labels, and kept values."""
+"""The surroundings of an item: its ancestors, names, labels and kept values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table of states asks of a move beside the edge, and the account of moves.
+"""What a table of states requires of a move beside its edge; records of moves.
 
 Rule 1: verbs that move an item on somebody's word call `refuse_unguarded`; what a move brings about
 for others (a closed part closes what is below it) is not asked. Rule 2: every move of an item whose

@@ -1,4 +1,4 @@
-"""When somebody last looked, so that he approves what he can have read.
+"""When somebody last read, so that approvals cover only what they can have read.
 
 Rule 1: each call of a connection that reads is a look, known by the session with which the connection came.
 Rule 2: what counts for a call is the look before it. Rule 3: it is kept in memory, for the connections that were

@@ -1,4 +1,4 @@
-"""Keeping right the counter of what is in an item's way.
+"""Maintains the count of what blocks an item.
 
 `Item.blockers` counts open things in the way, so that ready work is one look into an index. Every
 verb that opens or clears such a thing says so here, in the same transaction.

@@ -1,4 +1,4 @@
-"""Whose a session is, where its connection writes now, and who may have it."""
+"""Whose a session is, where its connection writes, and who may take it over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that others wrote, as a model is given it: as data, between marks."""
+"""Marks text that others wrote as data for models."""
 
 from __future__ import annotations
 

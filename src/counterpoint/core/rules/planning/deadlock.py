@@ -1,4 +1,4 @@
-"""What of a plan can never be taken up by working on it, and why.
+"""Which parts of a plan can never become ready, and why.
 
 Circles are refused (rules/drafting.py). What is left are ends that no work brings about: of a part that closes with the
 last thing below it and has nothing below it, and of what is outside of the plan and was cancelled or failed; and gates that

@@ -1,4 +1,4 @@
-"""The parts of a template's document, heard as they must be, or as faults."""
+"""The parts of a template's document: parsed, or listed as faults."""
 
 from __future__ import annotations
 

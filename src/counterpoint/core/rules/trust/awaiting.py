@@ -1,4 +1,4 @@
-"""What an item waits for at its end: to be handed in, judged, or mended.
+"""What an item waits for at its end: submission, review or fixes.
 
 Rule 1: what was sent back is to be mended until it is handed in anew; nothing else of it counts before. Rule 2: what is in
 review waits for a verdict while a gate asks for one. Rule 3: a part whose work is all done is to be handed in if a review

@@ -1,4 +1,4 @@
-"""Decide what a word to move an item asks of who gives it, as one table.
+"""Decides what each word that moves an item requires of its caller, as one table.
 
 Rule 1: the table is about categories, so that every table of states is held to it. Rule 2: what is not in it asks
 nothing: to give back, to reopen and to send back release nothing that waits.

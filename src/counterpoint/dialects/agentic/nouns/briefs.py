@@ -1,4 +1,4 @@
-"""Briefs: what somebody wants to have written, before a word of it is."""
+"""Briefs: requests for texts, with their states and the texts written for them."""
 
 from __future__ import annotations
 

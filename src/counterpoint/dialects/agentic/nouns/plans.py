@@ -1,4 +1,4 @@
-"""How plans, phases and tasks stand here, and what a move of them answers."""
+"""The states of plans, phases and tasks, and the answers of their moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan as Markdown, from its parts as the tools tell them."""
+"""A plan as Markdown, made from the parts that the tools return."""
 
 from __future__ import annotations
 

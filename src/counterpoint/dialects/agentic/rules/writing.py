@@ -1,4 +1,4 @@
-"""What models are told for a brief, and which briefs are written first.
+"""The prompts for briefs, and which briefs are written first.
 
 Rule 1: what an agent asks in a prompt is the question itself. Briefs, plans, tasks and drafts may be of others: they are given as data.
 Rule 2: who is named as the contract names providers (`claude`, `gemini`) is the provider of that name, else the one of that company.

@@ -1,4 +1,4 @@
-"""Batches of briefs: written side by side, and gone on with by whoever calls next.
+"""Batches of briefs: written in parallel, and continued by whoever calls next.
 
 What a batch has done and lacks is what its briefs say: there is no other note of it that could differ.
 """

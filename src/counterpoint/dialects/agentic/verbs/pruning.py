@@ -1,4 +1,4 @@
-"""Pruning: what was put away long ago loses its texts, and the ledger stays whole.
+"""Pruning: removes the texts of plans archived long ago; the ledger stays whole.
 
 Rule 1: only a plan that was archived before a day is pruned, and only by a person. Rule 2: every text
 that any entry gave to the plan, its phases, tasks, records and values is taken away, unless something

@@ -1,4 +1,4 @@
-"""The tools that say whether the server is there, and how it is."""
+"""The tools that report whether the server answers, and its health."""
 
 from __future__ import annotations
 

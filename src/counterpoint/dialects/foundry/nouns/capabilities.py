@@ -1,4 +1,4 @@
-"""What the server says that it can do, and by which settings it does it."""
+"""The capabilities that the server reports, and the settings behind them."""
 
 from __future__ import annotations
 

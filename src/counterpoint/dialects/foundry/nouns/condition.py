@@ -1,4 +1,4 @@
-"""How well a project's server is: each thing that it depends on, and the whole."""
+"""The health of a project's server: each thing it depends on, and the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a refused call, and how refusals of one sort are told together."""
+"""Records of refused calls, and how similar refusals are grouped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of specs and phases, and what is told of them."""
+"""Arguments and answers of calls about specs and phases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of the nodes of specs, and what is told of them."""
+"""Arguments and answers of calls about the nodes of specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent and its supervisor hear of a run.
+"""What an agent and its supervisor learn about a run.
 
 An answer is kept with the report that it came for, and so is without proofs: these are worked out when it is told.
 """

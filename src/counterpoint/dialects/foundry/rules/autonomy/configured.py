@@ -1,4 +1,4 @@
-"""What the settings and the file of a project say of unattended runs.
+"""What the settings and the file of a project define for unattended runs.
 
 `foundry-mcp.toml` has `profile` in [autonomy_posture], what runs begin with in [autonomy_session_defaults], and `role`,
 `allow_lock_bypass` and `allow_gate_waiver` in [autonomy_security]. Variables `FOUNDRY_MCP_AUTONOMY_DEFAULT_…` and

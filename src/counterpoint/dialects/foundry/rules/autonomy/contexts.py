@@ -1,4 +1,4 @@
-"""How much of its context an agent has used: measured, told or estimated.
+"""How much of its context an agent has used: measured, reported or estimated.
 
 What counts, in this order: a file beside the agent's sandbox that is fresh; what the agent said; an estimate. The
 estimate is the last that was told plus a share for each step since then. It is never made the base of another one, so a

@@ -1,4 +1,4 @@
-"""What an agent is told to call for a step, in its order.
+"""The calls that a step requires of an agent, in their order.
 
 Every call that changes the spec names the session, which is what its write lock asks for.
 """

@@ -1,4 +1,4 @@
-"""What an unattended run is held to: limits, policies and postures.
+"""The limits, policies and postures of an unattended run.
 
 What is given wins in this order: the arguments of the call, the configuration, the posture, the default. Every
 fault of both is told at once, each as `{path, problem}`.

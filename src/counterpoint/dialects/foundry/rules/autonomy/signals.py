@@ -1,4 +1,4 @@
-"""What a supervisor is told: whether to go on, and what to do.
+"""The signals for a supervisor: whether to continue, and what to do.
 
 signal                  raised by
 phase_complete          a pause for that: the only signal on which a supervisor goes on

@@ -1,1 +1,1 @@
-"""Documents of others on their way in: read, refused or laid out."""
+"""Foreign documents during import: read, refused or laid out."""

@@ -1,4 +1,4 @@
-"""What models are told in deep research."""
+"""The prompts of deep research."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models are told in research, beside what people and agents ask."""
+"""The prompts of research, beside the questions of people and agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reviewers are told: their task, and what they judge, marked as data."""
+"""The prompts of reviewers: their task, and what they judge, marked as data."""
 
 from __future__ import annotations
 
