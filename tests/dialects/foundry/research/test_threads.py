@@ -120,3 +120,37 @@ def test_without_a_provider_it_is_said(ada: Agent, call: dict[str, Any]) -> None
     """Nothing is invented, and nothing is begun."""
     assert ada.is_refused("research", **call)["data"]["error_code"] == "AI_NO_PROVIDER"
     assert told(ada, "thread-list")["count"] == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"action": "chat", "prompt": "How many?", "title": "é" * 500},
+        {"action": "consensus", "prompt": "How many are there? " * 700},
+        {"action": "deep-research", "query": "How many are there? " * 100},
+    ],
+)
+def test_what_a_study_was_begun_with_is_told_whole(
+    ada: Agent, models: ModelServer, call: dict[str, Any]
+) -> None:
+    """By its thread, however long it is, over pages."""
+    assert models.address
+    system = "Look at the harbour first. " * 600
+    made = told(ada, system_prompt=system, **call)
+    study = next(
+        made[name] for name in ("thread_id", "consensus_id", "research_id") if name in made
+    )
+    said: dict[str, str] = {}
+    cursor, title = "", ""
+    while True:
+        more = {"cursor": cursor} if cursor else {}
+        page = ada.does("research", action="thread-get", thread_id=study, **more)
+        title = page["data"]["title"]
+        for one in page["data"]["messages"]:
+            said[one["role"]] = said.get(one["role"], "") + one.get("content", "")
+        cursor = page["meta"].get("pagination", {}).get("cursor")
+        if not cursor:
+            break
+    assert said["system"] == system
+    assert said["user"].strip() == (call.get("prompt") or call["query"]).strip()
+    assert title == call.get("title", title)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchStudy
+from counterpoint.dialects.foundry.tools.shown import SAID
 from counterpoint.dialects.paging import clip, part_of_text, sparse
 from counterpoint.kernel.canonical import Json
 
@@ -29,31 +30,49 @@ def cut(content: str, study: str) -> tuple[str, list[str]]:
 
 def messages(steps: Sequence[ResearchStep]) -> list[Json]:
     """Return what was said in a study; a text that no page holds in several parts."""
-    return [part for step in steps for part in _parts(step)]
+    return [part for step in steps for part in _said(step)]
 
 
-def _parts(step: ResearchStep) -> list[Json]:
+def begun_with(row: ResearchStudy, steps: Sequence[ResearchStep]) -> list[Json]:
+    """Return, as messages before the first, what a study was begun with and nothing else tells whole."""
+    told: list[Json] = []
+    if clip(row.system, SAID) != row.system:
+        told += _parts(row.system, id="system", role="system", timestamp=str(row.created_at))
+    if row.query not in {row.title, *(one.text for one in steps if one.kind == "user")}:
+        told += _parts(row.query, id="query", role="user", timestamp=str(row.created_at))
+    return told
+
+
+def _said(step: ResearchStep) -> list[Json]:
+    return _parts(
+        step.text,
+        id=f"msg-{step.number}",
+        role=step.kind,
+        timestamp=str(step.created_at),
+        provider_id=step.provider,
+        model_used=step.model,
+        tokens_used=step.tokens or None,
+    )
+
+
+def _parts(text: str, **beside: Json) -> list[Json]:
+    """Return a text as messages that each fit on a page."""
     texts, at = list[str](), 0
     while True:
-        text, end = part_of_text(step.text, at).cut(_PART)
-        texts.append(str(text))
+        part, end = part_of_text(text, at).cut(_PART)
+        texts.append(str(part))
         if not isinstance(end, int):
             break
         at = end
     every = len(texts)
     return [
         sparse(
-            id=f"msg-{step.number}",
-            role=step.kind,
-            content=text,
-            timestamp=str(step.created_at),
-            provider_id=step.provider,
-            model_used=step.model,
-            tokens_used=step.tokens or None,
+            **beside,
+            content=part,
             part=number if every > 1 else None,
             parts=every if every > 1 else None,
         )
-        for number, text in enumerate(texts, 1)
+        for number, part in enumerate(texts, 1)
     ]
 
 

@@ -9,7 +9,13 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.nouns.research import ResearchStudy
 from counterpoint.dialects.foundry.tools.research import words
-from counterpoint.dialects.foundry.tools.research.shown import STAYS, TITLE, cut, line, messages
+from counterpoint.dialects.foundry.tools.research.shown import (
+    STAYS,
+    begun_with,
+    cut,
+    line,
+    messages,
+)
 from counterpoint.dialects.foundry.tools.shown import SAID, in_pages
 from counterpoint.dialects.foundry.verbs.research.asking import TOKENS
 from counterpoint.dialects.foundry.verbs.research.keeping import tokens_of
@@ -78,13 +84,13 @@ def thread_get(call: Call, thread_id: words.AnyThread, cursor: Cursor = "") -> J
     row, steps = call.core.use(Threads).get(thread_id)
     report: dict[str, Json] = {
         "id": row.id,
-        "title": clip(row.title, TITLE),
+        "title": row.title,
         "status": row.status,
         "system_prompt": clip(row.system, SAID) or None,
         "provider_id": row.provider or None,
         "created_at": str(row.created_at),
         "updated_at": str(row.updated_at),
-        "messages": messages(steps),
+        "messages": [*begun_with(row, steps), *messages(steps)],
         "metadata": {} if row.kind == "chat" else {"kind": row.kind},
     }
     return in_pages(call, ("research thread-get", thread_id), cursor, report, "messages")

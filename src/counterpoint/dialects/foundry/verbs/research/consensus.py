@@ -96,7 +96,8 @@ class Consulting:
         if draft.synthesis:
             chosen(self._context, draft.synthesis)
         study = begun(
-            self._context, StudyDraft(kind="consensus", query=draft.prompt, item=draft.item)
+            self._context,
+            StudyDraft(kind="consensus", query=draft.prompt, system=draft.system, item=draft.item),
         )
         try:
             found = self._asked(draft, names, study.id)
