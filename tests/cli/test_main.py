@@ -84,6 +84,7 @@ def test_a_mistyped_command_is_told_its_neighbour(call, place):
     said = call("statsu")
     assert (said.code, "Did you mean `status`?" in said.err) == (2, True)
     assert "Did you mean" not in call("zzzz").err
+    assert "There are: size." in call("issue", "zzzz").err
 
 
 @pytest.mark.e2e

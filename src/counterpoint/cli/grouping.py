@@ -25,6 +25,10 @@ _START: Final = (
 """What somebody does first, in this order; shown above the list of all commands."""
 
 
+_FEW = 12
+"""So many commands below another are named to whoever names one that is not there."""
+
+
 def examples(*lines: str) -> str:
     """Return lines that a command's help ends with, each as it is typed; a test runs through them."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
@@ -42,8 +46,11 @@ class Group(click.Group):
         except click.UsageError as fault:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            there = self.list_commands(ctx)
+            near = get_close_matches(args[0], there, n=1)
             offer = f" Did you mean `{near[0]}`?" if near else ""
+            if not near and len(there) <= _FEW:
+                offer = f" There are: {', '.join(there)}."
             raise click.UsageError(f"{fault.message}{offer}", fault.ctx) from fault
 
 

@@ -35,6 +35,14 @@ def test_gemini_that_reads_agents_md_needs_no_file_of_its_own(call, installed, n
     assert not (installed / "GEMINI.md").exists()
 
 
+def test_what_stays_after_removal_is_said(call, installed):
+    """Also the file of what checks may run, which may be the project's own by now."""
+    call("init", "--yes", "--client", "claude")
+    assert "counterpoint.toml stays" not in call("init", "--remove", "--yes").out
+    (installed / "counterpoint.toml").write_text("[checks]\n")
+    assert "counterpoint.toml stays" in call("init", "--remove", "--yes").out
+
+
 def test_a_file_that_gemini_has_already_gets_the_section(call, installed):
     """As CLAUDE.md does."""
     (installed / "GEMINI.md").write_text("Mine.\n")

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from counterpoint.cli.importing import files
@@ -62,6 +63,24 @@ def test_a_source_that_is_at_fault_is_refused_with_its_place(
     assert call("import", tool, name, "--json").json["error"]
     assert ("no work" in problem) == ("Name the file or folder" in said.err)
     assert agent.overview.state().ledger_size == before
+
+
+def test_a_source_of_more_items_than_a_question_takes_values_comes_in_at_once(
+    call: Any, ledger: Path
+) -> None:
+    """SQLite takes 32,766 values, here 1,500: the command failed when all items were made."""
+    (ledger / "t.md").write_text("# Large\n" + "- [ ] task\n" * 1_600)
+    apsw.connection_hooks.append(_few_values)
+    try:
+        said = call("import", "markdown", "t.md", "--json")
+    finally:
+        apsw.connection_hooks.remove(_few_values)
+    assert (said.code, said.err) == (0, "")
+    assert call("list", "--kind", "task", "--json").json["items"]
+
+
+def _few_values(link: apsw.Connection) -> None:
+    link.limit(apsw.SQLITE_LIMIT_VARIABLE_NUMBER, 1_500)
 
 
 def test_a_file_that_is_too_large_is_not_read(

@@ -262,3 +262,10 @@ def test_the_status_tells_what_waits_to_be_handed_in_judged_and_mended(call, app
         one for one in call("status", "--json").json["awaiting"] if one["item"]["id"] == phase
     ]
     assert (told["step"], told["rejection"]["fixes"]) == ("mend", ["more"])
+
+
+def test_a_mistyped_value_is_told_its_neighbour(call, ledger):
+    """And all that there are."""
+    said = call("list", "--status", "opn")
+    assert (said.code, "Did you mean `open`? The values: active," in said.err) == (2, True)
+    assert "more." not in said.err

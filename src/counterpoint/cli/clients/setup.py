@@ -212,6 +212,10 @@ def _take_out(app: App, out: Output, *, dry_run: bool, yes: bool) -> None:
         out.line(
             f"The ledger stays: {app.place}. It is the only copy; remove it by hand if you mean that."
         )
+    if (app.places.home / NAME).exists():
+        out.line(
+            f"{NAME} stays: it says what checks may run. Remove it by hand if nothing needs it."
+        )
     out.result(
         {
             "files": [str(one.path.relative_to(tree)) for one in pending],

@@ -55,7 +55,8 @@ def trust_command(
     The file takes effect only after a person trusts it.
 
     Until then, and after every change, Counterpoint runs no command that the file lists. Programs are found on the PATH of
-    whoever trusted the file. A `*` at the end of a command matches any words.
+    whoever trusted the file. A `*` at the end of a command matches any words. To take a command back, take it out of
+    the file and run this again.
     """
     home, project = context.app.places.home, context.core.items.project()
     before = read_text(home)

@@ -15,7 +15,7 @@ from counterpoint.core.rules.wording import few
 from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
-_SHOWN: Final = 20
+_SHOWN: Final = 30
 
 
 def named_filter(core: Core, name: str, option: str) -> str:
@@ -55,8 +55,12 @@ def refuse_unknown(core: Core, *, status: str = "", label: str = "", assignee: s
 
 def unknown(option: str, value: str, known: Collection[str], what: str = "values") -> InvalidInput:
     """Return the refusal of a value that there is not."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(value, known, n=1)
+    offer = f"Did you mean `{near[0]}`? " if near else ""
     shown = few(sorted(known), _SHOWN)
-    hint = f"The {what}: {shown}." if known else "Nothing here has one yet: leave it out."
+    hint = f"{offer}The {what}: {shown}." if known else "Nothing here has one yet: leave it out."
     return InvalidInput(
         f"there is no {value!r} for {option}", hint=hint, known=sorted(known)[:_SHOWN]
     )

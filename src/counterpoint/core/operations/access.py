@@ -355,15 +355,15 @@ def _named(which: str, kind: TokenKind) -> dict[str, Any]:
 def _live(found: list[Token], which: str, kind: TokenKind) -> Token:
     """Return the one token of those with a name that is not revoked; NotFound, InvalidInput, Conflict."""
     live = [token for token in found if not token.revoked_at]
+    # Only people end tokens, at the command line.
+    what, command = ("credential", "agent") if kind == "agent" else ("token", "token")
     if not found:
-        # Only people end tokens, at the command line.
-        what, command = ("credential", "agent") if kind == "agent" else ("token", "token")
         raise NotFound(
             f"there is no {what} {which[:60]!r} in this project",
             hint=f"`counterpoint {command} list` shows those that there are.",
         )
     if not live:
-        raise Conflict(f"the token {which} is revoked already", hint="Nothing is left to do.")
+        raise Conflict(f"the {what} {which} is revoked already", hint="Nothing is left to do.")
     if len(live) > 1:
         raise InvalidInput(
             f"several tokens are named {which!r}", hint="Name the one you mean by its id."

@@ -37,6 +37,7 @@ from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
 _CHUNK = 100
+_ASKED = 1_000
 """Records that are written in one transaction."""
 
 Progress = Callable[[int], None]
@@ -191,10 +192,13 @@ class _Arriving:
 
     def _learn(self, made: tuple[str, ...]) -> None:
         """Know which item each id there means now."""
-        prefix = _prefix(self.settled.work, self.source)
+        prefix, scope = _prefix(self.settled.work, self.source), self.settled.work.tool
         with self.context.reading() as view:
-            names = view.cells(Alias, ("name", "item"), scope=self.settled.work.tool, item=made)
-        self.here.ids.update((name.removeprefix(prefix), item) for name, item in names)
+            for start in range(0, len(made), _ASKED):
+                # A database takes no more than 32,766 values in one question.
+                some = made[start : start + _ASKED]
+                names = view.cells(Alias, ("name", "item"), scope=scope, item=some)
+                self.here.ids.update((name.removeprefix(prefix), item) for name, item in names)
 
     def _drafts(self) -> Iterator[tuple[str, str, Draft]]:
         """Return what is to be made, each with what it goes below, by its id there and by its id here."""
