@@ -97,6 +97,7 @@ def test_a_task_held_in_another_session_of_ones_own_is_ones_own(
     opus.does("task_update", **asked, task_identifier=0, status="in_progress", notes="still")
     opus.does("task_update", **asked, task_identifier=0, status="completed")
     opus.does("session_handoff", session_id=session, summary="half")
+    assert opus.is_refused("task_update", **asked, task_identifier=1, status="in_progress")
     haiku.does("session_resume", session_id=session)
     assert opus.is_refused("task_update", **asked, task_identifier=1, status="completed")
     haiku.does("task_update", **asked, task_identifier=1, status="completed")
