@@ -80,7 +80,7 @@ def test_they_are_made_by_keywords_with_their_defaults() -> None:
     assert Boat(name="x").load is not boat.load
     assert Boat(name="x", load=["a"], crew=("b",)).load == ["a"]
     assert Ferry(line=2).name == "ferry"
-    assert Port() == Port()
+    assert all(Port() == Port() for _ in range(20))
 
 
 @pytest.mark.parametrize("given", [{}, {"name": "a", "sail": 1}])
