@@ -6,7 +6,8 @@ command loads its modules nothing of them is garbage, and a twentieth of its tim
 
 The allocator of glibc has a pool for each thread that allocates at the same time as another, up to eight for a core, and what one thread
 freed in its own no other may take: each of 32 workers keeps what its largest answer once took. One pool is enough in a
-server: Python lets one thread at a time run, and SQLite and numpy ask seldom.
+server: Python lets one thread at a time run, and SQLite and numpy ask seldom. What is large goes back to the system when it is
+freed; glibc would keep it for the next that is as large, once one was.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ THRESHOLDS: Final = (50_000, 20, 10)
 
 _ARENAS: Final = -8
 """`M_ARENA_MAX` of malloc.h."""
-_SET_BY_USER: Final = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
+_MAPPED: Final = -3
+"""`M_MMAP_THRESHOLD` of malloc.h: once it is set, glibc does not raise it."""
+_LARGE: Final = 2**20
+"""Bytes from which on memory is asked of the system, and given back to it."""
+_SET_BY_USER: Final = ("MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
 
 
 def settle() -> None:
@@ -36,7 +41,7 @@ def search_seldom() -> None:
 
 
 def share_heap() -> bool:
-    """Have all threads share one pool of memory; return whether that could be said.
+    """Have all threads share one pool of memory, and large parts go back to the system; return whether that could be said.
 
     It cannot be said where the C library is not glibc, and is not where whoever starts the process says otherwise.
     """
@@ -46,4 +51,6 @@ def share_heap() -> bool:
     import ctypes
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return mallopt is not None and mallopt(_ARENAS, 1) == 1
+    return mallopt is not None and all(
+        mallopt(option, value) == 1 for option, value in ((_ARENAS, 1), (_MAPPED, _LARGE))
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from array import array
 from operator import mul
 from pathlib import Path
@@ -68,6 +70,19 @@ def test_many_words_are_remembered_and_then_forgotten(
     words = WordPiece(tmp_path / "vocab.txt")
     assert words.ids("a b c a b c", 9) == [0, 1, 2, 0, 1, 2]
     assert len(words._known) <= 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what of a file is in memory")
+def test_rows_that_were_read_are_no_memory_of_the_process() -> None:
+    """However many texts it has seen, none of its weights is held for the next one."""
+    model = StaticEmbedder()
+    model.embed([f"word {number} of many that differ" for number in range(500)])
+    parts = re.split(
+        r"^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text(), flags=re.MULTILINE
+    )
+    weights = [part for part in parts if "static_256/weights.npy" in part]
+    assert weights
+    assert all(re.search(r"^Rss:\s+0 kB", part, flags=re.MULTILINE) for part in weights)
 
 
 def test_the_model_that_is_set_is_opened_once() -> None:

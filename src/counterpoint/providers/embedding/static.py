@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +65,15 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return the vector of each text; empty for one without a token."""
-        return [self._vector(text) for text in texts]
+        found = [self._vector(text) for text in texts]
+        if any(found):
+            self._give_back()
+        return found
+
+    def _give_back(self) -> None:
+        """Let go of the rows that were read: the system keeps them at hand for all processes, and they count as memory of none."""
+        if hasattr(mmap, "MADV_DONTNEED") and isinstance(pages := self._weights.base, mmap.mmap):
+            pages.madvise(mmap.MADV_DONTNEED)
 
     def _vector(self, text: str) -> bytes:
         ids = self._words.ids(text, _TOKENS)
