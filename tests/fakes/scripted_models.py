@@ -56,7 +56,14 @@ class Held:
     ended: threading.Event = field(default_factory=threading.Event)
 
 
-Line = str | Failing | Cut | Held
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """The provider answers, and is paid, without a text. reason: why it ended, in the words of the format."""
+
+    reason: str
+
+
+Line = str | Failing | Cut | Held | Mute
 Script = Line | Callable[[dict[str, Any]], Line]
 
 
@@ -106,14 +113,16 @@ class ModelServer:
         return line(request) if callable(line) else line
 
 
-def chunks(said: str, model: str, *, is_whole: bool = True) -> Iterator[dict[str, Any]]:
+def chunks(
+    said: str, model: str, *, is_whole: bool = True, reason: str = "stop"
+) -> Iterator[dict[str, Any]]:
     """Answer the events of an answer as the format has them."""
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": model}
     half = len(said) // 2
     for piece in (said[:half], said[half:]):
         yield head | {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
     if is_whole:
-        yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         yield head | {"choices": [], "usage": usage}
 
@@ -134,10 +143,12 @@ def _door(models: ModelServer) -> type[BaseHTTPRequestHandler]:
             if isinstance(line, Held):
                 self._hold(line, request["model"])
                 return
-            is_whole = isinstance(line, str)
-            events = chunks(
-                line if isinstance(line, str) else line.said, request["model"], is_whole=is_whole
-            )
+            is_whole = isinstance(line, str | Mute)
+            if isinstance(line, Mute):
+                events = chunks("", request["model"], reason=line.reason)
+            else:
+                said = line if isinstance(line, str) else line.said
+                events = chunks(said, request["model"], is_whole=is_whole)
             text = "".join(f"data: {json.dumps(one)}\n\n" for one in events)
             self._say(200, "text/event-stream", (text + "data: [DONE]\n\n" * is_whole).encode(), {})
 

@@ -11,7 +11,7 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.core.model.models.uses import ModelUse
 from counterpoint.dialects.foundry.verbs.asking import Overrides
-from fakes.scripted_models import MODEL, Failing, ModelServer
+from fakes.scripted_models import MODEL, Failing, ModelServer, Mute
 
 
 @pytest.fixture
@@ -157,6 +157,31 @@ def test_what_a_provider_refuses_is_told_by_its_code(
     assert (data["error_code"], data["error_type"]) == (code, "ai_provider")
     assert data["details"]["status"] == models.script[0].status  # type: ignore[union-attr] -- the parameter says so
     assert len(models.questions) == 1
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        ((Mute("tool_calls"), "fine"), "local answered with no text but with something else"),
+        ((Mute("length"), "fine"), "local used up 50 tokens before it wrote anything"),
+        ((Mute("stop"), "fine"), "local answered with no text"),
+        (("\n \n", "fine"), "local answered with no text"),
+    ],
+    indirect=["models"],
+)
+def test_an_answer_without_a_text_is_refused_and_paid_for(
+    ada: Agent, models: ModelServer, workshop: Workshop, said: str
+) -> None:
+    """It stands as failed with what it took, is not asked again by itself, and is no answer to the next call."""
+    given = {"provider_id": "local", "prompt": "what?", "max_tokens": 50, "temperature": 0}
+    reply = ada.call("provider", {"action": "execute", **given})
+    assert reply.is_error
+    assert reply.answer["error"].startswith(said)
+    assert len(models.questions) == 1
+    (use,) = uses(workshop)
+    assert (use.status, use.fault) == ("failed", "provider_failed")
+    assert (use.input_tokens, use.output_tokens) == (10, 5)
+    assert ask(ada, "execute", **given)["data"]["content"] == "fine"
 
 
 def test_a_configuration_that_cannot_be_read_is_told_and_breaks_nothing_else(

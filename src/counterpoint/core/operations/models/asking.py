@@ -36,7 +36,14 @@ from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.limits import cost, most, price_of, sized
 from counterpoint.core.rules.models.prices import PRICES
-from counterpoint.core.rules.models.trying import Standing, first_of, in_order, is_kept, named
+from counterpoint.core.rules.models.trying import (
+    Standing,
+    first_of,
+    in_order,
+    is_kept,
+    named,
+    textless,
+)
 from counterpoint.core.rules.trust.commands import models_loosened
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput, NotFound, NotTrusted, Unavailable
@@ -201,8 +208,13 @@ class ModelVerbs:
                 lost=lambda characters: self._lost(order, characters),
             ),
         )
+        answer = cast("Answer", done.answer)
+        fault = textless(answer, question)
+        if fault is not None:
+            keep(context, replace(done, status="failed", fault=fault.code, landed=None))
+            raise fault
         keep(context, replace(done, name=order.name, seconds=order.said.cache_seconds))
-        return cast("Answer", done.answer)
+        return answer
 
     def _tried(self, question: Question, order: _Order, heard: Hearing) -> Answer:
         """Return what one try answers, with what it cost."""

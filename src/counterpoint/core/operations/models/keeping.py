@@ -34,7 +34,7 @@ Landed = Callable[[Change, Answer], None]
 class Asked:
     """How it went: who was asked for what, what came of it, and how often it was tried since when.
 
-    fault: the code of what failed. name: under which the answer is kept, for so many seconds; empty if it is not.
+    answer: also where it failed, if it is paid for and has no text. fault: the code of what failed. name: under which the answer is kept, for so many seconds; empty if it is not.
     landed: writes what somebody makes of the answer, with its use. lost: what tries came to that were given up, in millionths of a dollar.
     reserved: what was set aside for it, which this use takes the place of.
     """
@@ -78,7 +78,7 @@ def keep(context: Context, asked: Asked) -> ModelUse:
 
 def _use(change: Change, asked: Asked) -> ModelUse:
     answer, actor = asked.answer, change.context.caller.actor
-    paid = answer if asked.status == "answered" else None
+    paid = answer if asked.status != "kept" else None
     return change.masked(
         ModelUse(
             project=change.context.project,

@@ -3,7 +3,7 @@
 Rule 1: whoever is named is asked, and nobody in his place. Rule 2: else the first that can be asked, in the order that the project says,
 then in that in which they are known; one that fails again and again is passed over. Rule 3: what was busy, out of reach or cut off is
 asked again, three times in all, after as long as it says, else after 1 s, 2 s and so on with up to a quarter more; what it says is not waited for
-beyond the time that the question has.
+beyond the time that the question has. Rule 4: an answer without a text is none, though it is paid for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from counterpoint.core.model.models.asking import Provider, Question
+from counterpoint.core.model.models.asking import Answer, Provider, Question
 from counterpoint.core.model.web.searching import Searcher
 from counterpoint.kernel.errors import (
     AllResting,
@@ -21,6 +21,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     ProviderAway,
     ProviderBusy,
+    ProviderFailed,
 )
 from counterpoint.kernel.frozen import frozen
 
@@ -109,3 +110,16 @@ def is_kept(question: Question) -> bool:
     if question.caching == "auto":
         return question.temperature == 0
     return question.caching == "always"
+
+
+def textless(answer: Answer, question: Question) -> ProviderFailed | None:
+    """Return why an answer is none, since it has no text; None for one that has."""
+    if answer.text.strip():
+        return None
+    if answer.stop == "length":
+        return ProviderFailed(
+            f"{answer.provider} used up {question.max_tokens} tokens before it wrote anything",
+            hint="Ask again for more tokens, for less at once, or another model.",
+        )
+    ended = " but with something else, as a call of a tool" if answer.stop == "other" else ""
+    return ProviderFailed(f"{answer.provider} answered with no text{ended}")

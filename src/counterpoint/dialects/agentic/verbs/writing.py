@@ -161,14 +161,14 @@ class Writing:
         (question, *_) = self.questions(piece)
 
         def keep(change: Change, answer: Answer) -> None:
-            if not _fault_of(answer):
+            if answer.stop != "refused":
                 change.put(text_of(change, piece, stage, answer))
                 change.add_facts(brief=brief, stage=stage)
 
         answer = ModelVerbs(self._context).ask(question, self._watch, listen, landed=keep)
-        fault = _fault_of(answer)
-        if fault is not None:
-            raise fault
+        if answer.stop == "refused":
+            said = f"{answer.provider} declined to write this: {answer.text[:300]}"
+            raise ProviderRefused(said)
 
     def _ended(self, brief: str, status: str, fault: CounterpointError | None = None) -> None:
         """Write down that nobody is at a brief any more, and what became of it."""
@@ -183,12 +183,3 @@ class Writing:
             change.put(touched(change, order, **changes))
             bring(change, change.get(Brief, brief), status, fault.message if fault else "")
             change.add_facts(brief=brief)
-
-
-def _fault_of(answer: Answer) -> ProviderFailed | None:
-    """Return why an answer is no text; None for a text."""
-    if answer.stop == "refused":
-        return ProviderRefused(f"{answer.provider} declined to write this: {answer.text[:300]}")
-    if not answer.text.strip():
-        return ProviderFailed(f"{answer.provider} answered with no text")
-    return None
