@@ -136,7 +136,6 @@ def test_an_answer_in_another_form_is_asked_for_once_more(
     [
         'The plan says {"verdict": "aligned"} and so do I.',
         f"Here it is:\n```json\n{beside_plan()}\n```",
-        "",
         "[]",
         "{}",
         json.dumps(json.loads(beside_plan()) | {"issues": "none"}),
@@ -156,6 +155,16 @@ def test_an_answer_that_has_another_form_twice_is_refused(
     assert "twice" in str(fault) or "form" in str(fault)
     assert "consultation_cache" in fault["remediation"]
     assert asked(models) == [2]
+
+
+def test_an_answer_that_has_no_text_is_refused_at_once(
+    planned: Path, ada: Agent, servers: Servers
+) -> None:
+    """There is nothing that could be said better."""
+    assert planned.exists()
+    models = servers(("",))
+    assert refused(ada)["error_code"] == "AI_PROVIDER_ERROR"
+    assert asked(models) == [1]
 
 
 def test_a_fence_around_the_whole_answer_is_no_fault(
