@@ -39,9 +39,12 @@ def main() -> None:
         code = serve(words[1:])
         if code is not None:
             sys.exit(code)
-    from counterpoint.kernel.garbage import search_seldom
+    from counterpoint.kernel.starting.garbage import search_seldom
 
     search_seldom()
+    from counterpoint.kernel.starting.later import load_when_asked
+
+    load_when_asked("inspect", "ipaddress", "secrets")
     from counterpoint.cli.main import run
 
     _leave(run(words))

@@ -38,7 +38,8 @@ TOPS = frozenset({"protocol/surface.py", "cli/main.py"})
 SHARED = frozenset(
     {
         "kernel/client_session.py",
-        "kernel/garbage.py",
+        "kernel/starting/garbage.py",
+        "kernel/starting/later.py",
         "kernel/listing_cache.py",
         "kernel/ownership.py",
         "kernel/places.py",

@@ -19,7 +19,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.client_session import client_session, forget_secret, open_secret, starter
 from counterpoint.kernel.errors import InvalidInput, NotFound
-from counterpoint.kernel.garbage import settle
+from counterpoint.kernel.starting.garbage import settle
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings

@@ -32,7 +32,7 @@ from counterpoint.evidence.host import Presence
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.evidence.processes import variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
-from counterpoint.kernel.garbage import settle
+from counterpoint.kernel.starting.garbage import settle
 from counterpoint.kernel.visible import label
 from counterpoint.protocol.peers import held_process
 from counterpoint.protocol.rendezvous import PATIENCE, Rendezvous, find_rendezvous

@@ -54,8 +54,8 @@ from counterpoint.evidence.trust.addresses import is_own_address
 from counterpoint.evidence.trust.local_token import LocalToken
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
-from counterpoint.kernel.garbage import settle
 from counterpoint.kernel.ids import RandomMint
+from counterpoint.kernel.starting.garbage import settle
 from counterpoint.kernel.visible import dump_visible, label, visible
 from counterpoint.protocol.http.access_log import AccessLogLine
 from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig

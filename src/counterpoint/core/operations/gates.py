@@ -112,6 +112,10 @@ class Gates:
 
     def lacking(self, commands: Iterable[Sequence[str]]) -> Lacking:
         """Return which commands would not be run now, and why; asked before anybody needs them, so nothing is raised."""
+        with self._context.reading() as view:
+            return self._lacking(view, commands)
+
+    def _lacking(self, view: Reading, commands: Iterable[Sequence[str]]) -> Lacking:
         ports = self._context.ports
         wanted = tuple(dict.fromkeys(tuple(argv) for argv in commands))
         if ports.checking is None:
@@ -120,8 +124,7 @@ class Gates:
             said = ports.checking()
         except MalformedDocument as fault:
             return Lacking(commands=wanted, why=fault.message)
-        with self._context.reading() as view:
-            found = view.find(Project)
+        found = view.find(Project)
         trusted, path = (found.trusted, found.search_path) if found else ("", "")
         if not is_trusted(said, trusted, path):
             return Lacking(commands=wanted, why="counterpoint.toml is not what was trusted last")
@@ -133,7 +136,7 @@ class Gates:
         """Return the same of the commands that open checks of open items ask for."""
         with self._context.reading() as view:
             gates = view.select(Gate, kind="check", status="closed", limit=_LOOKED_AT)
-            found = self.lacking(gate.argv for gate in gates)
+            found = self._lacking(view, (gate.argv for gate in gates))
             lacks = {*found.commands}
             open_ = {
                 gate.argv: None

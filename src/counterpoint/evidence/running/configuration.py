@@ -132,6 +132,9 @@ def _unread(fault: Exception) -> MalformedDocument:
 
 
 def _whole(text: str) -> dict[str, Any]:
+    if not text:
+        # Most projects have no such file, and short commands nothing else that would load the parser.
+        return {}
     import tomllib
 
     # The parser takes a time that grows with the square of a key's parts.

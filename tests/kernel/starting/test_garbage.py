@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from counterpoint.kernel.garbage import share_heap
+from counterpoint.kernel.starting.garbage import share_heap
 
 PROGRAM = r"""
 import ctypes, os, re, sys, threading
-from counterpoint.kernel.garbage import settle, share_heap
+from counterpoint.kernel.starting.garbage import settle, share_heap
 
 settle()
 libc = ctypes.CDLL(None)

@@ -1,0 +1,1 @@
+"""What a process sets for itself first: memory, and modules that wait."""
