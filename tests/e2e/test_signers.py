@@ -83,3 +83,30 @@ def test_without_its_program_writes_go_on_and_wait_for_their_signature(
     monkeypatch.setenv("COUNTERPOINT_SIGNER", working)
     ledger = work(connect, repository, run)
     assert ledger["signed"] == ledger["size"]
+
+
+def test_machines_on_one_database_share_a_signer(
+    counterpoint: Run, repository: Path, databases: Any, tmp_path: Path
+) -> None:
+    """With one of its own the second machine is told of the way, and nothing else keeps it from work; with that of the first both find all sound."""
+    address = databases.empty()
+    state = {name: str(tmp_path / name) for name in ("first", "second")}
+    shared = f"env XDG_STATE_HOME={state['first']} {sys.executable} -m counterpoint signer"
+
+    def at(machine: str, *words: str, signer: str = "") -> Any:
+        told = {"COUNTERPOINT_DB": address, "COUNTERPOINT_PROJECT": "harbour"}
+        told |= {"XDG_STATE_HOME": state[machine]}
+        told |= {"COUNTERPOINT_SIGNER": f"command:{signer}"} if signer else {}
+        return counterpoint(*words, cwd=repository, env={**os.environ, **told})
+
+    assert at("first", "init", "--yes", "--client", "claude").returncode == 0
+    assert at("second", "add", "Draw the login").returncode == 0
+    alone = at("second", "audit", "verify")
+    assert (alone.returncode, "COUNTERPOINT_SIGNER" in alone.stdout + alone.stderr) == (1, True)
+    assert at("second", "add", "Draw the exit", signer=shared).returncode == 0
+    assert at("first", "add", "Draw the lobby").returncode == 0
+    for name, signer in (("second", shared), ("first", "")):
+        looked = at(name, "audit", "verify", signer=signer)
+        assert looked.returncode == 0, looked.stdout
+        assert json.loads(at(name, "status", "--json", signer=signer).stdout)["ledger"]["size"] > 3
+    databases.drop(address)

@@ -40,8 +40,8 @@ def refuse_unnamed(key: VerifierKey, names: list[str]) -> None:
     if names and key.public_key.hex() != names[0]:
         raise SignerAway(
             "the key of the signer is another than the one that the ledger names",
-            hint="If the signer's state was lost, `counterpoint audit epoch --reason TEXT` names the"
-            " present key.",
+            hint="Have every account and machine use one signer: COUNTERPOINT_SIGNER (docs/service.md)."
+            " If its state was lost, `counterpoint audit epoch --reason TEXT` names the present key.",
         )
 
 

@@ -461,8 +461,9 @@ class Signing:
         if known is not None and names and known.hex() != names[0]:
             yield ProofMismatch(
                 "the key of the signer is another than the one that the ledger names",
-                hint="The signer's state was lost, or is of another account or machine. If that is"
-                " so, `counterpoint audit epoch --reason TEXT` names the present key.",
+                hint="If this is another account or machine, have it use the signer of the first:"
+                " COUNTERPOINT_SIGNER (docs/service.md). If the signer's state was lost,"
+                " `counterpoint audit epoch --reason TEXT` names the present key in the place of the one before.",
                 key=known.hex(),
             )
         if last is not None:
