@@ -302,7 +302,7 @@ def _people(app: App) -> Finding:
     if found:
         advice = "Ask their owners. `counterpoint key revoke` ends one that is not theirs."
         return Finding(name="people", verdict="warn", found="; ".join(found), advice=advice)
-    live = sum(key.is_in_force for key in core.people.list())
+    live = sum(key.is_in_force for key in core.keys.list())
     return Finding(
         name="people",
         verdict="ok",
@@ -360,7 +360,7 @@ def _leases(app: App) -> Finding:
 
 def _checks(app: App) -> Finding:
     """Look whether the commands that checks ask for would be run."""
-    found = app.person().gates.lacking_now()
+    found = app.person().permitted.lacking_now()
     if lacks := said_of_lacking(found):
         return Finding(
             name="checks",

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.awaiting import AwaitedWork
     from counterpoint.core.operations.trust.erasing import Erasing
     from counterpoint.core.operations.trust.exports import Exports
+    from counterpoint.core.operations.trust.keys import Keys
     from counterpoint.core.operations.trust.people import People
+    from counterpoint.core.operations.trust.permitted import Permitted
     from counterpoint.core.operations.trust.signing import Signing
     from counterpoint.core.operations.trust.witnessing import Witnessing
     from counterpoint.core.operations.trust.writers import Writers
@@ -101,6 +103,13 @@ class Core:
         from counterpoint.core.operations.trust.exports import Exports
 
         return Exports(self._context)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Verbs for looking at the keys of people."""
+        from counterpoint.core.operations.trust.keys import Keys
+
+        return Keys(self._context)
 
     @cached_property
     def people(self) -> People:
@@ -206,6 +215,13 @@ class Core:
         from counterpoint.core.operations.gates import Gates
 
         return Gates(self._context)
+
+    @cached_property
+    def permitted(self) -> Permitted:
+        """Verbs for which commands may be run."""
+        from counterpoint.core.operations.trust.permitted import Permitted
+
+        return Permitted(self._context)
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -135,7 +135,7 @@ def boot() -> str:
 
         return libproc.boot()
     try:
-        return (_PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
+        return (_PROC / "sys/kernel/random/boot_id").read_bytes().decode("ascii").strip()
     except OSError:
         return ""
 

@@ -18,5 +18,5 @@ def recovered(key: Key) -> str:
 
 def recoveries(core: Core) -> list[str]:
     """Return what is said of each key that an epoch let in."""
-    keys = (key for key in core.people.list() if key.recovered_in)
+    keys = (key for key in core.keys.list() if key.recovered_in)
     return [f"the key {key.id} of {key.owner}, {state_of(key)}: {recovered(key)}" for key in keys]

@@ -248,6 +248,6 @@ def commands(typed: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 def warn(context: CommandContext, checks: tuple[tuple[str, ...], ...]) -> None:
     """Say which of some checks may not be run here, and what lets them be."""
-    lacks = said_of_lacking(context.core.gates.lacking(list(checks))) if checks else ""
+    lacks = said_of_lacking(context.core.permitted.lacking(list(checks))) if checks else ""
     if lacks:
         context.out.aside(lacks, style="yellow")

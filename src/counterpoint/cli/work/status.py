@@ -61,7 +61,7 @@ def show_state(context: CommandContext) -> None:
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
                 "embedding": _embedding(core),
-                "checks": said_of_lacking(core.gates.lacking_now()),
+                "checks": said_of_lacking(core.permitted.lacking_now()),
             }
         )
         return
@@ -175,7 +175,7 @@ def left_of(claim: Claim, now: Timestamp) -> str:
 def _warnings(core: Core) -> Iterator[str]:
     """Return what a person should look after, of keys and of commands."""
     yield from (f"Keys: {key}" for key in recoveries(core))
-    if lacks := said_of_lacking(core.gates.lacking_now()):
+    if lacks := said_of_lacking(core.permitted.lacking_now()):
         yield f"Checks: {lacks}"
 
 

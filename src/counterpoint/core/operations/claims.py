@@ -34,12 +34,12 @@ from counterpoint.core.operations.recording.contributions import (
 from counterpoint.core.operations.recording.handover import (
     RELEASED,
     begun_with,
-    live_claims,
     make_claim,
     release_at,
     take_over,
     tree_of,
 )
+from counterpoint.core.operations.recording.held import live_claims
 from counterpoint.core.operations.recording.leases import due_at, extended
 from counterpoint.core.operations.recording.moves import follow, give_back, touched
 from counterpoint.core.operations.recording.seats import may_have, take_parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,6 @@ from counterpoint.core.model.evidence import Command, Execution, Snapshot
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Keep, Prose, Proses, image_of
-from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Area, Gate, Item, Project
 from counterpoint.core.operations.claims import prove_claim, refuse_strangers, refuse_uncounted
 from counterpoint.core.operations.recording.change import Change, masked, missing
@@ -36,7 +35,6 @@ from counterpoint.kernel.errors import (
     Forbidden,
     GateClosed,
     InvalidInput,
-    MalformedDocument,
     NotFound,
     NotTrusted,
     ProgramMissing,
@@ -47,9 +45,6 @@ from counterpoint.kernel.frozen import frozen
 _SHOWN: Final = 300
 _ATTEMPTS: Final = 3
 """How often a receipt is signed anew before it is kept without a signature of its own."""
-
-_LOOKED_AT: Final = 1_000
-"""Checks that are looked at for commands that nobody has let be run."""
 
 _Run = tuple[str, Command, Execution, Snapshot]
 """What was run, for which gate, how it ended, and on which tree."""
@@ -109,41 +104,6 @@ class Gates:
         done = [one for one in ran if not isinstance(one, CounterpointError)]
         receipts = iter(self._land(item, None, done))
         return [one if isinstance(one, CounterpointError) else next(receipts) for one in ran]
-
-    def lacking(self, commands: Iterable[Sequence[str]]) -> Lacking:
-        """Return which commands would not be run now, and why; asked before anybody needs them, so nothing is raised."""
-        with self._context.reading() as view:
-            return self._lacking(view, commands)
-
-    def _lacking(self, view: Reading, commands: Iterable[Sequence[str]]) -> Lacking:
-        ports = self._context.ports
-        wanted = tuple(dict.fromkeys(tuple(argv) for argv in commands))
-        if ports.checking is None:
-            return Lacking()
-        try:
-            said = ports.checking()
-        except MalformedDocument as fault:
-            return Lacking(commands=wanted, why=fault.message)
-        found = view.find(Project)
-        trusted, path = (found.trusted, found.search_path) if found else ("", "")
-        if not is_trusted(said, trusted, path):
-            return Lacking(commands=wanted, why="counterpoint.toml is not what was trusted last")
-        if said.free:
-            return Lacking()
-        return Lacking(commands=tuple(argv for argv in wanted if not is_listed(said, argv)))
-
-    def lacking_now(self) -> Lacking:
-        """Return the same of the commands that open checks of open items ask for."""
-        with self._context.reading() as view:
-            gates = view.select(Gate, kind="check", status="closed", limit=_LOOKED_AT)
-            found = self._lacking(view, (gate.argv for gate in gates))
-            lacks = {*found.commands}
-            open_ = {
-                gate.argv: None
-                for gate in gates
-                if gate.argv in lacks and _is_open(view.find(Item, gate.item))
-            }
-        return replace(found, commands=tuple(open_))
 
     def _allowed(self, command: Command) -> Command:
         """Return a command as it is to be run; CommandNotAllowed, NotTrusted."""
@@ -389,7 +349,3 @@ def _move_gate(change: Change, item: str, name: str, receipt: Receipt) -> None:
         shift(change, change.get(Item, item), -1 if status == "met" else 1)
     if status == "met":
         settle(change, item)
-
-
-def _is_open(item: Item | None) -> bool:
-    return item is not None and item.category not in {"done", "dropped"}

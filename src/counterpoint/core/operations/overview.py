@@ -39,7 +39,7 @@ from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
-from counterpoint.core.operations.recording.handover import begun_by, last_handoff, live_claims
+from counterpoint.core.operations.recording.held import begun_by, last_handoff, live_claims
 from counterpoint.core.operations.trust.awaiting import rejections
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.fitting import asked_words, fold, nearness, telling

@@ -37,12 +37,11 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
     close,
-    last_handoff,
     leave,
-    live_claims,
     refuse_loss,
     take_over,
 )
+from counterpoint.core.operations.recording.held import last_handoff, live_claims
 from counterpoint.core.operations.recording.seats import ask_again, current, may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Filter, Reading

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +63,9 @@ def own_places(place: str, clock: Clock) -> dict[str, str]:
 
 def _words(text: str) -> list[str]:
     """Return the words of a command as a shell would part them; none if it cannot."""
+    # Few signers are commands, and it compiles an expression.
+    import shlex
+
     try:
         return shlex.split(text)
     except ValueError:

@@ -33,7 +33,6 @@ from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
 from counterpoint.storage.sqlite import forward, still
 from counterpoint.storage.sqlite.batch import MOST_MEMBERS, Batches
-from counterpoint.storage.sqlite.check import faults_of
 from counterpoint.storage.sqlite.faults import (
     check_length,
     translate_errors,
@@ -219,6 +218,9 @@ class SqliteStore:
 
     def faults(self) -> list[CounterpointError]:
         """Return what is wrong with the file, its schema and its search; nothing when it is sound."""
+        # Only who audits asks, and it reads the whole file.
+        from counterpoint.storage.sqlite.check import faults_of
+
         if self._in_memory:
             with self._reader() as connection:
                 return faults_of(connection, self._tables, self._known)

@@ -17,18 +17,16 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import note_part
+from counterpoint.core.operations.recording.held import live_claims
 from counterpoint.core.operations.recording.moves import give_back, touched
-from counterpoint.core.operations.recording.seats import left_behind, refuse_strange
+from counterpoint.core.operations.recording.seats import refuse_strange
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.evidence import files_text
-from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.trust.succession import OWN, Reason
 from counterpoint.kernel.clock import Timestamp, later
 
 RELEASED: Final = "claim.released"
 """The action by which a person frees what somebody holds."""
-_OPENED: Final = 5
-"""How many open sessions of a connection are offered to it."""
 _TOKEN_BYTES: Final = 4
 """Of chance in a token that alone proves a claim: after two million of an item they would be no numbers of JSON any more."""
 
@@ -170,45 +168,3 @@ def release_at(view: Reading, place: int) -> list[Release]:
     facts, by, at = entry.get("f", {}), entry["w"]["n"], Timestamp(entry["t"])
     tokens: dict[str, int] = facts.get("tokens", {})
     return [Release(item=item, token=token, by=by, at=at) for item, token in tokens.items()]
-
-
-def live_claims(view: Reading, session: str) -> list[Claim]:
-    """Return what a session holds, also with a lease that has run out but was not taken over."""
-    return view.select(Claim, session=session, state="live", order="claimed_at,item")
-
-
-def begun_by(view: Reading, context: Context) -> list[Session]:
-    """Return the sessions that the caller can go on in: the one it writes in, those it had before, those it opened or paused.
-
-    None where others whom nothing tells from it write in the same session: any of them may have begun what is in it.
-    """
-    caller = context.caller
-    if caller.is_shared:
-        return []
-    present = view.find(Session, caller.actor.session)
-    found = [present] if present is not None else []
-    found += left_behind(view, context)
-    if caller.capability:
-        found += view.select(
-            Session,
-            capability=caller.capability,
-            status=("active", "paused"),
-            purpose=("work", "audit"),
-            order="entered desc,id desc",
-            limit=_OPENED,
-        )
-    last = last_handoff(view)
-    left = view.find(Session, last.session) if last is not None else None
-    # By its name it could be that of another window: only who may write in it left it.
-    if left is not None and left.status == "paused":
-        found += [left] if may_write(left, caller.actor, caller.capability) else []
-    return list({one.id: one for one in found}.values())
-
-
-def last_handoff(view: Reading, session: str = "") -> Handoff | None:
-    """Return the last handoff of a session, or of anybody."""
-    if session:
-        found = view.select(Handoff, session=session, order="number desc", limit=1)
-    else:
-        found = view.select(Handoff, order="number desc", limit=1)
-    return found[0] if found else None

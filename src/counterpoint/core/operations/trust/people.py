@@ -24,45 +24,23 @@ from counterpoint.core.operations.recording.authority import (
     unsigned,
 )
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.keys import Keys
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask, mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 from counterpoint.kernel.ids import SALT_BYTES
 
 _LONGEST_OWNER = 100
 _RECOVER = "recover a key"
 
 
-class People:
+class People(Keys):
     """Verbs for the keys of people and what they sign."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    def list(self) -> list[Key]:
-        """Return every key that was ever enrolled, the oldest first."""
-        with self._context.reading() as view:
-            return view.select(Key, order="enrolled_at,id")
-
-    def get(self, name: str) -> Key:
-        """Return the key of an id, or of the beginning of one, or the only one of an owner; NotFound."""
-        known = self.list()
-        found = [key for key in known if key.id == name]
-        found = found or [key for key in known if key.owner == name and key.is_in_force]
-        found = found or [key for key in known if key.id.removeprefix("SHA256:").startswith(name)]
-        if len(found) != 1:
-            what = "no key" if not found else f"{len(found)} keys"
-            raise NotFound(
-                f"there is {what} {name!r} in this project",
-                hint="See `counterpoint key list` for those there are.",
-            )
-        return found[0]
 
     def prepare(self, proposed: ProposedAct, signed_by: str, reason: str = "") -> Confirmation:
         """Return what a key has to sign so that a person has decided this, the signature left empty.

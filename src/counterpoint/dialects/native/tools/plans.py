@@ -132,7 +132,7 @@ def plan(
 
 def _warnings(call: Call, draft: Draft, stuck: Sequence[str]) -> dict[str, Json]:
     commands = list(_commands(draft))
-    lacks = said_of_lacking(call.core.gates.lacking(commands)) if commands else ""
+    lacks = said_of_lacking(call.core.permitted.lacking(commands)) if commands else ""
     return sparse(warnings=[*stuck, *draft.remarks, *([lacks] if lacks else [])])
 
 

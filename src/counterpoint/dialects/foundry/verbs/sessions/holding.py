@@ -13,7 +13,8 @@ from typing import Final, Literal
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller
-from counterpoint.core.operations.recording.handover import close, let_go, live_claims
+from counterpoint.core.operations.recording.handover import close, let_go
+from counterpoint.core.operations.recording.held import live_claims
 from counterpoint.core.operations.sessions import reason_for, refuse_live, taken_up
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.sessions import may_write

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from counterpoint.core.model.trust.checking import Lacking
-from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.trust.permitted import Permitted
 from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.sessions.shape import command_in, shape_of
@@ -27,4 +27,4 @@ class Commands:
                 if item.category != "done" and shape.types[item.id] == "verify"
             ]
         orders = [command_of(line) for line in lines if line]
-        return Gates(self._context).lacking(argv for argv, fault in orders if not fault)
+        return Permitted(self._context).lacking(argv for argv, fault in orders if not fault)
