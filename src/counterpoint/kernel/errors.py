@@ -33,7 +33,6 @@ dialect.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -68,7 +67,9 @@ class CounterpointError(Exception):
     @property
     def code(self) -> str:
         """The class name in snake_case: what programs switch on."""
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+        # No expression, which would be compiled for one look.
+        parted = (f"_{one}" if one.isupper() else one for one in type(self).__name__)
+        return "".join(parted).lstrip("_").lower()
 
 
 class NotFound(CounterpointError):

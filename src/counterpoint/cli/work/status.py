@@ -42,8 +42,8 @@ def show_state(context: CommandContext) -> None:
     core = context.core
     state, awaiting = core.overview.state(), core.awaiting.list()
     unsigned = core.signing.unsigned()
-    facets = [core.overview.facets(root.id) for root in state.roots]
-    progress = {one.item.id: one.progress.by_category() for one in facets}
+    below = core.overview.progress(state.roots)
+    progress = {name: one.by_category() for name, one in below.items()}
     waiting = list(due(state, awaiting, core.awaiting.approvals()))
     if context.out.json:
         context.out.answer(

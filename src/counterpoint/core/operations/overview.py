@@ -35,7 +35,6 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.auditing.ahead import ahead_of
-from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
@@ -57,14 +56,7 @@ Part = Literal[
     "progress",
 ]
 """What a view can show beside the item itself."""
-_SMALL: Final[tuple[Part, ...]] = (
-    "labels",
-    "names",
-    "attributes",
-    "needs",
-    "criteria",
-    "progress",
-)
+_SMALL: Final[tuple[Part, ...]] = ("labels", "names", "attributes", "needs", "criteria", "progress")
 _LOOKED_AT: Final = 100
 """How many records are compared with a text."""
 _CHUNK: Final = 100
@@ -260,6 +252,9 @@ class Overview:
 
     def facets(self, item: str) -> Facets:
         """Return an item, by any of its names, with everything small that hangs on it; NotFound."""
+        # Who looks at the whole asks this of no item.
+        from counterpoint.core.operations.readiness import judged
+
         actor = self._context.caller.actor
         with self._context.reading() as view:
             found = item_named(view, item)
@@ -287,7 +282,9 @@ class Overview:
             return State(
                 project=project,
                 counts=_counts(view),
-                live=self._live(view),
+                live=_with_items(
+                    view, view.select(Claim, state="live", order="claimed_at,item", limit=50)
+                ),
                 blockers=tuple(
                     view.select(Record, kind="blocker", status="open", order="number", limit=20)
                 ),
@@ -299,9 +296,11 @@ class Overview:
                 ahead=ahead_of(view, head, now),
             )
 
-    def _live(self, view: Reading) -> tuple[Live, ...]:
-        claims = view.select(Claim, state="live", order="claimed_at,item", limit=50)
-        return _with_items(view, claims)
+    def progress(self, items: Sequence[Item]) -> dict[str, Progress]:
+        """Return how what is directly below each of some items stands, by their ids."""
+        with self._context.reading() as view:
+            reader = ItemReader(view)
+            return {item.id: reader.progress(item.id) for item in items}
 
     def held(self) -> tuple[Live, ...]:
         """Return what the caller's session holds; nothing where others write in it too whom nothing tells from him."""

@@ -1,4 +1,4 @@
-"""What a session holds and left behind: read by who looks, and by what hands it on."""
+"""What a session holds and has left behind, for whoever looks."""
 
 from __future__ import annotations
 
