@@ -19,6 +19,7 @@ from counterpoint.cli.work.seat import once, repeatable
 from counterpoint.cli.work.trees import lines_of_plan
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.operations.trust.erasing import Erased
@@ -32,6 +33,9 @@ from counterpoint.kernel.errors import InvalidInput
 _JSON: Final = ("{", "[")
 _PLAN: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _SHOWN: Final = 5
+_OPEN: Final = ("open", "active", "review")
+_COMPARED: Final = 500
+"""Open items whose title is compared with that of a plan."""
 _LIMITS: Final = click.IntRange(1, 1000)
 
 
@@ -88,8 +92,9 @@ def plan_command(
         else _read(core, given.typed() if str(file) == "-" else given.text_of(Path(str(file))))
     )
     above = item_id(core, parent) if parent else ""
+    twins = _twins(core, draft, above)
     if dry_run:
-        _print_preview(context, draft, above)
+        _print_preview(context, draft, above, twins)
         return
 
     def make() -> Json:
@@ -99,7 +104,7 @@ def plan_command(
             "root": present_briefly(made.root),
             "count": len(made.items),
             "ready": list(made.ready),
-            "warnings": [*made.deadlocks, *draft.remarks],
+            "warnings": [*twins, *made.deadlocks, *draft.remarks],
         }
 
     answer: Any = once(core, key, {"plan": repr(draft), "below": above}, make)
@@ -140,7 +145,18 @@ def _read(core: Core, text: str) -> Draft:
     return draft_of_tree(cast("dict[str, Any]", tree))
 
 
-def _print_preview(context: CommandContext, draft: Draft, parent: str) -> None:
+def _twins(core: Core, draft: Draft, above: str) -> list[str]:
+    """Return a warning of what is open in the same place under the same title: a file that is given twice is two trees."""
+    alike = ItemFilter(kind=draft.kind, category=_OPEN, parent=above)
+    return [
+        f"{one.id} has the title {one.title!r} too, and is open: change it with `counterpoint edit {one.id}`, or give"
+        f" it up with `counterpoint edit {one.id} --status cancelled`"
+        for one in core.items.list(alike, 0, _COMPARED)
+        if (one.title, one.parent) == (draft.title, above)
+    ]
+
+
+def _print_preview(context: CommandContext, draft: Draft, parent: str, twins: list[str]) -> None:
     core = context.core
     planned, stuck = core.plans.look(draft, parent)
     outside = {name for part in planned for name in part.outside}
@@ -159,14 +175,14 @@ def _print_preview(context: CommandContext, draft: Draft, parent: str) -> None:
             }
             for place, part in enumerate(planned)
         ]
-        warnings = [*stuck, *draft.remarks]
+        warnings = [*twins, *stuck, *draft.remarks]
         out.answer({"dry_run": True, "count": len(planned), "items": items, "warnings": warnings})
         return
     for line, starts in lines_of_plan(planned, ready):
         out.line(line, style="green" if starts else "")
     out.line()
     out.line(f"{counted(len(planned), 'item')}, {len(ready):,} ready. Nothing was made.")
-    _warn(context, draft, [*stuck, *draft.remarks])
+    _warn(context, draft, [*twins, *stuck, *draft.remarks])
 
 
 def _warn(context: CommandContext, draft: Draft, warnings: list[str]) -> None:
