@@ -411,6 +411,7 @@ LONG = [
     (("backup", "copy.db"), "Copying the database"),
     (("restore", "old.db", "--yes"), "Verifying the backup"),
     (("export", "--output", "out.md"), "Reading the work"),
+    (("vault", "add", "plan.md"), "Reading documents"),
 ]
 
 

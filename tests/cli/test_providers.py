@@ -115,7 +115,8 @@ def test_a_provider_is_tried_at_the_command_line(
         )
         failed = call("provider", "test", "local")
         assert (failed.code, "local answered 401" in failed.err) == (3, True)
-        assert call("provider", "test", "nobody").code == 1
+        unknown = call("provider", "login", "nobody")
+        assert (unknown.code, "local, " in unknown.err, "tavily" in unknown.err) == (1, True, True)
         (ledger / "counterpoint.toml").write_text("[models.providers.bare]\nmodel = 'm'\n")
         assert "no address" in call("provider", "login", "bare").err
     assert not home.exists()

@@ -18,6 +18,7 @@ from counterpoint.kernel.errors import (
     ProviderFailed,
     ProviderRefused,
     ProviderTimedOut,
+    QuestionTooLong,
     Unavailable,
 )
 from counterpoint.providers import commands
@@ -155,6 +156,24 @@ def test_a_program_that_fails_is_told(body: str, why: str, program: Any) -> None
     """By what it says of it."""
     with pytest.raises(ProviderFailed, match=why):
         program(body)
+
+
+def test_an_answer_without_a_text_keeps_what_it_cost(program: Any) -> None:
+    """It is refused where it is charged, as that of every provider."""
+    answer = program("""echo '{"result": "", "total_cost_usd": 0.5}'""")
+    assert (answer.text, answer.cost_micros) == ("", 500_000)
+
+
+def test_a_program_that_cannot_be_started_is_told(tmp_path: Path) -> None:
+    """With why; a question that is too long to be a word of a command is told as that."""
+    path = tmp_path / "agent"
+    path.write_text("#!/nowhere/sh\n")
+    path.chmod(stat.S_IRWXU)
+    line = CommandLine(provider="agent", words=(str(path), "{prompt}"), environ={})
+    with pytest.raises(ProviderFailed, match="agent cannot be started: No such file"):
+        line.ask(asked("what?"), lambda _: None)
+    with pytest.raises(QuestionTooLong, match="too long to be a word"):
+        line.ask(asked("x" * 3_000_000), lambda _: None)
 
 
 def test_a_program_that_hangs_is_ended_with_what_it_started(program: Any, tmp_path: Path) -> None:

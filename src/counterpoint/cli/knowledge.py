@@ -9,7 +9,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import one_line
-from counterpoint.core.model.documents import Document, Shelf
+from counterpoint.core.model.documents import Document, Shelf, StoredDocument
 from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.kernel.canonical import Json
@@ -95,7 +95,11 @@ def on(context: CommandContext) -> None:
 @with_context
 def add(context: CommandContext, paths: tuple[str, ...], *, own: bool) -> None:
     """Add files, or update them; paths are relative to the project root."""
-    taken = [context.core.documents.take(path, _shelf(own=own)) for path in paths]
+    taken = list[StoredDocument]()
+    with context.out.counting("Reading documents") as count:
+        for number, path in enumerate(paths, 1):
+            taken.append(context.core.documents.take(path, _shelf(own=own)))
+            count(number)
     context.out.result(
         [{**_document(one.document), "unchanged": one.is_same} for one in taken],
         *(

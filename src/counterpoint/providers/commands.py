@@ -7,6 +7,7 @@ Gemini), events of JSON on lines (Codex, OpenCode), else the text itself. Whatev
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import selectors
@@ -32,6 +33,7 @@ from counterpoint.kernel.errors import (
     ProviderFailed,
     ProviderRefused,
     ProviderTimedOut,
+    QuestionTooLong,
 )
 from counterpoint.kernel.matching.expressions import expression
 from counterpoint.providers.format import count, table, words
@@ -82,15 +84,7 @@ class CommandLine:
     ) -> str:
         """Return what the program printed, once it has ended well."""
         end = time.monotonic() + question.timeout
-        running = subprocess.Popen(  # noqa: S603 -- a person trusted this command
-            argv,
-            cwd=folder,
-            env=_variables(self.environ, self.search_path),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        running = self._started(argv, folder)
         output, said = _Output(running.stdout), _Output(running.stderr)
         try:
             _write(running.stdin, text)
@@ -116,13 +110,31 @@ class CommandLine:
             raise ProviderFailed(f"{self.provider} printed more than {LARGEST:,} bytes")
         return printed
 
+    def _started(self, argv: list[str], folder: str) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(  # noqa: S603 -- a person trusted this command
+                argv,
+                cwd=folder,
+                env=_variables(self.environ, self.search_path),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as fault:
+            if fault.errno == errno.E2BIG:
+                long = f"the question is too long to be a word of the command of {self.provider}"
+                raise QuestionTooLong(long) from fault
+            why = fault.strerror or type(fault).__name__
+            raise ProviderFailed(f"{self.provider} cannot be started: {why}") from fault
+
     def _read(self, output: str, question: Question) -> Answer:
+        if not output.strip():
+            raise ProviderFailed(f"{self.provider} printed no answer")
         try:
             text, tokens, cost = _answer(output)
         except (TypeError, KeyError) as fault:
             raise ProviderFailed(f"{self.provider} prints something else than an answer") from fault
-        if not text.strip():
-            raise ProviderFailed(f"{self.provider} printed no answer")
         return Answer(
             text=text,
             stop="end",

@@ -10,6 +10,8 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.models.uses import ModelUse
+from counterpoint.core.operations.models.spending import Asking
+from counterpoint.core.ports.circuits import MOST_FAULTS, Breaker
 from counterpoint.dialects.foundry.verbs.asking import Overrides
 from fakes.scripted_models import MODEL, Failing, ModelServer, Mute
 
@@ -182,6 +184,32 @@ def test_an_answer_without_a_text_is_refused_and_paid_for(
     assert (use.status, use.fault) == ("failed", "provider_failed")
     assert (use.input_tokens, use.output_tokens) == (10, 5)
     assert ask(ada, "execute", **given)["data"]["content"] == "fine"
+
+
+def test_a_program_that_fails_again_and_again_is_left_alone(ada: Agent, workshop: Workshop) -> None:
+    """The next call is refused at once, with when it may be made again; an answer to that ends it."""
+    root, now = workshop.root, [0.0]
+    program, asked = root / "agent", root / "asked"
+    program.write_text(
+        f"#!/bin/sh\necho x >> {asked}\nif [ -e {root}/well ]; then echo fine; else exit 3; fi\n"
+    )
+    program.chmod(0o700)
+    (root / "counterpoint.toml").write_text(
+        f'[models.providers.agent]\ncommand = ["{program}"]\nmodel = "m"\n'
+    )
+    circuits = workshop.app.ports.remember(Asking).circuits
+    circuits["agent"] = Breaker(seconds=lambda: now[0], what="agent")
+    for _ in range(MOST_FAULTS):
+        assert refused(ada, "execute", provider_id="agent", prompt="?") == "AI_PROVIDER_ERROR"
+    (root / "well").touch()
+    reply = ada.call("provider", {"action": "execute", "provider_id": "agent", "prompt": "?"})
+    assert reply.is_error
+    assert "agent failed 5 times" in reply.answer["error"]
+    assert reply.answer["data"]["details"]["retry_after"] == 60
+    assert len(asked.read_text().split()) == MOST_FAULTS
+    now[0] = 60.0
+    assert ask(ada, "execute", provider_id="agent", prompt="?")["data"]["content"].strip() == "fine"
+    assert ask(ada, "status", provider_id="agent")["data"]["health"]["status"] == "healthy"
 
 
 def test_a_configuration_that_cannot_be_read_is_told_and_breaks_nothing_else(

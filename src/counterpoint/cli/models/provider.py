@@ -163,11 +163,12 @@ def _try_search(context: CommandContext, name: str) -> None:
 
 def _named(context: CommandContext, name: str) -> Provider | Searcher:
     """Return the provider of a name, of models before one of searches; NotFound."""
-    searcher = next((one for one in context.core.searches.searchers() if one.name == name), None)
-    standing = context.core.models.standing()
-    if searcher is not None and name not in {one.name for one in standing.every}:
-        return searcher
-    return standing.named(name)
+    every = [*context.core.models.standing().every, *context.core.searches.searchers()]
+    found = next((one for one in every if one.name == name), None)
+    if found is None:
+        there = ", ".join(dict.fromkeys(one.name for one in every))
+        raise NotFound(f"there is no provider {name[:60]!r}", hint=f"There are: {there}.")
+    return found
 
 
 def _model_of(one: Provider | Searcher) -> str:

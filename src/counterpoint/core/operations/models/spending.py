@@ -24,7 +24,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.trying import wait
+from counterpoint.core.rules.models.trying import is_against, wait
 from counterpoint.core.rules.trust.commands import is_trusted
 from counterpoint.kernel.clock import elapsed_ms
 from counterpoint.kernel.errors import (
@@ -32,7 +32,6 @@ from counterpoint.kernel.errors import (
     CounterpointError,
     NotTrusted,
     ProviderAway,
-    ProviderBusy,
     ProviderFailed,
     ProviderTimedOut,
 )
@@ -183,6 +182,7 @@ def passing(context: Context, what: str) -> Generator[None]:
     with context.ports.remember(Asking).circuit(what).passing() as permit:
         try:
             yield
-        except (ProviderBusy, ProviderTimedOut) as fault:
-            permit.blame(fault)
+        except ProviderFailed as fault:
+            if is_against(fault):
+                permit.blame(fault)
             raise

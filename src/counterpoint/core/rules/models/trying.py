@@ -3,7 +3,8 @@
 Rule 1: whoever is named is asked, and nobody in his place. Rule 2: else the first that can be asked, in the order that the project says,
 then in that in which they are known; one that fails again and again is passed over. Rule 3: what was busy, out of reach or cut off is
 asked again, three times in all, after as long as it says, else after 1 s, 2 s and so on with up to a quarter more; what it says is not waited for
-beyond the time that the question has. Rule 4: an answer without a text is none, though it is paid for.
+beyond the time that the question has. Rule 4: an answer without a text is none, though it is paid for. Rule 5: whatever went wrong counts
+against who was asked, over HTTP or as a program, but what it answered: a refusal, or no text.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from counterpoint.kernel.errors import (
     ProviderAway,
     ProviderBusy,
     ProviderFailed,
+    ProviderRefused,
 )
 from counterpoint.kernel.frozen import frozen
 
@@ -103,6 +105,11 @@ def wait(fault: CounterpointError, attempt: int, left: float, chance: float) -> 
     # A provider that says 0, or no number, is asked no sooner than one that says nothing.
     seconds = max(own, float(said)) if isinstance(said, int | float) else own
     return seconds if seconds < left else None
+
+
+def is_against(fault: ProviderFailed) -> bool:
+    """Return whether a try that failed so counts against who was asked: who refuses a question is there, and works."""
+    return not isinstance(fault, ProviderRefused)
 
 
 def is_kept(question: Question) -> bool:
