@@ -50,7 +50,6 @@ from counterpoint.kernel.frozen import mutable
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.places import DATABASE, find_database, find_prefix
 from counterpoint.kernel.visible import checked_name, label
-from counterpoint.providers.embedding.opening import open_embedder
 from counterpoint.settings import HOSTED, Settings, is_address, load_settings, masked
 from counterpoint.storage import drivers
 from counterpoint.storage.breaker import GuardedStore
@@ -231,7 +230,7 @@ class App:
             host=self.host,
             witnesses=lambda: self._witnesses,
             trailers=self._trailers,
-            embedder=partial(open_embedder, self.settings.embedding),
+            embedder=lambda: self._outside.embedder(self.settings.embedding),
             embeddings=lambda: self._outside.embeddings(self.settings.embedding),
             authored=self.authored.setdefault(self.project, Authored()),
             checking=None if self.is_open or self.evidence else said,

@@ -44,7 +44,8 @@ _UNNAMED: Final = frozenset({"Co", "Cn"})
 
 def visible(text: str) -> str:
     """Return a text in which what would steer or hide is shown."""
-    if _HIDDEN.search(text) is None:
+    # Most texts of a short command are plain, and no expression is compiled for those.
+    if (text.isascii() and text.isprintable()) or _HIDDEN.search(text) is None:
         return text
     return _EITHER.sub(_shown, text)
 

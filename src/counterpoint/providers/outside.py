@@ -11,7 +11,7 @@ from counterpoint.core.model.trust.checking import Checking
 from counterpoint.providers.embedding.opening import AUTO
 
 if TYPE_CHECKING:
-    from counterpoint.core.ports.embedding import Embeddings
+    from counterpoint.core.ports.embedding import Embedder, Embeddings
     from counterpoint.core.ports.fetching import Fetching
     from counterpoint.core.ports.models import Models
     from counterpoint.core.ports.searching import Searching
@@ -30,6 +30,12 @@ class Outside:
         from counterpoint.providers.opening import open_models
 
         return open_models(lambda: self.said().models, self.environ)
+
+    def embedder(self, setting: str) -> Embedder | None:
+        """Return the model inside the product that a setting names; None for none. InvalidInput, Unavailable."""
+        from counterpoint.providers.embedding.opening import open_embedder
+
+        return open_embedder(setting)
 
     def embeddings(self, setting: str) -> Embeddings | None:
         """Return who is asked for vectors, where a setting lets the project say so; else None."""
