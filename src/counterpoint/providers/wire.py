@@ -7,6 +7,7 @@ is heard each second, and may go, and then nothing stays open. Rule 5: what come
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -136,6 +137,9 @@ def _ask(sent: Sent, work: _Work, put: Put, line: _Open) -> None:
     except httpx2.TimeoutException:
         put(_late(sent))
     except httpx2.HTTPError as fault:
+        if _is_untrusted(fault):
+            put(_untrusted(sent))
+            return
         said = sent.masked(str(fault)) or type(fault).__name__
         put(ProviderBusy(f"{sent.provider} cannot be reached, or broke off: {said}"))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
@@ -302,6 +306,24 @@ def _seconds(text: str) -> float | None:
 
 def _late(sent: Sent) -> ProviderTimedOut:
     return ProviderTimedOut(f"{sent.provider} did not answer within {sent.seconds:.0f} s")
+
+
+def _is_untrusted(fault: BaseException | None) -> bool:
+    """Return whether a connection came to nothing by the certificate of the other side: the next try finds the same one."""
+    while fault is not None:
+        if isinstance(fault, ssl.SSLCertVerificationError):
+            return True
+        fault = fault.__cause__ or fault.__context__
+    return False
+
+
+def _untrusted(sent: Sent) -> ProviderFailed:
+    return ProviderFailed(
+        f"{sent.provider} has a certificate that is not trusted, so that nothing was sent",
+        hint="Have a person see to its address: to this machine it may be http."
+        if sent.is_here
+        else "Have a person see to its address; the variable SSL_CERT_FILE of the server names a certificate of your own.",
+    )
 
 
 def _strange(sent: Sent, what: str) -> ProviderFailed:
