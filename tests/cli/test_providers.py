@@ -60,6 +60,8 @@ def test_a_key_is_kept_for_one_address_in_a_file_of_the_persons_alone(
     file.chmod(0o644)
     refused = call("provider", "status", "openai")
     assert (refused.code, "not this account's alone" in refused.out) == (1, True)
+    assert f"run `chmod 600 {file}`" in refused.out
+    assert f"run `chmod 600 {file}`" in call("provider", "test", "openai").err
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     gone = call("provider", "logout", "openai")
     assert gone.out == "The key of openai is gone. The variable OPENAI_API_KEY has one still.\n"
@@ -194,3 +196,16 @@ def test_what_the_web_takes_trust_for_is_told(call: Callable[..., Any], ledger: 
         "  New: Fetches pages from 127.0.0.1:80, which need not be public",
         "  New: One deep research may cost $5.0000",
     ]
+
+
+def test_a_key_in_the_file_of_the_project_is_refused_with_where_it_belongs(
+    call: Callable[..., Any], ledger: Path
+) -> None:
+    """And its value is not repeated."""
+    said = f'[models.providers.local]\nmodel = "m"\napi_key = "{SECRET}"\n'
+    (ledger / "counterpoint.toml").write_text(said)
+    refused = call("provider", "list")
+    assert refused.code != 0
+    assert refused.err.startswith("counterpoint: counterpoint.toml: `api_key` is not known")
+    assert "run `counterpoint provider login local`" in refused.err
+    assert SECRET not in refused.out + refused.err

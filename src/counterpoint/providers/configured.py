@@ -63,7 +63,14 @@ def reach(said: Said, address: str, keys: Keys, *, is_named: bool, is_open: bool
     try:
         key = keys.find_for(said.name, address)
     except ProviderAway as fault:
-        return Reach(reason=fault.message, is_set=True)
+        return Reach(reason=_with_next_step(fault), is_set=True)
     if key is None and not is_open and not is_here(address):
         return Reach(reason=_NO_KEY, is_set=is_named)
     return Reach(reason="", is_set=key is not None or is_named)
+
+
+def _with_next_step(fault: ProviderAway) -> str:
+    """Return why a key does not count, with what to do about it where that is said of this very key."""
+    if fault.hint == ProviderAway.default_hint:
+        return fault.message
+    return f"{fault.message} ({fault.hint.rstrip('.')})"

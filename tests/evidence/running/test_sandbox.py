@@ -170,8 +170,14 @@ def test_a_database_among_files_of_others_hides_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[checks]\nsandbox = 'much'\n", "`sandbox` must be one of auto, require, off"),
-        ("[checks]\nnetwork = 'no'\ncolour = 1\n", "`colour` is not known; `network` must be true"),
+        (
+            "[checks]\nsandbox = 'much'\n",
+            r"`sandbox` below \[checks\] must be one of auto, require, off",
+        ),
+        (
+            "[checks]\nnetwork = 'no'\ncolour = 1\n",
+            r"`colour` is not known below \[checks\]; `network` below \[checks\] must be true",
+        ),
         ("checks = 1\n", "is not a table"),
         (
             "sandbox = 'require'\nnetwork = false\n",
@@ -179,8 +185,14 @@ def test_a_database_among_files_of_others_hides_its_own(tmp_path: Path) -> None:
         ),
         ("[sandbxo]\n", r"\[sandbxo\] is not known \(did you mean `sandbox` below \[checks\]"),
         ("[check]\nfree = true\n", r"\[check\] is not known \(did you mean \[checks\]\?\)"),
-        ("[checks]\ncomands = []\n", r"`comands` is not known \(did you mean `commands`"),
-        ("version = 1\n[checks]\nfree = 2\n", r"outside of \[checks\].*; `free` must be true"),
+        (
+            "[checks]\ncomands = []\n",
+            r"`comands` is not known below \[checks\] \(did you mean `commands`",
+        ),
+        (
+            "version = 1\n[checks]\nfree = 2\n",
+            r"outside of \[checks\].*; `free` below \[checks\] must be true",
+        ),
         ("[checks\n", "cannot be read"),
         # With a time that grows with the square, or a stack that does with the depth, the test would not end.
         ("[checks]\na=" + "[" * 200_000, "cannot be read: it is nested too deep"),

@@ -55,9 +55,12 @@ def load_checking(text: str) -> Checking:
     known = {TABLE, MIRRORED, MODELS, WEB}
     faults = [_stray(name, whole[name]) for name in sorted(set(whole) - known)]
     table = _table(whole)
-    faults += [f"`{name}` is not known{_near(name)}" for name in sorted(set(table) - set(_KINDS))]
     faults += [
-        f"`{name}` must be {_NAMES[kind]}"
+        f"`{name}` is not known below [{TABLE}]{_near(name)}"
+        for name in sorted(set(table) - set(_KINDS))
+    ]
+    faults += [
+        f"`{name}` below [{TABLE}] must be {_NAMES[kind]}"
         for name, kind in _KINDS.items()
         if name in table and type(table[name]) is not kind
     ]
@@ -77,14 +80,14 @@ def load_checking(text: str) -> Checking:
         faults += wrong
     sandbox = table.get("sandbox", "auto")
     if not faults and sandbox not in get_args(Sandboxing):
-        faults.append(f"`sandbox` must be one of {', '.join(get_args(Sandboxing))}")
+        faults.append(f"`sandbox` below [{TABLE}] must be one of {', '.join(get_args(Sandboxing))}")
     commands = table.get("commands", [])
     if not faults and not all(_is_command(one) for one in commands):
-        faults.append("each of `commands` must be a list of words, with a program first")
-    if faults:
-        raise MalformedDocument(
-            f"[{TABLE}] in {NAME}: {'; '.join(faults)}", hint=_MEND, faults=faults
+        faults.append(
+            f"each of `commands` below [{TABLE}] must be a list of words, with a program first"
         )
+    if faults:
+        raise MalformedDocument(f"{NAME}: {'; '.join(faults)}", hint=_MEND, faults=faults)
     return Checking(
         sandbox=sandbox,
         network=table.get("network", True),

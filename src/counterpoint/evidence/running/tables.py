@@ -13,6 +13,8 @@ MOST_DOLLARS: Final = 1_000_000
 MANY: Final = 50
 _MICROS: Final = 1_000_000
 _SEVERAL: Final = 200
+_SECRETS: Final = {"api_key", "apikey", "key", "password", "secret", "token"}
+_OF_PROVIDERS: Final = ("models.providers.", "web.search.")
 
 
 @dataclass(slots=True)
@@ -35,8 +37,17 @@ class Table:
         """Return what is wrong: also what nobody has taken, which is not known."""
         return [
             *self.faults,
-            *(f"`{name}` is not known below [{self.place}]" for name in sorted(self.said)),
+            *(_stray(name, self.place) for name in sorted(self.said)),
         ]
+
+
+def _stray(name: str, place: str) -> str:
+    words = f"`{name}` is not known below [{place}]"
+    if name.casefold() not in _SECRETS or not place.startswith(_OF_PROVIDERS):
+        return words
+    # Whoever puts a key here has to learn that the file is read by others, and where it belongs.
+    provider = place.rpartition(".")[2]
+    return f"{words}: keys do not belong in this file; take it out, then run `counterpoint provider login {provider}`"
 
 
 def micros(dollars: float) -> int:
