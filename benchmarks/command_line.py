@@ -33,10 +33,12 @@ def main() -> None:
     wanted = asked(__doc__ or "", rounds=15)
     compileall.compile_dir(str(Path(counterpoint.__file__).parent), quiet=1)
     with folder() as place:
-        run = partial(subprocess.run, cwd=place, check=True, capture_output=True)
+        # One home for all: elsewhere the signer of what `init` made is not found.
+        home = {**os.environ, "HOME": str(place)}
+        run = partial(subprocess.run, cwd=place, check=True, capture_output=True, env=home)
         ours = (sys.executable, "-m", "counterpoint")
         run(["git", "init", "-q"])
-        run([*ours, "init", "--yes", "--client", "claude"], env={**os.environ, "HOME": str(place)})
+        run([*ours, "init", "--yes", "--client", "claude"])
         run([*ours, "plan", "-"], input=_PLAN.encode())
         found = alternate(
             {
