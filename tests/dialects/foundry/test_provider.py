@@ -187,7 +187,7 @@ def test_an_answer_without_a_text_is_refused_and_paid_for(
 
 
 def test_a_program_that_fails_again_and_again_is_left_alone(ada: Agent, workshop: Workshop) -> None:
-    """The next call is refused at once, with when it may be made again; an answer to that ends it."""
+    """The next call is refused at once, with when it may be made again; an answer to that ends it. Whoever names a model that is not there keeps nobody from it."""
     root, now = workshop.root, [0.0]
     program, asked = root / "agent", root / "asked"
     program.write_text(
@@ -199,14 +199,16 @@ def test_a_program_that_fails_again_and_again_is_left_alone(ada: Agent, workshop
     )
     circuits = workshop.app.ports.remember(Asking).circuits
     circuits["agent"] = Breaker(seconds=lambda: now[0], what="agent")
-    for _ in range(MOST_FAULTS):
-        assert refused(ada, "execute", provider_id="agent", prompt="?") == "AI_PROVIDER_ERROR"
+    for number in range(2 * MOST_FAULTS):
+        given = {"model": f"none-{number}"} if number < MOST_FAULTS else {}
+        code = refused(ada, "execute", provider_id="agent", prompt="?", **given)
+        assert code == "AI_PROVIDER_ERROR"
     (root / "well").touch()
     reply = ada.call("provider", {"action": "execute", "provider_id": "agent", "prompt": "?"})
     assert reply.is_error
     assert "agent failed 5 times" in reply.answer["error"]
     assert reply.answer["data"]["details"]["retry_after"] == 60
-    assert len(asked.read_text().split()) == MOST_FAULTS
+    assert len(asked.read_text().split()) == 2 * MOST_FAULTS
     now[0] = 60.0
     assert ask(ada, "execute", provider_id="agent", prompt="?")["data"]["content"].strip() == "fine"
     assert ask(ada, "status", provider_id="agent")["data"]["health"]["status"] == "healthy"

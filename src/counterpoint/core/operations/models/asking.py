@@ -219,7 +219,8 @@ class ModelVerbs:
     def _tried(self, question: Question, order: _Order, heard: Hearing) -> Answer:
         """Return what one try answers, with what it cost."""
         provider = order.provider
-        with passing(self._context, provider.name):
+        is_usual = question.model in {provider.model, *provider.models}
+        with passing(self._context, provider.name, is_usual=is_usual):
             answer = self._context.ports.models().ask(provider, question, heard)
         price = price_of(question.model, order.said.prices, PRICES)
         if provider.is_free or answer.cost_micros >= 0 or price is None:

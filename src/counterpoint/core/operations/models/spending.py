@@ -177,12 +177,12 @@ def _lost(order: Trying, fault: BaseException) -> int:
 
 
 @contextmanager
-def passing(context: Context, what: str) -> Generator[None]:
-    """Make a try behind the breaker of a provider; CircuitOpen while that is open."""
+def passing(context: Context, what: str, *, is_usual: bool = True) -> Generator[None]:
+    """Make a try behind the breaker of a provider; CircuitOpen while that is open. is_usual: whether one of its own models is asked."""
     with context.ports.remember(Asking).circuit(what).passing() as permit:
         try:
             yield
         except ProviderFailed as fault:
-            if is_against(fault):
+            if is_against(fault, is_usual=is_usual):
                 permit.blame(fault)
             raise

@@ -4,7 +4,8 @@ Rule 1: whoever is named is asked, and nobody in his place. Rule 2: else the fir
 then in that in which they are known; one that fails again and again is passed over. Rule 3: what was busy, out of reach or cut off is
 asked again, three times in all, after as long as it says, else after 1 s, 2 s and so on with up to a quarter more; what it says is not waited for
 beyond the time that the question has. Rule 4: an answer without a text is none, though it is paid for. Rule 5: whatever went wrong counts
-against who was asked, over HTTP or as a program, but what it answered: a refusal, or no text.
+against who was asked, over HTTP or as a program, but what it answered: a refusal, or no text. Of a model that only the caller names it counts
+where nobody answered: a program ends with an error for one that is not there.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from counterpoint.kernel.errors import (
     ProviderBusy,
     ProviderFailed,
     ProviderRefused,
+    ProviderTimedOut,
 )
 from counterpoint.kernel.frozen import frozen
 
@@ -107,9 +109,14 @@ def wait(fault: CounterpointError, attempt: int, left: float, chance: float) -> 
     return seconds if seconds < left else None
 
 
-def is_against(fault: ProviderFailed) -> bool:
-    """Return whether a try that failed so counts against who was asked: who refuses a question is there, and works."""
-    return not isinstance(fault, ProviderRefused)
+def is_against(fault: ProviderFailed, *, is_usual: bool = True) -> bool:
+    """Return whether a try that failed so counts against who was asked: who refuses a question is there, and works.
+
+    is_usual: whether one of its own models was asked.
+    """
+    if isinstance(fault, ProviderBusy | ProviderTimedOut):
+        return True
+    return is_usual and not isinstance(fault, ProviderRefused)
 
 
 def is_kept(question: Question) -> bool:
