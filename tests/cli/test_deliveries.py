@@ -81,7 +81,7 @@ def test_documents_are_kept_at_the_command_line(ledger: Any, app: App, call: Any
     """In the vault, or for the project alone once that was turned on."""
     (app.places.tree / "guide.md").write_text("# Retry\n\nUse backoff.\n")
     assert "no document" in call("vault", "list").err
-    assert call("vault", "add", "guide.md").out == "guide.md: 1 passages.\n"
+    assert call("vault", "add", "guide.md").out == "guide.md: 1 passage.\n"
     assert call("vault", "add", "guide.md").out == "guide.md: is as it was.\n"
     assert "guide.md" in call("vault", "list").out
     (one,) = call("vault", "list", "--json").json
@@ -91,7 +91,7 @@ def test_documents_are_kept_at_the_command_line(ledger: Any, app: App, call: Any
     assert call("vault", "on", "--json").json == {"enabled": True}
     assert call("vault", "add", "guide.md", "--own", "--json").json[0]["unchanged"] is False
     assert call("vault", "remove", "guide.md", "--own", "--json").json["shelf"] == "project"
-    assert call("vault", "remove", "guide.md").out == "guide.md is gone: 1 passages.\n"
+    assert call("vault", "remove", "guide.md").out == "guide.md is gone: 1 passage.\n"
     assert call("vault", "remove", "guide.md").code == 1
 
 

@@ -9,6 +9,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import one_line
+from counterpoint.cli.present import counted
 from counterpoint.core.model.documents import Document, Shelf, StoredDocument
 from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
@@ -104,7 +105,7 @@ def add(context: CommandContext, paths: tuple[str, ...], *, own: bool) -> None:
         [{**_document(one.document), "unchanged": one.is_same} for one in taken],
         *(
             f"{one.document.path}:"
-            f" {'is as it was' if one.is_same else f'{one.document.chunks} passages'}."
+            f" {'is as it was' if one.is_same else counted(one.document.chunks, 'passage')}."
             for one in taken
         ),
     )
@@ -131,7 +132,7 @@ def list_(context: CommandContext, *, own: bool) -> None:
 def remove(context: CommandContext, path: str, *, own: bool) -> None:
     """Remove a document with all its passages."""
     gone = context.core.documents.drop(path, _shelf(own=own))
-    context.out.result(_document(gone), f"{gone.path} is gone: {gone.chunks} passages.")
+    context.out.result(_document(gone), f"{gone.path} is gone: {counted(gone.chunks, 'passage')}.")
 
 
 def _shelf(*, own: bool) -> Shelf:
