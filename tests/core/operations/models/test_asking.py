@@ -78,13 +78,11 @@ def test_an_answer_comes_back_and_its_use_is_written_down() -> None:
     assert not [text for text in image.texts.values() if "forty" in text or "what is" in text]
 
 
-def test_what_tokens_cost_is_worked_out_by_the_table_of_the_project() -> None:
-    """Tokens that the provider has kept cost less; the sum of the day grows with each use."""
-    desk = Desk(
-        models=Modelling(prices=(DEAR,)),
-        there=(paid(),),
-        tokens=Tokens(input=1000, cached=400, output=100),
-    )
+@pytest.mark.parametrize("there", [paid(), provider(model="dear-1")])
+def test_what_tokens_cost_is_worked_out_by_the_table_of_the_project(there: Any) -> None:
+    """Also at a gateway on this machine. Tokens that the provider has kept cost less; the sum of the day grows with each use."""
+    desk = Desk(models=Modelling(prices=(DEAR,)), there=(there,))
+    desk.models.tokens = Tokens(input=1000, cached=400, output=100)
     trusted(desk)
     for _ in range(2):
         assert desk.core.models.ask(asked("?", max_tokens=10)).cost_micros == 600 + 40 + 1000

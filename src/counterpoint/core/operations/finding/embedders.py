@@ -29,7 +29,7 @@ from counterpoint.core.operations.models.spending import (
 )
 from counterpoint.core.operations.recording.context import Caller, Context, Ports
 from counterpoint.core.ports.embedding import Embedded, Embedder, Embeddings
-from counterpoint.core.rules.models.limits import BYTES_A_TOKEN, cost, price_of
+from counterpoint.core.rules.models.limits import BYTES_A_TOKEN, cost, costs_nothing, price_of
 from counterpoint.core.rules.models.prices import PRICES
 from counterpoint.core.rules.trust.commands import models_loosened
 from counterpoint.kernel.errors import InvalidInput, ProviderAway
@@ -160,7 +160,7 @@ def embedder_of(ports: Ports) -> Embedder | None:
 
 def _micros(provider: Provider, tokens: int, limits: Modelling) -> int:
     """Return what tokens cost in millionths of a dollar; InvalidInput without a price."""
-    if provider.is_free:
+    if costs_nothing(provider, provider.model, limits.prices):
         return 0
     price = price_of(provider.model, limits.prices, PRICES)
     if price is None:

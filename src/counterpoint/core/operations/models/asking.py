@@ -34,7 +34,7 @@ from counterpoint.core.operations.trust.derived_keys import DerivedKeys
 from counterpoint.core.ports.circuits import resting
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.limits import cost, most, price_of, sized
+from counterpoint.core.rules.models.limits import cost, costs_nothing, most, price_of, sized
 from counterpoint.core.rules.models.prices import PRICES
 from counterpoint.core.rules.models.trying import (
     Standing,
@@ -146,7 +146,7 @@ class ModelVerbs:
         """
         said = self.said()
         provider = self._chosen(question, said)
-        if provider.is_free:
+        if costs_nothing(provider, question.model or provider.model, said.prices):
             return provider, 0
         price = price_of(question.model or provider.model, said.prices, PRICES)
         return provider, None if price is None else most(price, question)
@@ -183,7 +183,7 @@ class ModelVerbs:
         self, question: Question, provider: Provider, said: Modelling
     ) -> AbstractContextManager[Reservation | None]:
         """Return what sets aside what a question costs at most while it is asked; BudgetSpent, InvalidInput without a price."""
-        if provider.is_free:
+        if costs_nothing(provider, question.model, said.prices):
             return nullcontext()
         price = price_of(question.model, said.prices, PRICES)
         if price is None:
@@ -223,7 +223,8 @@ class ModelVerbs:
         with passing(self._context, provider.name, is_usual=is_usual):
             answer = self._context.ports.models().ask(provider, question, heard)
         price = price_of(question.model, order.said.prices, PRICES)
-        if provider.is_free or answer.cost_micros >= 0 or price is None:
+        is_free = costs_nothing(provider, question.model, order.said.prices)
+        if is_free or answer.cost_micros >= 0 or price is None:
             return replace(answer, cost_micros=max(0, answer.cost_micros))
         told = answer.tokens
         tokens = told if told.input or told.output else sized(question, len(answer.text.encode()))
@@ -232,7 +233,8 @@ class ModelVerbs:
     def _lost(self, order: _Order, characters: int) -> int:
         """Return what a try comes to that was given up after so many characters: nobody told its tokens."""
         price = price_of(order.question.model, order.said.prices, PRICES)
-        if order.provider.is_free or price is None:
+        is_free = costs_nothing(order.provider, order.question.model, order.said.prices)
+        if is_free or price is None:
             return 0
         return cost(price, sized(order.question, characters))
 

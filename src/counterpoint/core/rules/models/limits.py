@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from counterpoint.core.model.models.asking import Question, Tokens
+from counterpoint.core.model.models.asking import Provider, Question, Tokens
 from counterpoint.core.model.models.configured import Modelling, Price
 from counterpoint.kernel.clock import Timestamp, moment, stamp
 from counterpoint.kernel.errors import BudgetSpent
@@ -40,6 +40,11 @@ def price_of(model: str, *tables: Sequence[Price]) -> Price | None:
         if fitting:
             return max(fitting, key=lambda one: len(one.model))
     return None
+
+
+def costs_nothing(provider: Provider, model: str, said: Sequence[Price]) -> bool:
+    """Return whether a model of a provider costs nothing: one of this machine, unless the project has its price; a gateway may stand there."""
+    return provider.is_free and (bool(provider.command) or price_of(model, said) is None)
 
 
 def _fits(name: str, model: str) -> bool:
