@@ -223,7 +223,7 @@ class App:
             mint=RandomMint(),
             project=self.project,
             may_sign=store is self.store,
-            secrets=secret_values(self.places.tree, self.hiding or self.environ),
+            find_secrets=partial(secret_values, self.places.tree, self.hiding or self.environ),
             lease_seconds=self.settings.lease_seconds,
             grace_seconds=self.settings.grace_seconds,
             reads_global=self.settings.global_memory == "on",

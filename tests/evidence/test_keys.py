@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from counterpoint.evidence.keys import load_key, make_key, open_key, verify
+from counterpoint.evidence.keys import find_public, load_key, make_key, open_key, verify
 from counterpoint.kernel.errors import Unavailable
 
 _RACER = """
@@ -195,3 +195,51 @@ def test_the_library_is_loaded_only_when_a_key_is_used() -> None:
         [sys.executable, "-c", script], env={"PYTHONPATH": source}, capture_output=True, check=True
     )
     assert done.stdout == b"False\n"
+
+
+def test_the_public_half_is_read_from_its_file(tmp_path: Path) -> None:
+    """It is that of the key; where there is no key nothing is made."""
+    assert find_public(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+    key = open_key(tmp_path / "k")
+    assert find_public(tmp_path / "k") == key.public_key
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"nonsense",
+        b"-----BEGIN PUBLIC KEY-----\n%%%%\n-----END PUBLIC KEY-----\n",
+        b"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA\n-----END PUBLIC KEY-----\n",
+        None,
+    ],
+)
+def test_a_public_half_of_another_form_is_not_taken(tmp_path: Path, content: bytes | None) -> None:
+    """Nor one that is not there: then the key itself is asked."""
+    open_key(tmp_path)
+    (tmp_path / "ed25519.pub").unlink()
+    if content is not None:
+        (tmp_path / "ed25519.pub").write_bytes(content)
+    assert find_public(tmp_path) is None
+
+
+def test_a_public_half_beside_no_sound_private_one_is_not_taken(tmp_path: Path) -> None:
+    """What was left of a key signs nothing; one that others can read is refused, and one that cannot be read."""
+    open_key(tmp_path)
+    private = tmp_path / "ed25519"
+    private.chmod(0o644)
+    with pytest.raises(Unavailable, match="others can read"):
+        find_public(tmp_path)
+    private.chmod(0o600)
+    private.write_bytes(b"nonsense")
+    assert find_public(tmp_path) is None
+    private.unlink()
+    assert find_public(tmp_path) is None
+    private.mkdir(mode=0o700)
+    with pytest.raises(Unavailable, match="not a plain file"):
+        find_public(tmp_path)
+    private.rmdir()
+    private.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Unavailable, match="cannot be read"):
+        find_public(tmp_path)

@@ -212,7 +212,7 @@ class Studio:
 
     def masking(self, *secrets: str) -> None:
         """Let these values be secrets from now on."""
-        self.ports = replace(self.ports, secrets=frozenset(secrets))
+        self.ports = replace(self.ports, find_secrets=lambda: frozenset(secrets))
 
     @contextmanager
     def view(self) -> Iterator[Reading]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Final
 
 from counterpoint.core.model.trust.checking import Lacking
@@ -16,6 +15,8 @@ def allowing(found: Lacking) -> str:
     """Return the options of `counterpoint trust` that let commands be run which only are not listed; empty without any."""
     if found.why:
         return ""
+    import shlex
+
     return " ".join(f"--allow {shlex.quote(one)}" for one in _shown(found))
 
 
@@ -38,4 +39,6 @@ def said_of_lacking(found: Lacking) -> str:
 
 
 def _shown(found: Lacking) -> list[str]:
+    import shlex
+
     return [clip(shlex.join(argv), _ROOM) for argv in found.commands[:_SHOWN]]

@@ -35,12 +35,13 @@ _PUBLIC = "ed25519.pub"
 _FOR_OTHERS = 0o077
 _WRITE_FOR_OTHERS = 0o022
 _LARGEST = 10_000
-_BEGIN = b"-----BEGIN PRIVATE KEY-----"
-_END = b"-----END PRIVATE KEY-----"
+_PRIVATE_MARKS = b"-----BEGIN PRIVATE KEY-----", b"-----END PRIVATE KEY-----"
+_PUBLIC_MARKS = b"-----BEGIN PUBLIC KEY-----", b"-----END PUBLIC KEY-----"
 _PRIVATE_HEAD = bytes.fromhex("302e020100300506032b657004220420")
 """What stands in DER before the seed of a private key: PKCS #8 without attributes, of Ed25519."""
 _PUBLIC_HEAD = bytes.fromhex("302a300506032b6570032100")
-_SEED_LENGTH = 32
+_HALF_LENGTH = 32
+"""Bytes of a seed, and of a public half."""
 Stamp = tuple[int, ...]
 """Devices, numbers and times of change of files."""
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -61,7 +62,7 @@ class ProjectKey:
     def public_pem(self) -> bytes:
         """The public half as its file holds it (RFC 8410, section 4)."""
         body = b64encode(_PUBLIC_HEAD + self.public_key)
-        return b"-----BEGIN PUBLIC KEY-----\n" + body + b"\n-----END PUBLIC KEY-----\n"
+        return b"\n".join((_PUBLIC_MARKS[0], body, _PUBLIC_MARKS[1], b""))
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64 bytes of the signature (RFC 8032, section 5.1)."""
@@ -127,6 +128,24 @@ def find_key(folder: Path) -> ProjectKey | None:
     return load_key(content) if content is not None else None
 
 
+def find_public(folder: Path) -> bytes | None:
+    """Return the 32 bytes of the public half as its file tells; None if the key is not kept in files of ours. Unavailable.
+
+    Nobody but who can put another key in its place can write that file, and nothing is signed where the two do not belong
+    together. To reckon it from the private half takes a library that loads for longer than all else that is asked of a key.
+    """
+    try:
+        content = _read_private(folder / _PRIVATE)
+        if content is None or _seed_of(content) is None:
+            return None
+        lines = (folder / _PUBLIC).read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        raise _unusable(f"cannot be read ({fault.strerror})") from fault
+    return _body_of(lines, _PUBLIC_MARKS, _PUBLIC_HEAD)
+
+
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
     """Return whether the signature of the message was made with the key's private half."""
     # Loading the library takes longer than starting a small program; most runs sign nothing.
@@ -173,15 +192,19 @@ def load_key(content: bytes) -> ProjectKey:
 
 def _seed_of(content: bytes) -> bytes | None:
     """Return the seed of a key in the form of RFC 8410, section 7; None if the file has any other."""
-    lines = content.split(b"\n")
-    if (lines[0], *lines[2:]) != (_BEGIN, _END, b""):
+    return _body_of(content.split(b"\n"), _PRIVATE_MARKS, _PRIVATE_HEAD)
+
+
+def _body_of(lines: list[bytes], marks: tuple[bytes, bytes], head: bytes) -> bytes | None:
+    """Return what stands in PEM after a fixed beginning; None for any other form, or length."""
+    if (lines[0], *lines[2:]) != (*marks, b""):
         return None
     try:
         body = b64decode(lines[1], validate=True)
     except ValueError:
         return None
-    is_seed = len(body) == len(_PRIVATE_HEAD) + _SEED_LENGTH and body.startswith(_PRIVATE_HEAD)
-    return body[len(_PRIVATE_HEAD) :] if is_seed else None
+    is_ours = len(body) == len(head) + _HALF_LENGTH and body.startswith(head)
+    return body[len(head) :] if is_ours else None
 
 
 def _key_of(key: Ed25519PrivateKey) -> ProjectKey:

@@ -50,6 +50,15 @@ def test_the_key_lies_in_the_keyring_and_no_file(kept: Path, tmp_path: Path) -> 
     assert opened().public_key("led_two") != key
 
 
+def test_a_key_that_lay_in_a_file_before_is_not_that_of_the_keyring(kept: Path) -> None:
+    """Its file stays where it is, and neither half of it is taken for the other key."""
+    del kept
+    old = own_signer("file", "/one", SystemClock()).public_key(LEDGER)
+    assert opened().known_key(LEDGER) is None
+    key = opened().public_key(LEDGER)
+    assert opened().known_key(LEDGER) == key != old
+
+
 def test_a_keyring_that_is_locked_or_keeps_nothing_is_a_signer_that_is_away(kept: Path) -> None:
     """So what is written waits for its signature, and nothing is signed by a key that is lost."""
     from keyring.backends.null import Keyring

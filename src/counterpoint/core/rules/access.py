@@ -7,9 +7,9 @@ in one of its networks, if it names any. A caller who is refused is not told whi
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from hashlib import sha256
-from ipaddress import ip_address, ip_network
 from typing import cast
 
 from counterpoint.core.model.access import RUN, SCOPES, SECRET_PREFIX, Scope, Token, TokenRequest
@@ -52,12 +52,12 @@ def is_admitted(token: Token, address: str) -> bool:
         return True
     try:
         # The zone of a link-local address is a name of this machine's, and no part of a network.
-        found = ip_address(address.partition("%")[0])
+        found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
     # A socket for both families shows callers over IPv4 as `::ffff:192.0.2.7`.
     mapped = getattr(found, "ipv4_mapped", None) or found
-    return any(mapped in ip_network(network) for network in token.addresses)
+    return any(mapped in ipaddress.ip_network(network) for network in token.addresses)
 
 
 def tool_limits_of(texts: Iterable[str]) -> dict[str, int]:
@@ -156,7 +156,7 @@ def _once(words: Iterable[str]) -> tuple[str, ...]:
 def _network(text: str) -> str:
     """Return a network in its plain form, host bits cut off; empty if it is none."""
     try:
-        return str(ip_network(text, strict=False))
+        return str(ipaddress.ip_network(text, strict=False))
     except ValueError:
         return ""
 

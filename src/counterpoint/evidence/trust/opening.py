@@ -51,9 +51,16 @@ def own_signer(setting: str, place: str, clock: Clock) -> FileSigner:
     root = state_folder(os.environ) / "signer"
     if setting != "keyring":
         return FileSigner(root=root, place=place, clock=clock)
-    from counterpoint.evidence.trust.system_keys import find_key, open_key
+    from counterpoint.evidence.trust import system_keys as keyring
 
-    return FileSigner(root=root, place=place, clock=clock, find=find_key, open=open_key)
+    return FileSigner(
+        root=root,
+        place=place,
+        clock=clock,
+        find=keyring.find_key,
+        open=keyring.open_key,
+        find_public=keyring.find_public,
+    )
 
 
 def own_places(place: str, clock: Clock) -> dict[str, str]:

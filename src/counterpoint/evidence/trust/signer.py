@@ -41,7 +41,7 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.writers.signature import is_of_writer
 from counterpoint.core.model.trust.heads import FIRST_EPOCH, Growth, SignedHead
 from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
-from counterpoint.evidence.keys import ProjectKey, Stamp, find_key, open_key, stamp_of
+from counterpoint.evidence.keys import ProjectKey, Stamp, find_key, find_public, open_key, stamp_of
 from counterpoint.evidence.trust.folders import (
     append_lines,
     check_private,
@@ -69,7 +69,7 @@ _TAIL = 65_536
 class FileSigner:
     """Keeps the keys of all ledgers of this account. place: the database that asks.
 
-    find, open: take the key of a ledger out of its folder, or from elsewhere.
+    find, open: take the key of a ledger out of its folder, or from elsewhere. find_public: the public half alone, where that is less work.
     """
 
     root: Path
@@ -77,6 +77,7 @@ class FileSigner:
     clock: Clock
     find: Callable[[Path], ProjectKey | None] = find_key
     open: Callable[[Path], ProjectKey] = open_key
+    find_public: Callable[[Path], bytes | None] = find_public
     _keys: dict[str, tuple[Stamp | None, ProjectKey]] = field(
         init=False, default_factory=dict[str, tuple[Stamp | None, ProjectKey]]
     )
@@ -85,7 +86,12 @@ class FileSigner:
     def known_key(self, ledger: str) -> bytes | None:
         """Return the public key if there is one; makes nothing."""
         folder = self._find(ledger)
-        key = (self._kept_key(ledger) or self.find(folder)) if folder else None
+        if folder is None:
+            return None
+        key = self._kept_key(ledger)
+        if key is None and (public_key := self.find_public(folder)):
+            return public_key
+        key = key or self.find(folder)
         if key is None:
             return None
         self._keys[ledger] = stamp_of(self._folder(ledger)), key

@@ -25,6 +25,11 @@ def find_key(folder: Path) -> ProjectKey | None:
     return load_key(found.encode()) if found is not None else None
 
 
+def find_public(_folder: Path) -> bytes | None:
+    """Return None: a keyring has no public half for itself, and a file of one is from before it was chosen."""
+    return None
+
+
 def open_key(folder: Path) -> ProjectKey:
     """Return the key of the ledger that a folder is of, made on first use; SignerAway."""
     # Of processes that make one at the same time one wins, and all have its key.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -94,7 +95,7 @@ class Ports:
 
     scratch: makes an empty store of some nouns that passes away, for replaying the ledger into.
     may_sign: whether a command may have the present end of the ledger signed before it proves anything.
-    secrets: values that are masked wherever they turn up.
+    find_secrets: answers the values that are masked wherever they turn up; asked by the first writing.
     lease_seconds: how long a claim holds when the caller does not say.
     grace_seconds: how long others wait for what somebody left whose connection has ended.
     reads_global: whether roles are given what they remembered as global in other projects.
@@ -121,7 +122,7 @@ class Ports:
     clock: Clock
     mint: Mint
     project: str
-    secrets: frozenset[str] = frozenset()
+    find_secrets: Callable[[], frozenset[str]] = frozenset
     may_sign: bool = True
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     grace_seconds: int = DEFAULT_GRACE_SECONDS
@@ -143,6 +144,11 @@ class Ports:
     searching: Callable[[], Searching] = NoSearching
     fetching: Callable[[], Fetching] = NoFetching
     remembered: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
+
+    @cached_property
+    def secrets(self) -> frozenset[str]:
+        """The values that are masked wherever they turn up, as they were at the first writing."""
+        return self.find_secrets()
 
     def get(self, kind: type[V]) -> V:
         """Return what the verbs of one dialect ask of their surroundings, by its class."""
