@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from counterpoint.core.model import lifecycles
-from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
+from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle, lifecycle
 from counterpoint.dialects import registry
 from counterpoint.dialects.agentic.nouns import briefs
 from counterpoint.dialects.colibri import nouns as stages
@@ -56,7 +56,7 @@ def lifecycles_page() -> str:
         _LIFECYCLES,
         _categories(inspect.getdoc(lifecycles) or ""),
     ]
-    for name, table in (LIFECYCLES | {one.name: one for one in TABLES}).items():
+    for name, table in (LIFECYCLES | {name: lifecycle(name) for name in TABLES}).items():
         parts += [f"## {name.capitalize()}", captions[name], _diagram(table), _moves(table)]
     return "\n\n".join(parts) + "\n"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model import catalogue, lifecycles
+from counterpoint.core.model import lifecycles
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Attested, Confirmation, Identity, Peer
 from counterpoint.core.model.trust.heads import WitnessedHead
@@ -24,7 +24,7 @@ from counterpoint.core.ports.store import Store
 from counterpoint.core.ports.witnesses import Witness
 from counterpoint.core.rules import wording
 from counterpoint.core.rules.identity import agent_behind
-from counterpoint.dialects import nouns
+from counterpoint.dialects.nouns import EVERY as NOUNS
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.environment import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
@@ -59,8 +59,6 @@ from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, 
 if TYPE_CHECKING:
     from counterpoint.providers.outside import Outside
 
-NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
-"""What the product has tables for: the nouns of the core and those of its own dialects."""
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that a credential is passed by."""
 _NOBODY: Final = Attested(principal=None)

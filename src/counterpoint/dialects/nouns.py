@@ -3,32 +3,42 @@
 An item or a brief can be met by every dialect and command, whichever made it: so these are known as
 soon as a store can be opened, and not only when a connection speaks the dialect. That is why the tables
 of ours stand here and not in `Dialect.lifecycles`, which is read when a dialect is first asked for.
+
+A short command meets none of them, so each is loaded when it is first asked for: by its table, or by the name of its states.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from counterpoint.core.model.lifecycles import Lifecycle, register
+from counterpoint.core.model import catalogue, lifecycles
+from counterpoint.core.model.catalogue import later
+from counterpoint.core.model.lifecycles import Lifecycle
 from counterpoint.core.model.rows import Noun
-from counterpoint.dialects.agentic.nouns.briefs import BRIEF, Brief
-from counterpoint.dialects.agentic.nouns.writing import WritingOrder, WrittenText
-from counterpoint.dialects.colibri.nouns import STAGED, Action
-from counterpoint.dialects.foundry.nouns.autonomy import (
-    AUTONOMY,
-    GateEvidence,
-    SessionStep,
-    SpecSession,
-)
-from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchStudy
 
-NOUNS: Final[tuple[type[Noun], ...]] = (
-    *(Action, Brief, SpecSession, SessionStep, GateEvidence),
-    *(ResearchStudy, ResearchStep),
-    *(WritingOrder, WrittenText),
-)
+_OURS: Final = "counterpoint.dialects"
+_LATER: Final[Mapping[str, Callable[[], type[Noun]]]] = {
+    "actions": later(f"{_OURS}.colibri.nouns", "Action"),
+    "briefs": later(f"{_OURS}.agentic.nouns.briefs", "Brief"),
+    "spec_sessions": later(f"{_OURS}.foundry.nouns.autonomy", "SpecSession"),
+    "session_steps": later(f"{_OURS}.foundry.nouns.autonomy", "SessionStep"),
+    "gate_evidence": later(f"{_OURS}.foundry.nouns.autonomy", "GateEvidence"),
+    "research_studies": later(f"{_OURS}.foundry.nouns.research", "ResearchStudy"),
+    "research_steps": later(f"{_OURS}.foundry.nouns.research", "ResearchStep"),
+    "writing_orders": later(f"{_OURS}.agentic.nouns.writing", "WritingOrder"),
+    "written_texts": later(f"{_OURS}.agentic.nouns.writing", "WrittenText"),
+}
+NOUNS: Final = catalogue.Nouns((), _LATER)
+EVERY: Final = catalogue.NOUNS.followed_by(_LATER)
+"""What the product has tables for: the nouns of the core and these."""
 
-TABLES: Final[tuple[Lifecycle, ...]] = (STAGED, BRIEF, AUTONOMY)
+TABLES: Final[Mapping[str, Callable[[], Lifecycle]]] = {
+    "staged": later(f"{_OURS}.colibri.nouns", "STAGED"),
+    "brief": later(f"{_OURS}.agentic.nouns.briefs", "BRIEF"),
+    "autonomy": later(f"{_OURS}.foundry.nouns.autonomy", "AUTONOMY"),
+}
+"""What loads each table of states, by its name."""
 
-for _table in TABLES:
-    register(_table)
+for _name, _table in TABLES.items():
+    lifecycles.announce(_name, _table)

@@ -18,11 +18,12 @@ of a higher number, which adds tables, indexes, and columns at the end of a tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from counterpoint.core.model.catalogue import by_table
 from counterpoint.core.model.rows import Column, Noun
 from counterpoint.core.model.rows import columns as columns_of
 from counterpoint.kernel.canonical import sha256
@@ -81,20 +82,20 @@ class Migration(NamedTuple):
         return self.number, self.name, sha256(self.sql.encode())
 
 
-def migrations(nouns: Iterable[type[Noun]], database: Database) -> tuple[Migration, ...]:
+def migrations(nouns: Sequence[type[Noun]], database: Database) -> tuple[Migration, ...]:
     """Return the migrations that make a database with tables for these nouns.
 
     Nouns of stores that pass away have none that was released, and their tables are made from their fields.
     """
-    asked = {noun.table: noun for noun in nouns}
+    asked = by_table(nouns)
     released = tuple(
         Migration(number, name, _text(database, f"{number:03}_{name}.sql"))
         for number, name in RELEASED
         if number > FIRST or name == "first" or name in asked
     )
     passing = (
-        Migration(FIRST, name, tables_of(noun, TYPES[database]))
-        for name, noun in asked.items()
+        Migration(FIRST, name, tables_of(asked[name], TYPES[database]))
+        for name in asked
         if all(f"CREATE TABLE {name} (" not in one.sql for one in released)
     )
     return *passing, *released
@@ -131,9 +132,10 @@ def _partial(noun: type[Noun]) -> tuple[tuple[str, ...], str]:
     """Return the indexes of some of the rows, and the condition that says of which."""
     if noun.partial is None:
         return (), ""
-    column, words, indexes = noun.partial
+    partial = noun.partial
     # Apart by OR: of IN, SQLite does not see that one of the words is enough.
-    return indexes, " WHERE " + " OR ".join(f"\"{column}\" = '{word}'" for word in words)
+    where = " OR ".join(f"\"{partial.column}\" = '{word}'" for word in partial.words)
+    return partial.indexes, f" WHERE {where}"
 
 
 def _type(column: Column, types: Types) -> str:

@@ -5,10 +5,12 @@ A dialect of ours may have nouns of its own (`dialects/nouns.py`); whoever opens
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Final, overload
 
 from counterpoint.core.model.access import Token
-from counterpoint.core.model.documents import Document, Passage
 from counterpoint.core.model.identity import (
     Confirmation,
     Connection,
@@ -29,12 +31,8 @@ from counterpoint.core.model.journal import (
     Transition,
     Verdict,
 )
-from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse
-from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.model.runs import Run, StreamEvent
 from counterpoint.core.model.sessions import Claim, Handoff, Session
-from counterpoint.core.model.trust.erasures import Erasure
 from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.core.model.work import (
     Alias,
@@ -51,7 +49,83 @@ from counterpoint.core.model.work import (
 )
 from counterpoint.kernel.matching.expressions import expression
 
-NOUNS: tuple[type[Noun], ...] = (
+
+def later(module: str, name: str) -> Callable[[], Any]:
+    """Return what answers the thing of a name in a module, which is loaded then."""
+    return lambda: getattr(import_module(module), name)
+
+
+class Tables(Mapping[str, type[Noun]]):
+    """Nouns by their tables; some are loaded when they are first asked for."""
+
+    def __init__(
+        self, known: Sequence[type[Noun]], later: Mapping[str, Callable[[], type[Noun]]]
+    ) -> None:
+        """Take those that are loaded, and what loads each of the others."""
+        self._known = {noun.table: noun for noun in known}
+        self._later = later
+
+    def __getitem__(self, table: str) -> type[Noun]:
+        """Return the noun of a table; KeyError if there is none."""
+        found = self._known.get(table)
+        # Two threads that load one have the same.
+        return self._later[table]() if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the tables, and load nothing."""
+        yield from self._known
+        yield from self._later
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._known) + len(self._later)
+
+    def __contains__(self, table: object) -> bool:
+        """Whether there is such a table; it loads nothing."""
+        return table in self._known or table in self._later
+
+
+class Nouns(Sequence[type[Noun]]):
+    """Nouns in the order in which rows can be written. tables: by their tables, where looking at one loads no other."""
+
+    def __init__(
+        self, known: Sequence[type[Noun]], later: Mapping[str, Callable[[], type[Noun]]]
+    ) -> None:
+        """Take those that are loaded, and what loads each of the others, by their tables."""
+        self.tables = Tables(known, later)
+
+    @cached_property
+    def _every(self) -> tuple[type[Noun], ...]:
+        return tuple(self.tables.values())
+
+    @overload
+    def __getitem__(self, place: int) -> type[Noun]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[type[Noun], ...]: ...
+
+    def __getitem__(self, place: int | slice) -> type[Noun] | tuple[type[Noun], ...]:
+        """Return the noun in a place, or those of a slice."""
+        return self._every[place]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.tables)
+
+    def followed_by(self, later: Mapping[str, Callable[[], type[Noun]]]) -> Nouns:
+        """Return these and others behind them."""
+        return Nouns((), {**{name: self._loading(name) for name in self.tables}, **later})
+
+    def _loading(self, table: str) -> Callable[[], type[Noun]]:
+        return lambda: self.tables[table]
+
+
+def by_table(nouns: Sequence[type[Noun]]) -> Mapping[str, type[Noun]]:
+    """Return nouns by their tables; none is loaded for it."""
+    return nouns.tables if isinstance(nouns, Nouns) else {noun.table: noun for noun in nouns}
+
+
+_USUAL: Final[tuple[type[Noun], ...]] = (
     Project,
     Epoch,
     Connection,
@@ -83,17 +157,24 @@ NOUNS: tuple[type[Noun], ...] = (
     Token,
     Alias,
     Attribute,
-    Thought,
-    Seal,
     Transition,
-    Run,
-    StreamEvent,
-    Document,
-    Passage,
-    Erasure,
-    ModelUse,
-    ModelDay,
-    KeptAnswer,
+)
+
+_MODEL: Final = "counterpoint.core.model"
+NOUNS: Final = Nouns(
+    _USUAL,
+    {
+        "thoughts": later(f"{_MODEL}.proofs", "Thought"),
+        "seals": later(f"{_MODEL}.proofs", "Seal"),
+        "runs": later(f"{_MODEL}.runs", "Run"),
+        "run_events": later(f"{_MODEL}.runs", "StreamEvent"),
+        "library": later(f"{_MODEL}.documents", "Document"),
+        "passages": later(f"{_MODEL}.documents", "Passage"),
+        "erasures": later(f"{_MODEL}.trust.erasures", "Erasure"),
+        "model_uses": later(f"{_MODEL}.models.uses", "ModelUse"),
+        "model_days": later(f"{_MODEL}.models.uses", "ModelDay"),
+        "model_answers": later(f"{_MODEL}.models.uses", "KeptAnswer"),
+    },
 )
 
 OF_PLANS: tuple[type[Noun], ...] = (

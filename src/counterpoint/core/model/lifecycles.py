@@ -235,10 +235,13 @@ _TABLES = (TASK, PART, DECLARED, SESSION, GATE)
 LIFECYCLES: dict[str, Lifecycle] = {table.name: table for table in _TABLES}
 _NO_WORK = frozenset({SESSION.name, GATE.name})
 _SOURCES: list[Callable[[str], None]] = []
+_ANNOUNCED: dict[str, Callable[[], Lifecycle]] = {}
 
 
 def lifecycle(name: str) -> Lifecycle:
     """Return the table of a name; InvalidInput if there is none."""
+    if name in _ANNOUNCED:
+        LIFECYCLES.setdefault(name, _ANNOUNCED[name]())
     for bring in () if name in LIFECYCLES else tuple(_SOURCES):
         bring(name)
     found = LIFECYCLES.get(name)
@@ -253,6 +256,11 @@ def add_source(bring: Callable[[str], None]) -> None:
     """Have a table that is not known looked for: `bring` registers the one of a name if it can."""
     if bring not in _SOURCES:
         _SOURCES.append(bring)
+
+
+def announce(name: str, load: Callable[[], Lifecycle]) -> None:
+    """Have the table of a name, which is one of ours, loaded when it is first asked for."""
+    _ANNOUNCED[name] = load
 
 
 def register(table: Lifecycle) -> None:
@@ -283,5 +291,8 @@ def category_of(status: str) -> Category:
 
 
 def tables_of_work() -> Iterator[Lifecycle]:
-    """Return the tables of work that are known."""
-    return (table for table in LIFECYCLES.values() if table.name not in _NO_WORK)
+    """Return the tables of work that are known, those that were announced among them."""
+    for name in _ANNOUNCED:
+        lifecycle(name)
+    # Another thread may bring one meanwhile.
+    return (table for table in tuple(LIFECYCLES.values()) if table.name not in _NO_WORK)

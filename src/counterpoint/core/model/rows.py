@@ -107,7 +107,8 @@ class Column(NamedTuple):
         return self.sort in {"prose", "proses", "hash"}
 
 
-class Searched(NamedTuple):
+@frozen
+class Searched:
     """Which columns of a noun full-text search reads, and how a hit in it is named.
 
     title, body: those that are read; a title counts four times as much. about: the column that names
@@ -120,7 +121,8 @@ class Searched(NamedTuple):
     kind: str = ""
 
 
-class Partial(NamedTuple):
+@frozen
+class Partial:
     """Indexes of those rows of a noun in which a column holds one of some words.
 
     A question that names one of the words reads them; what is over and done with takes no room in them.

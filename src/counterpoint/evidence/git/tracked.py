@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,6 +58,9 @@ def _is_state(name: str, database: Path) -> bool:
 
 def _may_track(top: Path, folder: Path) -> bool:
     """Return whether the index of a repository can have a name in a folder; no is sure."""
+    # Loaded for where there is an index to read.
+    import mmap
+
     try:
         with (
             open(top / ".git" / "index", "rb", opener=_unwaiting) as file,

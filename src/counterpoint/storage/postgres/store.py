@@ -12,14 +12,14 @@ that went away is told as such and found again by the next call.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.catalogue import NOUNS, by_table
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
@@ -64,7 +64,7 @@ def _unheard(_said: datetime) -> None:
 
 def open_postgres(
     address: str,
-    nouns: tuple[type[Noun], ...] = NOUNS,
+    nouns: Sequence[type[Noun]] = NOUNS,
     *,
     fresh_file: Fresh,
     clock: Clock | None = None,
@@ -105,7 +105,7 @@ class PostgresStore:
         self,
         address: str,
         *,
-        nouns: tuple[type[Noun], ...] = NOUNS,
+        nouns: Sequence[type[Noun]] = NOUNS,
         fresh_file: Fresh,
         patience: float = _PATIENCE,
         known: tuple[Migration, ...] | None = None,
@@ -117,7 +117,7 @@ class PostgresStore:
         patience: how many seconds a writer waits for its turn.
         known: the migrations to bring it forward by; those of the nouns if None.
         """
-        self._tables = {noun.table: noun for noun in nouns}
+        self._tables = by_table(nouns)
         self._known = schema.migrations(nouns, "postgres") if known is None else known
         self._fresh_file = fresh_file
         self._where = masked(address)

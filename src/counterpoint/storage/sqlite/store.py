@@ -14,14 +14,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, cast
 
 import apsw
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.catalogue import NOUNS, by_table
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
@@ -70,7 +70,7 @@ _TO_THE_DISK: Final = "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;"
 
 
 def open_sqlite(
-    path: Path | str, nouns: tuple[type[Noun], ...] = NOUNS, *, rescued: Path | None = None
+    path: Path | str, nouns: Sequence[type[Noun]] = NOUNS, *, rescued: Path | None = None
 ) -> Store:
     """Open the database at a path, made on first use; `:memory:` is one that passes away.
 
@@ -87,7 +87,7 @@ def open_scratch(nouns: tuple[type[Noun], ...]) -> Store:
 
 
 @contextmanager
-def fresh_file(target: Path, nouns: tuple[type[Noun], ...] = NOUNS) -> Generator[Store]:
+def fresh_file(target: Path, nouns: Sequence[type[Noun]] = NOUNS) -> Generator[Store]:
     """Open a database that appears at a path when the block ends, whole or not at all."""
     # In the same folder: only within one file system does a rename replace a file at once.
     passing = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -113,7 +113,7 @@ class SqliteStore:
         self,
         path: Path | str,
         *,
-        nouns: tuple[type[Noun], ...] = NOUNS,
+        nouns: Sequence[type[Noun]] = NOUNS,
         patience: float = _PATIENCE,
         known: tuple[Migration, ...] | None = None,
         together: int = MOST_MEMBERS,
@@ -127,7 +127,7 @@ class SqliteStore:
         known: the migrations to bring it forward by; those of the nouns if None.
         rescued: the folder for a copy of files that are taken away; None: none is made.
         """
-        self._tables = {noun.table: noun for noun in nouns}
+        self._tables = by_table(nouns)
         self._known = schema.migrations(nouns, "sqlite") if known is None else known
         self._in_memory = str(path) in {MEMORY, PASSING}
         self._where = str(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from counterpoint.core.model.rows import Agent, Digest, Names, Noun, Prose
 from counterpoint.kernel.clock import Timestamp
@@ -124,7 +124,8 @@ class Witnessed:
     time: str
 
 
-class MovedAway(NamedTuple):
+@frozen
+class MovedAway:
     """Where a ledger was moved to, as a person may read it, and when."""
 
     place: str
