@@ -28,6 +28,7 @@ from counterpoint.core.model.rows import Column, Noun
 from counterpoint.core.model.rows import columns as columns_of
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import StoreCorrupt, StoreNewer, StoreOlder
+from counterpoint.kernel.frozen import frozen
 
 FIRST: Final = 13
 """Those below it made the databases of the time before there was a release, which nobody brings forward."""
@@ -50,7 +51,8 @@ Noted = tuple[int, str, str]
 """A migration as a database notes it: number, name, SHA-256."""
 
 
-class Types(NamedTuple):
+@frozen
+class Types:
     """How a database says what a column holds, and what ends a table; `small` one that is kept in its key's index where that can be."""
 
     text: str
@@ -93,10 +95,13 @@ def migrations(nouns: Sequence[type[Noun]], database: Database) -> tuple[Migrati
         for number, name in RELEASED
         if number > FIRST or name == "first" or name in asked
     )
+    made = {
+        part.partition(" ")[0] for one in released for part in one.sql.split("CREATE TABLE ")[1:]
+    }
     passing = (
         Migration(FIRST, name, tables_of(asked[name], TYPES[database]))
         for name in asked
-        if all(f"CREATE TABLE {name} (" not in one.sql for one in released)
+        if name not in made
     )
     return *passing, *released
 

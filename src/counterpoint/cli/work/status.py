@@ -26,8 +26,6 @@ from counterpoint.core.model.answers import Awaiting, State
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.heads import Unsigned
 from counterpoint.core.model.work import Item
-from counterpoint.dialects.lacking import said_of_lacking
-from counterpoint.dialects.next_step import why_back
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import CounterpointError
@@ -61,7 +59,7 @@ def show_state(context: CommandContext) -> None:
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
                 "embedding": _embedding(core),
-                "checks": said_of_lacking(core.permitted.lacking_now()),
+                "checks": _lacking(core),
             }
         )
         return
@@ -175,13 +173,26 @@ def left_of(claim: Claim, now: Timestamp) -> str:
 def _warnings(core: Core) -> Iterator[str]:
     """Return what a person should look after, of keys and of commands."""
     yield from (f"Keys: {key}" for key in recoveries(core))
-    if lacks := said_of_lacking(core.permitted.lacking_now()):
+    if lacks := _lacking(core):
         yield f"Checks: {lacks}"
+
+
+def _lacking(core: Core) -> str:
+    """Return in words which commands of checks would not be run; empty if all would."""
+    found = core.permitted.lacking_now()
+    if not (found.why or found.commands):
+        return ""
+    # What words it is loaded for few looks, as below.
+    from counterpoint.dialects.lacking import said_of_lacking
+
+    return said_of_lacking(found)
 
 
 def for_what(found: Awaiting) -> str:
     """Return in words what an item waits for that no review is due of."""
     if found.step == "mend":
+        from counterpoint.dialects.next_step import why_back
+
         return f"its repair, {one_line(why_back(found, 200), 200)}"
     return "an agent that hands it in, or `counterpoint approve`"
 
