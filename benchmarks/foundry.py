@@ -5,6 +5,8 @@ that half after the one before it. Then a start with a completion among 1,000 ta
 beside two bare commits of as many bytes and two calls that only answer. With FOUNDRY_PYTHON, an interpreter that has the released
 foundry-mcp 0.16.0 (`pip install foundry-mcp==0.16.0 'mcp<2' pypdf`), that works at the same spec too.
 
+Then next, prepare, progress and list through the relay, beside the same calls of the released program.
+
 Over stdio each works in blocks of 30 pairs, the blocks in turn, and a figure is the median of the medians of its blocks: as an agent
 works that calls again soon. Single pairs in turn are measured as well, and stand in rows of their own: there the released program,
 which works for 80 ms, empties the processor's caches before each of our pairs, as whatever an agent runs between two calls does.
@@ -176,6 +178,7 @@ def _over_stdio(rounds: int) -> list[Row]:
             "calls": lambda: [relay.call("health", action="liveness") for _ in sizes],
             "commits": lambda: [commit() for commit in commits],
         }
+        there = None
         if (python := os.environ.get("FOUNDRY_PYTHON")) is not None:
             there = held.enter_context(_released(python, other))
             _greet(there)
@@ -183,11 +186,19 @@ def _over_stdio(rounds: int) -> list[Row]:
         many = min(rounds, _MANY)
         blocks = in_blocks(cases, _BLOCKS, many)
         single = alternate(cases, min(rounds, _SINGLE), warmup=3)
+        both = {"relay": relay} | ({"there": there} if there else {})
+        looks = {
+            f"{action} {name}": _looking(pipe, action)
+            for action in READS
+            for name, pipe in both.items()
+        }
+        looked = in_blocks(looks, _BLOCKS, many)
         bare.close()
     bytes_each = " and ".join(f"{size // 1000}" for size in sizes)
     return [
         *_compared(blocks, bytes_each, f", blocks of {many}", least=FASTER),
         *_compared(single, bytes_each, ", single pairs in turn"),
+        *_reads(looked, f", over stdio, through a relay, blocks of {many}"),
     ]
 
 
@@ -216,6 +227,21 @@ def _compared(found: Series, bytes_each: str, how: str, least: float | None = No
             )
         )
     return [*rows, row(f"released 0.16.0: {what}{how}", found["there"])]
+
+
+def _reads(found: Series, how: str) -> list[Row]:
+    """Return the rows of what is only asked, each with how many times faster that is than in the released program."""
+    rows: list[Row] = []
+    for action in READS:
+        ours, theirs = found[f"{action} relay"], found.get(f"{action} there")
+        rows.append(row(f"{action}, {_name(RELEASED)}{how}", ours))
+        if theirs is not None:
+            times = round(median(theirs) / median(ours), 1)
+            rows.append(
+                Row(what=f"how many times faster, {action}{how}", figure=times, unit="times")
+            )
+            rows.append(row(f"released 0.16.0: {action}{how}", theirs))
+    return rows
 
 
 def _planned(place: Path) -> tuple[Path, Path]:
@@ -262,6 +288,11 @@ def _greet(pipe: Pipe) -> None:
     pipe.process.stdin.write(json.dumps(told).encode() + b"\n")
 
 
+def _looking(pipe: Pipe, action: str) -> Callable[[], object]:
+    """Return what asks about the spec."""
+    return lambda: _said(pipe, {"action": action, "spec_id": SPEC})
+
+
 def _working(pipe: Pipe) -> Callable[[], object]:
     """Return what starts and completes the next task."""
     number = count()
@@ -274,14 +305,17 @@ def _working(pipe: Pipe) -> Callable[[], object]:
             {"action": "start"},
             {"action": "complete", "completion_note": "It is there"},
         ):
-            arguments = {**given, "spec_id": SPEC, "task_id": task}
-            pipe.send("tools/call", name="task", arguments=arguments)
-            answer = json.loads(pipe.hear())["result"]
-            text = answer.get("structuredContent") or json.loads(answer["content"][0]["text"])
-            assert text.get("success"), text
-        return None
+            _said(pipe, {**given, "spec_id": SPEC, "task_id": task})
 
     return work
+
+
+def _said(pipe: Pipe, arguments: dict[str, str]) -> None:
+    """Call the tool for tasks, and look at whether it did what it was asked."""
+    pipe.send("tools/call", name="task", arguments=arguments)
+    answer = json.loads(pipe.hear())["result"]
+    text = answer.get("structuredContent") or json.loads(answer["content"][0]["text"])
+    assert text.get("success"), text
 
 
 def _document(phases: int, tasks: int) -> dict[str, Any]:

@@ -153,3 +153,20 @@ def test_another_phase_adds_its_own_line_to_what_is_told_and_no_more(
     for action in ("progress", "complete", "prepare"):
         assert len(many[action]) == len(few[action]), told(many[action])
         assert taken(many[action]) <= GROWTH * taken(few[action]), told(many[action])
+
+
+def test_a_short_page_of_all_tasks_reads_no_more_than_it_shows(
+    opened: Callable[[int, int], App], steps: Steps
+) -> None:
+    """What hangs on tasks is read for those of the page, and for the one after it."""
+    app = opened(*SMALL)
+    spoken, identity, found = surface("foundry"), app.agent(), dict[int, int]()
+    for limit in (5, 49, 5, 49):
+        steps.clear()
+        given = {"action": "list", "spec_id": SPEC, "limit": limit}
+        outcome = spoken.invoke(
+            Call(core=app.core(identity), secret=lambda: b"cursors"), "task", given
+        )
+        assert outcome.answer["data"]["count"] == limit, outcome.text
+        found[limit] = taken([one for one in steps if "criteria" in one[0]])
+    assert found[5] <= found[49] / 2, found

@@ -65,7 +65,9 @@ class Listing:
                 line = _walk(known, last)
             found: list[Node] = []
             working = (item for item in line if item.is_workable and item.parent)
-            for some in _pages(working):
+            is_all = status == "" and completed
+            # What passes no filter is not known before it is read; where all are shown, one more than fit tells that there are more.
+            for some in _pages(working, min(limit + 1, _PAGE) if is_all else _PAGE):
                 found += [
                     node
                     for node in nodes_of(known, some)
@@ -202,8 +204,8 @@ def _line(known: Nodes, parent: str, after: Item | None) -> Iterator[Item]:
         place = (found[-1].position, found[-1].number)
 
 
-def _pages(items: Iterator[Item]) -> Iterator[Sequence[Item]]:
-    while some := list(islice(items, _PAGE)):
+def _pages(items: Iterator[Item], size: int = _PAGE) -> Iterator[Sequence[Item]]:
+    while some := list(islice(items, size)):
         yield some
 
 
