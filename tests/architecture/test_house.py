@@ -40,6 +40,7 @@ SHARED = frozenset(
         "kernel/client_session.py",
         "kernel/starting/garbage.py",
         "kernel/starting/later.py",
+        "kernel/starting/programs.py",
         "kernel/listing_cache.py",
         "kernel/ownership.py",
         "kernel/places.py",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, PathOutside, Unavailable
+from counterpoint.kernel.starting.programs import find_program, own_command
 from counterpoint.protocol.rendezvous import find_rendezvous
 
 _PHRASES: Final[Phrases] = {Act.EXAMINE: "see that what the message names is there and runs"}
@@ -143,7 +143,7 @@ def _caller(app: App) -> Finding:
 
 
 def _git(app: App) -> Finding:
-    program = shutil.which("git", path=app.environ.get("PATH", ""))
+    program = find_program("git", app.environ.get("PATH"))
     if program is None:
         advice = "Install git; without it evidence is a comparison of file hashes."
         return Finding(name="git", verdict="warn", found="not on the PATH", advice=advice)
@@ -475,7 +475,7 @@ def _breaker(circuit: Mapping[str, Any]) -> Finding:
 
 def _server(app: App) -> Iterator[Finding]:
     """Start the server as a client does, and look at how long its list takes and is."""
-    command = [sys.executable, "-m", "counterpoint", "mcp"]
+    command = own_command("mcp")
     # A server that is started for this look leaves with it.
     environ = {**app.environ, "COUNTERPOINT_IDLE_MINUTES": "0"}
     started = start_server(command, Path.cwd(), environ=environ)

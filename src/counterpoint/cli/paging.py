@@ -20,6 +20,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from counterpoint.kernel.starting.programs import find_program, search_path
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _USUAL: Final = "less -FRX"
@@ -72,7 +74,8 @@ def _pager() -> list[str]:
         words = shlex.split(said)
     except ValueError:
         return []
-    return words if words and shutil.which(words[0]) else []
+    program = find_program(words[0]) if words else None
+    return [program, *words[1:]] if program else []
 
 
 def _show(text: str) -> None:
@@ -81,7 +84,7 @@ def _show(text: str) -> None:
         print(text, end="", flush=True)
         return
     # As git does for a `less` that nobody has told otherwise: colours, and no pager for what fits.
-    environ = {"LESS": "FRX", **os.environ}
+    environ = {"LESS": "FRX", **os.environ, "PATH": search_path()}
     try:
         pager = subprocess.Popen(_pager(), stdin=subprocess.PIPE, env=environ)  # noqa: S603 the user's own choice
     except OSError:

@@ -104,12 +104,14 @@ def _write(path: str, environ: Mapping[str, str]) -> None:
 
     One at a time: many agents that begin at once would else keep a machine busy with the same work.
     """
+    from counterpoint.kernel.starting.programs import own_command
+
     with _alone(os.path.dirname(path)):
         if os.path.exists(path):
             return
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
-        words = [sys.executable, "-P", "-m", "counterpoint", "listings", path]
-        pid = os.posix_spawn(sys.executable, words, dict(environ), file_actions=nothing)
+        words = own_command("listings", path)
+        pid = os.posix_spawn(words[0], words, dict(environ), file_actions=nothing)
         os.waitpid(pid, 0)
 
 

@@ -11,7 +11,6 @@ import errno
 import json
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -36,6 +35,7 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
 )
 from counterpoint.kernel.matching.expressions import expression
+from counterpoint.kernel.starting import programs
 from counterpoint.providers.format import count, table, words
 
 LARGEST: Final = 8_000_000
@@ -60,7 +60,7 @@ class CommandLine:
 
     def program(self) -> str | None:
         """Return where the program is; None if it is not installed."""
-        return shutil.which(self.words[0], path=self.search_path or self.environ.get("PATH", ""))
+        return programs.find_program(self.words[0], self.search_path or self.environ.get("PATH"))
 
     def ask(self, question: Question, listen: Listen) -> Answer:
         """Return what the program answers: ProviderFailed, ProviderTimedOut, ProviderAway."""
@@ -218,7 +218,7 @@ def _variables(environ: Mapping[str, str], search_path: str) -> dict[str, str]:
         for name, value in environ.items()
         if (name in _PASSED or name.startswith(_PASSED_STARTS)) and name not in _TO_KEYS
     }
-    return kept | ({"PATH": search_path} if search_path else {})
+    return kept | {"PATH": programs.search_path(search_path or environ.get("PATH"))}
 
 
 def _answer(output: str) -> tuple[str, Tokens, int]:

@@ -14,7 +14,6 @@ import json
 import os
 import select
 import signal
-import sys
 from contextlib import suppress
 
 from counterpoint import __version__
@@ -209,8 +208,9 @@ def _start(database: str, log: str, turn: int) -> None:
     for descriptor in (listens, turn):
         # Python makes descriptors that no child gets; the server needs these two.
         os.set_inheritable(descriptor, True)
-    # -P: the folder that an agent works in must not bring modules in place of ours.
-    words = ["-P", "-m", "counterpoint", "serve", "--db", database]
+    from counterpoint.kernel.starting.programs import own_command
+
+    words = own_command("serve", "--db", database)
     words += ["--ready-fd", str(listens), "--turn-fd", str(turn)]
     streams = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -219,8 +219,8 @@ def _start(database: str, log: str, turn: int) -> None:
     ]
     try:
         pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, *words],
+            words[0],
+            words,
             # The server is there for all: what one agent was given is none of the others'.
             {name: text for name, text in os.environ.items() if name != CREDENTIAL},
             file_actions=streams,

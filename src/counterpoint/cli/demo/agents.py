@@ -28,6 +28,7 @@ from counterpoint.protocol.client import Connection, ToolRefused
 
 GUIDE = "docs/guide.md"
 REPAIR = "Name every function in the guide"
+_GUIDE_TEST = ("discover", "-q", "-t", ".", "-s", "tests", "-p", "test_guide.py")
 
 _LOST_RACE = frozenset({"already_claimed", "not_ready"})
 
@@ -178,7 +179,7 @@ class Reviewer:
         path = shown["submissions"][-1]["path"]
         self.tree.catch_up()
         read = hashlib.sha256((self.tree.folder / path).read_bytes()).hexdigest()
-        suite = [sys.executable, "-m", "unittest", "-q"]
+        suite = [sys.executable, "-P", "-m", "unittest", "-q"]
         checked = self.connection.call("verify", id=phase, command=suite)
         missing = sorted(self._undescribed())
         if missing or not checked["passed"]:
@@ -216,7 +217,7 @@ class Reviewer:
             "description": fix,
             "areas": [GUIDE, "tests/test_guide.py"],
             "accept": ["a test reads the guide"],
-            "verify": [[sys.executable, "-m", "unittest", "-q", "tests.test_guide"]],
+            "verify": [[sys.executable, "-P", "-m", "unittest", *_GUIDE_TEST]],
         }
         self.connection.call("plan", tree=repair, parent=phase)
 

@@ -21,11 +21,12 @@ import counterpoint
 from counterpoint.cli.clients.toml import set_table
 from counterpoint.evidence.running.configuration import NAME, TABLE
 from counterpoint.kernel.errors import ProgramMissing, Unavailable
+from counterpoint.kernel.starting.programs import search_path
 
 MAIN = "refs/heads/main"
 MOST_TRIES = 50
 
-_CHECKS = ((sys.executable, "-m", "unittest", "-q", "*"), ("git", "cat-file", "-e", "*"))
+_CHECKS = ((sys.executable, "-P", "-m", "unittest", "*"), ("git", "cat-file", "-e", "*"))
 _FIRST_FILES = {
     ".gitignore": "__pycache__/\n",
     NAME: set_table("", (TABLE,), {"commands": [[*words] for words in _CHECKS]}),
@@ -83,7 +84,7 @@ class Tree:
             return subprocess.run(  # noqa: S603 - an argument list of our own
                 ["git", *arguments],  # noqa: S607 - git is found on the PATH, as everywhere
                 cwd=self.folder,
-                env={**self.environ, **extra},
+                env={**self.environ, **extra, "PATH": search_path(self.environ.get("PATH"))},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from counterpoint.cli.demo.agents import Reviewer, Worker, write_too_late
 from counterpoint.cli.demo.pipes import WakeSignal
 from counterpoint.cli.demo.repository import Tree
+from counterpoint.kernel.starting.programs import own_command
 from counterpoint.protocol.client import connect
 
 ROLES = ("worker", "killed", "reviewer", "late")
@@ -18,7 +18,7 @@ ROLES = ("worker", "killed", "reviewer", "late")
 
 def server_argv(agent: str, session: str = "") -> list[str]:
     """Return the command that an agent's MCP configuration would have."""
-    argv = [sys.executable, "-P", "-m", "counterpoint", "mcp", "--agent", agent]
+    argv = own_command("mcp", "--agent", agent)
     return [*argv, "--session", session] if session else argv
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from counterpoint.core.model.evidence import Command, Execution, Quotas, Sandbox
 from counterpoint.evidence.running import commands
 from counterpoint.evidence.running.commands import Attention
 from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.starting import programs
 from counterpoint.settings import OTHER_NAMES, PREFIX
 
 SURFACE: Final = "foundry"
@@ -99,7 +101,15 @@ class AgentProgram:
     def check(self) -> None:
         """Pass if its program is there, as far as that can be known before a run is begun; ProgramMissing, InvalidInput."""
         if not _PLACEHOLDER.search(self.words[0]):
-            commands.find_program(self.words[0], self.folder, self.environ)
+            self._locate(self.words[0])
+
+    def _locate(self, name: str) -> str:
+        """Return the file of a program, which is none of the tree unless its path says so; ProgramMissing."""
+        folder, path = str(self.folder), self.environ.get("PATH")
+        file = name if os.sep in name else programs.find_program(name, path, folder)
+        # What the whole PATH would find in the tree is not looked for either, and refused alike.
+        outside = {**self.environ, "PATH": programs.search_path(path, folder)}
+        return str(commands.find_program(file or name, self.folder, outside))
 
     def run(
         self,
@@ -112,7 +122,8 @@ class AgentProgram:
         heard: given what it says. ends: answers once a second whether it is to end; if it raises the agent is killed.
         """
         prompt = filled(self.prompt, {**values, "prompt": ""})
-        argv = tuple(filled(word, {**values, "prompt": prompt}) for word in self.words)
+        words = [filled(word, {**values, "prompt": prompt}) for word in self.words]
+        argv = (self._locate(words[0]), *words[1:])
         return commands.run(
             self.folder,
             Command(argv=argv, limit_seconds=self.seconds, output_limit=LAST_WORDS),

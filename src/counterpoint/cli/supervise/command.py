@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,6 +31,7 @@ from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
 from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+from counterpoint.kernel.starting.programs import own_command
 from counterpoint.protocol.client import connect
 
 NAME: Final = "supervisor"
@@ -108,8 +108,7 @@ def supervise_command(
     finally:
         app.close()
     with held(folder, spec), listening() as stopping:
-        words = [sys.executable, "-P", "-m", "counterpoint", "mcp"]
-        words += ["--surface", SURFACE, "--agent", NAME]
+        words = own_command("mcp", "--surface", SURFACE, "--agent", NAME)
         with (
             connect(words, folder=program.folder, environ=environ, is_apart=True) as connection,
             opened_screen(out, clock, is_verbose=verbose) as screen,

@@ -25,6 +25,7 @@ from pathlib import Path
 from counterpoint.evidence.environment import deciding_for_git, for_git
 from counterpoint.evidence.git import settings, waiting
 from counterpoint.kernel.errors import ProgramMissing, Unavailable
+from counterpoint.kernel.starting.programs import search_path
 
 LIMIT_SECONDS = 120.0
 
@@ -126,7 +127,10 @@ class GitCall:
     ) -> tuple[bytes, bytes]:
         argv = ("git", *_FIXED, *arguments)
         waiting.refuse_waiting(self.folder)
-        process = _start(argv, self.folder, for_git(self.environ) | dict(extra))
+        variables = for_git(self.environ) | dict(extra)
+        # Git finds its filters on its own.
+        variables["PATH"] = search_path(self.environ.get("PATH"), os.fspath(self.folder))
+        process = _start(argv, self.folder, variables)
         with process:
             try:
                 output, errors = self._hear(process, stdin)

@@ -22,6 +22,7 @@ from counterpoint.evidence.trust import signer_lines as lines
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, SignerAway
+from counterpoint.kernel.starting.programs import search_path
 
 PATIENCE: Final = 20.0
 """Seconds that an answer may take, the start of the program in it."""
@@ -147,7 +148,8 @@ class CommandSigner:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            env={name: text for name, text in self.environ.items() if name not in _KEPT_BACK},
+            env={name: text for name, text in self.environ.items() if name not in _KEPT_BACK}
+            | {"PATH": search_path(self.environ.get("PATH"))},
             # What is typed at a terminal ends whoever asks, and not the signer in the middle of a line.
             start_new_session=True,
         )

@@ -23,6 +23,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     ProgramMissing,
 )
+from counterpoint.kernel.starting.programs import search_path
 
 _PATIENCE: Final = 300
 _LITERAL: Final = "key::"
@@ -111,7 +112,12 @@ def _run(
 ) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(  # noqa: S603 -- git and ssh-keygen, never through a shell
-            command, input=message, env=environ, capture_output=True, timeout=_PATIENCE, check=False
+            command,
+            input=message,
+            env={**environ, "PATH": search_path(environ.get("PATH"))},
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
         )
     except FileNotFoundError as missing:
         raise ProgramMissing(

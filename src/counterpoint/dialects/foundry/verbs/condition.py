@@ -18,6 +18,7 @@ from counterpoint.dialects.foundry.nouns.condition import (
 from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.verbs.asking import Askable
 from counterpoint.kernel.errors import CounterpointError, MalformedDocument, PathOutside
+from counterpoint.kernel.starting.programs import find_program
 
 _MB: Final = 1_048_576
 
@@ -84,7 +85,7 @@ class Condition:
         )
 
     def _git(self) -> Dependency:
-        if shutil.which("git") is None:
+        if find_program("git") is None:
             return Dependency(name="git", grade="degraded", message="git is not on the PATH")
         if not (self._places.tree / ".git").exists():
             words = "The project is no git repository: changes of files are told by their content"
