@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from counterpoint.core.rules import areas, documents, outline, secrets
+from counterpoint.core.rules.planning import markdown as markdown_lines
 from counterpoint.core.rules.templating import markdown
 from counterpoint.dialects.colibri.rules import skills
 from counterpoint.dialects.symphony.rules import contracts, diffs
@@ -53,6 +54,8 @@ LINES: Final[dict[str, Callable[[str], object]]] = {
     "a contract's artifact": lambda text: list(contracts.headings(f"# a{text}b\n{text}b")),
     "a diff": lambda text: diffs.parse(f'diff --git "{text} b'),
     "a template": lambda text: markdown.fill("{{ a=b }}" + text, {}),
+    "Markdown": lambda text: markdown_lines.parse_markdown(f"{text}b\n" * 3),
+    "comments in a line": lambda text: markdown_lines.without_comments(f"{text}<!-- a"),
     "a skill": lambda text: skills.load_skill(
         f"---\nname: a\nallowed-tools: a{text}\n---",
         folder="a",
