@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from counterpoint.core.rules import areas
 from counterpoint.core.rules.areas import covers, includes, outside, overlapping, overlaps
 
 parts = st.sampled_from(["a", "b", "ab", "*", "a*", "*b", "?", "?b", "**", "a?*", "*a*"])
@@ -111,3 +112,40 @@ def test_patterns_made_to_be_slow_are_not():
 def test_an_area_includes_what_surely_lies_in_it(areas, pattern, is_in):
     """A folder what is below it; one with wildcards only itself."""
     assert includes(areas, pattern) is is_in
+
+
+@pytest.mark.parametrize(
+    ("pattern", "stands_for"),
+    [
+        ("src/{api,web}", ("src/api", "src/web")),
+        ("src/{a,b/{c,d}}/*.{ts,tsx}", ("src/a/*.ts", "src/a/*.tsx", "src/b/c/*.ts", "src/b/c/*.tsx", "src/b/d/*.ts", "src/b/d/*.tsx")),
+        ("src/{a,}", ("src/a", "src/")),
+        ("src/{a}", ("src/{a}",)),
+        ("src/{a,b", ("src/{a,b",)),
+        ("src/[id]/(group)", ("src/[id]/(group)",)),
+        ("{a,b}" * 7, ("{a,b}" * 7,)),
+    ],
+)  # fmt: skip
+def test_braces_stand_for_several_areas(pattern, stands_for):
+    """Nested, several in one, and only where a comma is in them."""
+    assert areas.spread(pattern) == stands_for
+
+
+def test_areas_with_braces_overlap_what_they_stand_for():
+    """So that two agents are not offered the same files; nothing else is covered."""
+    assert areas.overlaps("src/{api,web}", "src/api")
+    assert areas.overlaps("src/web/x.py", "src/{api,web}")
+    assert not areas.overlaps("src/{api,web}", "src/docs")
+    assert areas.covers("src/{api,web}/*.{py,pyi}", "src/web/x.pyi")
+    assert not areas.covers("src/{api,web}", "src/apis")
+    assert areas.includes(["src/{api,web}"], "src/api")
+    assert areas.includes(["src"], "src/{api,web}")
+    assert not areas.includes(["src/api"], "src/{api,web}")
+    assert areas.area_fault(["src/{a,../../x}"])
+
+
+@pytest.mark.parametrize("area", ["!src", "src\\api", "src/(a|b)", "{a,b}" * 7])
+def test_an_area_that_could_match_nothing_is_named(area):
+    """With how it is written."""
+    assert repr(area)[:80] in areas.pattern_fault([area])
+    assert areas.pattern_fault(["src/[id]", "src/{a,b}", "a{b}", "**/x?.py"]) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.outline import dump, load
 from counterpoint.core.rules.planning import commands
+from counterpoint.core.rules.planning.markdown import parse_markdown
 from counterpoint.kernel.errors import MalformedDocument
 
 HOSTILE = [
@@ -151,12 +153,11 @@ def test_a_plan_is_read_with_all_its_parts():
         ("# A\n# B", 2, "one `#` heading"),
         ("# A\n### C", 2, "needs one above it first"),
         ("# A\n- [ ]", 2, "there is no title"),
-        (f"# {'x' * 501}", 1, "longer than 500"),
         ("# A\n- prioriti: 1", 2, "did you mean 'priority'?"),
         ("# A\n- priority: 5", 2, "from 0 to 4, not '5'"),
         ("# A\n- review: maybe", 2, "is yes or no, not 'maybe'"),
         ("# A\n- after:", 2, "'after' has no value"),
-        ("# A\n" + "".join(" " * n + "- [ ] x\n" for n in range(51)), 52, "deeper than 50 levels"),
+        ("# A\n" + "".join("  " * n + "- [ ] x\n" for n in range(51)), 52, "deeper than 50 levels"),
         ("# A\n- verify: a && b", 2, "'&&' needs a shell"),
         ("# A\n- verify: a 2>&1", 2, "'2>&1' needs a shell"),
         ("# A\n- verify: 'a", 2, "cannot be read: no closing quotation"),
@@ -194,31 +195,185 @@ def test_a_bullet_with_a_colon_is_text_unless_it_looks_like_an_attribute():
 
 
 @pytest.mark.parametrize(
-    ("word", "meant"),
-    [("depends", "after"), ("blocked-by", "after"), ("check", "verify"), ("files", "areas")],
+    ("line", "attribute", "value"),
+    [
+        ("depends: One", "needs", ("One",)),
+        ("depends on: One", "needs", ("One",)),
+        ("Depends-On: One", "needs", ("One",)),
+        ("blocked by: One", "needs", ("One",)),
+        ("wait for: One", "needs", ("One",)),
+        ("waits for : `One`", "needs", ("One",)),
+        ("**after:** One", "needs", ("One",)),
+        ("__After__: One", "needs", ("One",)),
+        ("**Depends on**\uff1aOne", "needs", ("One",)),
+        ("prerequisites: One", "needs", ("One",)),
+        ("requires approval", "approval", True),
+        ("**Needs approval.**", "approval", True),
+        ("requires approval: yes", "approval", True),
+        ("needs review", "review", True),
+        ("acceptance criteria: it works", "acceptance", ("it works",)),
+        ("*Done when*: it works", "acceptance", ("it works",)),
+        ("check: pytest -q", "checks", (("pytest", "-q"),)),
+        ("verify: `pytest -q`", "checks", (("pytest", "-q"),)),
+        ("verify: `pytest -q`, `ruff check`", "checks", (("pytest", "-q"), ("ruff", "check"))),
+        ("files: `src/api`, src/{b,c}", "areas", ("src/api", "src/{b,c}")),
+        ("tags: `one`, two", "labels", ("one", "two")),
+        ("priority: `0`", "priority", 0),
+    ],
 )
-def test_what_other_plans_call_an_attribute_is_refused_with_the_one_that_is_meant(word, meant):
-    """Where attributes stand; all of them are named, and how the line would be text."""
+@pytest.mark.parametrize("before", ["", "  Words.\n"])
+def test_what_means_an_attribute_is_read_as_it(line, attribute, value, before):
+    """Words of other plans, of several words, with emphasis and back-ticks, also below a text."""
+    draft = load(f"# T\n- [ ] One\n- [ ] A\n{before}  - {line}\n")
+    assert getattr(draft.children[1], attribute) == value
+    assert draft.remarks == ()
+    assert load(f"# T\n- [ ] A\n  \\- {line}\n").children[0].body == f"- {line}"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("tests", "verify"), ("blocks", "after"), ("reviewer", "review"), ("depend of", "after")]
+)  # fmt: skip
+def test_what_may_mean_an_attribute_is_refused_with_the_one_that_is_near(word, meant):
+    """All of them are named, and how the line would be text."""
     with pytest.raises(MalformedDocument) as caught:
         load(f"# T\n- [ ] A\n  - {word}: x\n")
-    assert f"there is no attribute {word!r}; did you mean {meant!r}?" in caught.value.message
+    assert (
+        f"line 3: there is no attribute {word!r}; did you mean {meant!r}?" in caught.value.message
+    )
     assert ", ".join(outline.ATTRIBUTES) in caught.value.message
     assert load(f"# T\n- [ ] A\n  \\- {word}: x\n").children[0].body == f"- {word}: x"
-    assert load(f"# T\n- [ ] A\n  Words.\n  - {word}: x\n").children[0].remarks == ()
+
+
+def test_a_value_goes_on_in_the_next_line_or_in_the_bullets_below():
+    """What is said is not cut at the end of a line; a box below acceptance is a sentence, and told of."""
+    draft = load(
+        "# T\n- [ ] A\n  - accept: It answers\n    in JSON.\n  - acceptance criteria:\n    - One\n      and more\n    - [ ] Two\n"
+        "  - areas:\n    - `src/a`\n    - src/b\n  - verify:\n    - `make a`\n    - make b\n  Text.\n"
+    )
+    task = draft.children[0]
+    assert task.acceptance == ("It answers in JSON.", "One and more", "Two")
+    assert (task.areas, task.checks) == (("src/a", "src/b"), (("make", "a"), ("make", "b")))
+    assert (task.body, task.children) == ("Text.", ())
+    assert [remark[:7] for remark in draft.remarks] == ["line 8:"]
+    with pytest.raises(MalformedDocument, match="line 3: 'areas' has no value"):
+        load("# T\n- [ ] A\n  - areas:\n  Text.\n")
 
 
 def test_a_word_that_is_no_attribute_where_attributes_stand_is_told_of():
     """It is text, and nobody is left to believe that it is more; behind words it is text like any other."""
     draft = load(
         "# T\n- goal: all\n- [ ] A\n  - input: none\n  - areas: src\n  Words.\n  - goal: b\n- [ ] B\n  - https://x\n"
+        "  after: A\n"
     )
     assert [remark.split(" is ")[0] for remark in draft.remarks] == [
         "line 2: 'goal'",
         "line 4: 'input'",
+        "line 10: 'after'",
     ]
     assert draft.children[0].areas == ("src",)
-    many = load("# T\n" + "- goal: x\n" * 50)
-    assert len(many.remarks) == 20
+    (remark,) = load("# T\n" + "- goal: x\n" * 50 + "- [ ] a\n").remarks
+    assert remark.startswith("lines 2–51: 'goal' is no attribute")
+    words = ["".join(pair) for pair in itertools.product("xyzwvu", repeat=2)]
+    many = load("# T\n- [ ] a\n" + "".join(f"  - {word}: x\n" for word in words))
+    assert len(many.remarks) == 31
+    assert many.remarks[-1] == "6 more remarks of the kind"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("- [~] a", 2, "`[~]` is no box of a plan: write `- [ ] a`"),
+        ("- [-] a", 2, "`[-]` is no box"),
+        ("- [?] a", 2, "`[?]` is no box"),
+        ("- [✔️] a", 2, "`[✔️]` is no box"),
+        ("- [ ] a\n\n  words\n\n      - [ ] b", 6, "stands in indented code"),
+        ("- [ ] a\n        - [ ] b", 3, "no more than three columns deeper"),
+        ("<details>\n- [ ] a\n</details>", 3, "a task stands in HTML"),
+        ("<details>\n## A\n</details>", 3, "a heading stands in HTML"),
+        ("- [ ] a <!-- b", 2, "a comment begins within this line"),
+        ("Words <!-- b\n- [ ] a\n-->", 2, "a comment begins within this line"),
+        ("<!-- a --> - [ ] b", 2, "a task is written `- [ ] b`"),
+        ("- [ ]", 2, "there is no title"),
+    ],
+)
+def test_no_task_vanishes(text, line, words):
+    """Whatever its mark is, and wherever it stands."""
+    faults = outline.read(f"# T\n{text}\n").faults
+    assert [number for number, _ in faults] == [line]
+    assert words in faults[0][1]
+
+
+def test_a_fence_or_comment_that_never_ends_is_at_fault_with_all_that_it_holds():
+    """The line where it begins, and each that looks like a task or a heading."""
+    for opening, what in (("```", "fence"), ("~~~~", "fence"), ("<!--", "comment")):
+        faults = outline.read(f"# T\n- [ ] a\n\n{opening}\n- [ ] b\n## C\n").faults
+        assert [line for line, _ in faults] == [4, 5, 6]
+        assert faults[0][1] == f"the {what} that begins here never ends"
+
+
+def test_comments_are_seen_by_nobody():
+    """Over any number of lines, at the margin, below a task and within a line."""
+    draft = load(
+        "# T\n<!-- ## No -->\n- [ ] one <!-- not me -->\n  <!--\n\n  - [ ] example\n  -->\n  - areas: src\n<!--\n- [ ] two\n"
+        "-->\n- [ ] last\n"
+    )
+    assert [child.title for child in draft.children] == ["one", "last"]
+    assert (draft.body, draft.children[0].body, draft.children[0].areas) == ("", "", ("src",))
+
+
+def test_examples_in_fences_are_text():
+    """Four back-ticks around three, tildes within back-ticks, indented below a task."""
+    text = "# T\n````\n```\n- [ ] x\n````\n- [ ] a\n  ```\n  ~~~\n  - [ ] y\n  ```\n- [ ] b\n"
+    draft = load(text)
+    assert [child.title for child in draft.children] == ["a", "b"]
+    assert draft.children[0].body == "```\n~~~\n- [ ] y\n```"
+
+
+def test_a_title_that_is_too_long_is_cut_and_stands_whole_in_the_description():
+    """Of a task, a heading and the plan; its name is still known."""
+    words = f"{'word ' * 140}end"
+    draft = load(f"# T\n## A\n- [ ] {words} {{#a}}\n  More.\n- [ ] b\n  - after: a\n")
+    task = draft.children[0].children[0]
+    assert (len(task.title) <= 500, task.title[-1], task.name) == (True, "…", "a")
+    assert task.body == f"{words}\n\nMore."
+    assert draft.remarks[0].startswith("line 3: a title has at most 500 characters")
+
+
+def test_a_quotation_and_a_box_in_a_heading_are_told_of():
+    """They are text, as Markdown shows them."""
+    draft = load("# T\n> - [ ] a\n> - [ ] b\n\n## [ ] C\n- [ ] d\n")
+    assert [remark.split(":")[0] for remark in draft.remarks] == ["lines 2–3", "line 5"]
+
+
+@given(
+    pieces=st.lists(
+        st.sampled_from([*HOSTILE, "# T", "- [~] q", "<!--", "-->", "> - [ ] r", "<div>", "      - [ ] s", "  - accept:"]),
+        max_size=9,
+    )
+)  # fmt: skip
+def test_every_line_that_looks_like_a_task_is_a_task_a_fault_or_told_of(pieces):
+    """In any mixture, read strictly and with patience."""
+    text = "\n".join(["# Title", *pieces])
+    document = parse_markdown(text)
+    asked = [line.number for line in document.lines if line.is_box or line.is_like_task]
+    for found in (outline.read(text), outline.read(text, title="Other")):
+        heard = {line for line, _ in found.faults} | found.marks.keys()
+        for remark in found.draft.remarks if found.draft else ():
+            where = remark.partition(":")[0].partition(" ")[2].replace(" and", ",")
+            for words in where.split(", "):
+                begin, _, end = words.partition("–")
+                heard |= set(range(int(begin), int(end or begin) + 1)) if begin.isdigit() else set()
+        # A plan that is refused for other lines says no more than what is at fault.
+        quoted = {line.number for line in document.lines if line.kind == "quote"}
+        assert set(asked) <= heard | (set() if found.draft else quoted)
+
+
+@given(text=st.text(max_size=200))
+def test_a_document_of_somebody_else_is_read_whatever_it_is(text):
+    """With patience only front matter is refused."""
+    found = outline.read(text, title="Other")
+    assert (found.draft is None) == bool(found.faults)
+    assert not found.faults or text.lstrip("\ufeff").startswith("---")
 
 
 def test_an_attribute_belongs_to_what_it_is_indented_below():
@@ -330,7 +485,7 @@ def test_what_was_surely_meant_as_a_task_is_at_fault_with_its_form(line, form):
     said = outline.read(f"# T\n{line}\n- [ ] e\n  - after: d\n  - priority: 9\n")
     assert [number for number, _ in said.faults] == [2, 5]
     assert said.faults[0][1] == f"a task is written `{form}`"
-    for text in ("[x](https://x.org)", "- [x](y)", "\\- [] d", "[] = a", "- [a] b"):
+    for text in ("[x](https://x.org)", "- [x](y)", "\\- [] d", "[] = a", "- [ab] c"):
         assert load(f"# T\n- [ ] e\n{text}\n").children[0].title == "e"
 
 

@@ -205,7 +205,7 @@ def test_a_template_name_is_no_path(ada: Agent, name: str) -> None:
 
 def test_all_that_is_wrong_with_a_plan_is_told_together(ada: Agent) -> None:
     """Lines that cannot be read and names that nothing has; but no line that follows from another."""
-    text = "# P\n- [ ] A\n  - depends: B\n- [ ] B\n  - after: C\n  - priority: 9\n"
+    text = "# P\n- [ ] A\n  - tests: B\n- [ ] B\n  - after: C\n  - priority: 9\n"
     refused = ada.is_refused("plan", markdown=text)
     assert [fault["line"] for fault in refused["faults"]] == [3, 4, 6]
     torn = ada.is_refused("plan", markdown="# P\n### Q {#q}\n- [ ] B\n  - after: q\n")

@@ -38,7 +38,8 @@ class Plans:
 
     def read(self, text: str) -> Draft:
         """Return the draft of a Markdown plan; MalformedDocument names every line that is at fault, also if others are."""
-        draft, faults = outline.read(text)
+        found = outline.read(text)
+        draft, faults = found.draft, found.faults
         if draft is not None and not faults:
             return draft
         if draft is not None:

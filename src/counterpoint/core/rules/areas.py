@@ -2,7 +2,8 @@
 
 An area is a path below the root, in parts between `/`. In a part `*` stands for any characters and `?`
 for one; the part `**` stands for any number of parts, also none. An area without wildcards is a file
-or a folder with all that is in it: `src/api` covers `src/api` and `src/api/x.py`, never `src/apis`.
+or a folder with all that is in it: `src/api` covers `src/api` and `src/api/x.py`, never `src/apis`. `src/{api,web}` stands for
+`src/api` and `src/web`; braces without a comma are letters.
 
 Every comparison takes a time that grows with the texts and no faster (`kernel/matching/wildcards.py`).
 """
@@ -11,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, cast
 
 from counterpoint.kernel.matching.wildcards import MANY, ONE, Question, Row, Symbol, Wild
 
 ANY = "**"
+SPREAD_LIMIT: Final = 64
+"""How many areas the braces of one may stand for."""
 _WILD: Final = {"*": MANY, "?": ONE}
 
 
@@ -33,14 +37,67 @@ def leads_out(pattern: str) -> bool:
 
 def area_fault(patterns: Iterable[str]) -> str:
     """Say which area is not in the project, and what an area is; empty if all are."""
-    found = [area for area in patterns if leads_out(area)]
+    found = [area for area in patterns if any(map(leads_out, spread(area)))]
     way = "areas are paths below its folder, such as src/api"
     return f"the area {found[0][:80]!r} leads out of the project: {way}" if found else ""
 
 
+def pattern_fault(patterns: Iterable[str]) -> str:
+    """Say which area could match nothing, and how it is written; empty if all are right."""
+    for area in patterns:
+        if area.strip().startswith("!"):
+            return f"the area {area[:80]!r} takes something away: areas name what is changed"
+        if "\\" in area or "|" in area:
+            return f"the area {area[:80]!r} matches nothing: write src/api, or src/{{api,web}} for one of several"
+        if spread(area) == (area,) and _first_group(area) is not None:
+            return (
+                f"the area {area[:80]!r} stands for more than {SPREAD_LIMIT}: write fewer in braces"
+            )
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def spread(pattern: str) -> tuple[str, ...]:
+    """Return the areas that one with braces stands for; itself where there are none, or more than the limit."""
+    waiting, found = [pattern], list[str]()
+    while waiting:
+        some = waiting.pop()
+        group = _first_group(some)
+        if group is None:
+            found.append(some)
+            continue
+        begin, end, parts = group
+        waiting += [f"{some[:begin]}{part}{some[end:]}" for part in reversed(parts)]
+        if len(waiting) + len(found) > SPREAD_LIMIT:
+            return (pattern,)
+    return tuple(dict.fromkeys(found))
+
+
+def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:
+    """Return where the first braces with a comma begin and end, and their parts; None if there are none."""
+    opened: list[tuple[int, list[int]]] = []
+    groups: list[tuple[int, int, list[int]]] = []
+    for place, letter in enumerate(pattern):
+        if letter == "{":
+            opened.append((place, []))
+        elif letter == "," and opened:
+            opened[-1][1].append(place)
+        elif letter == "}" and opened:
+            begin, commas = opened.pop()
+            if commas:
+                groups.append((begin, place, commas))
+    if not groups:
+        return None
+    begin, end, commas = min(groups)
+    edges = [begin, *commas, end]
+    parts = [pattern[one + 1 : other] for one, other in pairwise(edges)]
+    return begin, end + 1, parts
+
+
 def covers(pattern: str, path: str) -> bool:
     """Return whether a path lies in an area; a `*` in the path is only a letter of its name."""
-    return _way(pattern).fits(part for part in path.split("/") if part)
+    parts = [part for part in path.split("/") if part]
+    return any(_way(area).fits(parts) for area in spread(pattern))
 
 
 def overlaps(one: str, other: str) -> bool:
@@ -49,7 +106,11 @@ def overlaps(one: str, other: str) -> bool:
     Both end with `**`, so that only what stands before the first one of each can keep them apart: behind
     it whatever the other asks for can come next.
     """
-    return all(map(_parts_meet, _fixed(one), _fixed(other)))
+    return any(
+        all(map(_parts_meet, _fixed(mine), _fixed(theirs)))
+        for mine in spread(one)
+        for theirs in spread(other)
+    )
 
 
 def overlapping(mine: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
@@ -59,6 +120,11 @@ def overlapping(mine: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, s
 
 def includes(areas: Iterable[str], pattern: str) -> bool:
     """Return whether every path of an area surely lies in another one; wildcards are compared as they stand."""
+    spreads = [area for one in areas for area in spread(one)]
+    return all(_includes(spreads, asked) for asked in spread(pattern))
+
+
+def _includes(areas: Iterable[str], pattern: str) -> bool:
     asked = parts_of(pattern)
     for area in areas:
         *folder, _ = parts_of(area)

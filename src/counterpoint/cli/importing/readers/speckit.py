@@ -15,6 +15,8 @@ from counterpoint.kernel.errors import NotFound
 
 TOOL: Final = "spec-kit"
 _NUMBER: Final = re.compile(r"(T[0-9]{3,6}[a-z]?)\s+(\S.*)")
+_WORDS: Final = frozenset({"P"})
+"""Its word for what can be done beside other tasks, which its template explains in a list."""
 _MARK: Final = re.compile(r"\[([A-Za-z0-9]{1,10})\]\s*")
 _NEEDS: Final = re.compile(r"\(depends on ([^)]{1,500})\)", re.IGNORECASE)
 _TASK: Final = re.compile(r"T[0-9]{3,6}[a-z]?")
@@ -37,7 +39,7 @@ def read(path: Path) -> list[ForeignWork]:
 
 def _feature(folder: Folder, below: str, name: str) -> ForeignWork:
     here = f"{below}/{name}" if below else name
-    found = checklist(folder.text(here, "tasks.md"), f"{here}/tasks.md", name)
+    found = checklist(folder.text(here, "tasks.md"), f"{here}/tasks.md", name, _WORDS)
     spec = folder.text(here, "spec.md") if folder.has(here, "spec.md") else ""
     items = items_of(found, Naming(name, _own), f"{here}/tasks.md", is_ordered=True)
     return ForeignWork(

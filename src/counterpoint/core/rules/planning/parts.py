@@ -12,16 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.work import PRIORITIES, WORKABLE, Kind
-from counterpoint.core.rules.areas import area_fault
-from counterpoint.core.rules.planning.commands import command_of
-
-PHASE = "phase"
-"""The attribute of a heading that is a phase though it has no task yet."""
-FLAGS = frozenset({"approval", "review", "artifact", PHASE})
-"""Attributes that are yes or no."""
-_TRUE = frozenset({"yes", "true", "required"})
-_FALSE = frozenset({"no", "false"})
+from counterpoint.core.model.work import WORKABLE, Kind
 
 
 @dataclass(slots=True)
@@ -72,50 +63,6 @@ class Node:
             node = waiting.pop()
             yield node
             waiting.extend(reversed(node.children))
-
-
-def take(node: Node, word: str, value: str) -> str:
-    """Put one attribute into a part; answer what is wrong with it, or nothing."""
-    if not value:
-        return f"{word!r} has no value"
-    if word in FLAGS:
-        return _take_flag(node, word, value.lower())
-    values = node.values
-    if word == "priority":
-        if value not in map(str, PRIORITIES):
-            return f"priority is a number from 0 to {PRIORITIES[-1]}, not {value!r}"
-        values[word] = int(value)
-    elif word == "after":
-        values["needs"] = () if value.lower() == "none" else words_of(value)
-    elif word == "accept":
-        node.acceptance.append(value)
-    elif word == "verify":
-        argv, problem = command_of(value)
-        if problem:
-            return problem
-        node.checks.append(argv)
-    elif word == "areas" and (problem := area_fault(words_of(value))):
-        return problem
-    else:
-        values[word] = value if word == "profile" else words_of(value)
-    return ""
-
-
-def _take_flag(node: Node, word: str, value: str) -> str:
-    if value not in _TRUE | _FALSE:
-        return f"{word!r} is yes or no, not {value!r}"
-    if word != PHASE:
-        node.values[word] = value in _TRUE
-    elif node.kind != "phase":
-        return f"{word!r} stands below the heading of a phase"
-    else:
-        node.is_asked = value in _TRUE
-    return ""
-
-
-def words_of(value: str) -> tuple[str, ...]:
-    """Return the words of a list that commas divide."""
-    return tuple(word.strip().removeprefix("#") for word in value.split(",") if word.strip())
 
 
 def settle_headings(root: Node) -> list[Node]:

@@ -105,7 +105,10 @@ def plan(
     call: Call,
     markdown: Annotated[
         Markdown,
-        Field(description="A plan: # Title, ## Phase, - [ ] Task, indented - verify: command"),
+        Field(
+            description="# Title, ## Phase, - [ ] Task; below each, indented: - after: Other task, - areas: src/x,"
+            " - accept: sentence, - verify: command, - review: yes, - approval: yes"
+        ),
     ] = "",
     tree: Annotated[
         dict[str, Any] | None,
