@@ -57,6 +57,17 @@ class Group(click.Group):
 class Commands(Group):
     """All commands, each imported when it is asked for: most of them need what is slow to load."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named first; InvalidInput, with the line to type, for a word of other tools."""
+        if args[0] not in COMMANDS:
+            from counterpoint.cli.foreign_commands import translate
+
+            if refusal := translate(args, self):
+                raise refusal
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         del ctx
@@ -125,10 +136,43 @@ def invoke(arguments: Sequence[str]) -> int | InvalidInput:
         raise KeyboardInterrupt from None
     except click.exceptions.Exit as leave:
         return leave.exit_code
+    except click.exceptions.NoArgsIsHelpError as group:
+        # Whoever types a group alone asks what there is, which is no fault.
+        click.echo(group.format_message())
+        return 0
     except click.ClickException as wrong:
         with suppress(OSError):
             wrong.show()
         place = wrong.ctx if isinstance(wrong, click.UsageError) else None
         command = place.command_path if place else "counterpoint"
-        return InvalidInput(wrong.format_message(), hint=f"`{command} --help` says what it takes.")
+        hint = f"`{command} --help` says what it takes."
+        if place is not None and isinstance(wrong, click.MissingParameter):
+            example = f"For example: {_complete_line(arguments, place)}"
+            with suppress(OSError):
+                click.echo(example, err=True)
+            hint = f"{example}\n{hint}"
+        return InvalidInput(wrong.format_message(), hint=hint)
     return answered if isinstance(answered, int) else 0
+
+
+def _complete_line(arguments: Sequence[str], context: click.Context) -> str:
+    """Return what was typed, with the required arguments and options that it lacks.
+
+    context: that of the command; its parameters hold what was read before the first fault.
+    """
+    import shlex
+
+    given = frozenset(word.partition("=")[0] for word in arguments if word.startswith("-"))
+    required = [param for param in context.command.params if param.required]
+    options = [
+        f"{max(param.opts, key=len)} {param.make_metavar(context)}"
+        for param in required
+        if isinstance(param, click.Option) and given.isdisjoint(param.opts)
+    ]
+    names = [
+        param.make_metavar(context)
+        for param in required
+        if isinstance(param, click.Argument) and not context.params.get(param.name or "")
+    ]
+    typed = [shlex.quote(word) for word in arguments]
+    return " ".join(("counterpoint", *typed, *names, *options))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import sys
 
+import pytest
+
 
 def test_a_note_is_kept_with_what_it_is_about(call, ledger):
     """Its kind, its item, its tags."""
@@ -35,3 +37,20 @@ def test_a_note_is_read_from_the_input(call, ledger, monkeypatch):
     assert first == again
     assert first["record"]["title"] == "First line"
     assert call("note", "x", "--kind", "nonsense").code == 2
+
+
+def test_a_note_names_its_item_before_its_text(call, ledger):
+    record = call("note", "4", "the colour is wrong", "--json").json["record"]
+    assert (record["item"], record["body"]) == ("harbour-4", "the colour is wrong")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("4", "the", "colour"), "counterpoint note 4 'the colour'"),
+        (("4", "red", "--item", "3"), "counterpoint note 3 '4 red'"),
+    ],
+)
+def test_a_note_without_quotation_marks_is_refused_with_the_line_to_type(call, ledger, words, line):
+    said = call("note", *words)
+    assert (said.code, line in said.err) == (2, True)

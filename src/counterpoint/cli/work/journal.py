@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+import shlex
+from typing import Any, Final, get_args
 
 import click
 
@@ -18,16 +19,19 @@ from counterpoint.core.model.filters import Note
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import NoteKind, Record
 
+_ITEM_AND_TEXT: Final = 2
+"""How many words `note` takes: the item, and the text."""
+
 
 @click.command(
     "note",
     epilog=examples(
         "counterpoint note 'We keep SQLite' --kind decision",
-        "counterpoint note 'Waits for the key' --kind blocker --item 4",
+        "counterpoint note 4 'Waits for the key' --kind blocker",
         "git log -1 | counterpoint note - --item 4",
     ),
 )
-@click.argument("text")
+@click.argument("words", nargs=-1, required=True, metavar="[ID] TEXT")
 @click.option(
     "--kind",
     type=click.Choice(get_args(NoteKind)),
@@ -44,7 +48,13 @@ from counterpoint.core.model.journal import NoteKind, Record
 @repeatable
 @with_context
 def note_command(
-    context: CommandContext, *, text: str, kind: NoteKind, item: str, key: str, **more: Any
+    context: CommandContext,
+    *,
+    words: tuple[str, ...],
+    kind: NoteKind,
+    item: str,
+    key: str,
+    **more: Any,
 ) -> None:
     """Write down a decision, finding, blocker or comment.
 
@@ -52,6 +62,7 @@ def note_command(
     `counterpoint unblock`.
     """
     core = context.core
+    item, text = _item_and_text(words, item)
     about = item_id(core, item) if item else ""
     note = Note(kind=kind, body=told(text), item=about, **more)
     answer: Any = once(
@@ -63,6 +74,23 @@ def note_command(
     record = answer["record"]
     where = f" on {record['item']}" if record["item"] else ""
     context.out.result(answer, f"{record['id']}: {record['kind']}{where}: {record['title']}")
+
+
+def _item_and_text(words: tuple[str, ...], item: str) -> tuple[str, str]:
+    """Return which item a note is about, empty for none, and its text; UsageError for more words than these two.
+
+    item: that of `--item`, empty without it.
+    """
+    if len(words) == 1:
+        return item, words[0]
+    if len(words) == _ITEM_AND_TEXT and not item:
+        return words[0], words[1]
+    from counterpoint.cli.foreign_commands import ITEM_ID
+
+    if ITEM_ID.fullmatch(words[0]) and not item:
+        item, words = words[0], words[1:]
+    line = " ".join(filter(None, ("counterpoint note", item, shlex.quote(" ".join(words)))))
+    raise click.UsageError(f"Put the text in quotation marks: {line}")
 
 
 @click.command("unblock", epilog=examples("counterpoint unblock 4 --reason 'There is paint now'"))

@@ -21,7 +21,8 @@ from typing import Any, Final
 
 _PROC: Final = Path("/proc")
 _GONE: Final = " (deleted)"
-_PROGRAM: Final = "counterpoint"
+_PROGRAMS: Final = frozenset({"counterpoint", "cpt"})
+"""The names that this program is installed under."""
 _SERVING: Final = frozenset(("serve", "up"))
 _LEDGER: Final = "--db"
 
@@ -61,7 +62,7 @@ def said(words: list[str]) -> list[str]:
 
 def is_program(word: str) -> bool:
     """Return whether a word names this program."""
-    return word.rpartition("/")[2] == _PROGRAM
+    return word.rpartition("/")[2] in _PROGRAMS
 
 
 def named_ledgers(words: list[str]) -> list[str]:
