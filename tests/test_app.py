@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 from collections.abc import Callable
 from pathlib import Path
@@ -309,4 +310,12 @@ def test_who_gives_himself_a_name_that_hides_does_not_connect(tmp_path: Path, se
     """At the door, so that no entry has it: what others cannot see they cannot tell from another name."""
     with pytest.raises(InvalidInput, match=r"ad.u\{200b\}a"):
         open_app(tmp_path, {}, **{setting: "ad\u200ba"}).agent()
-    assert open_app(tmp_path, {"USER": "an\x1bn"})._at_the_command_line.name == "an\\u{1b}n"
+    assert open_app(tmp_path, {"USER": "an\x1bn"})._at_the_command_line().name == "an\\u{1b}n"
+
+
+def test_a_person_bears_the_name_that_git_knows(tmp_path):
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "config", "user.name", "Ann Archer")
+    app = open_app(tmp_path, {**os.environ, "USER": "ann", "HOME": str(tmp_path)})
+    assert app.person().caller.actor.name == "Ann Archer"
+    assert app.person(by_git_name=False).caller.actor.name == "ann"

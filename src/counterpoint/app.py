@@ -412,12 +412,13 @@ class App:
         """Return the core for what this program does of its own accord."""
         return self.core(Identity(kind="system", name="counterpoint"))
 
-    def person(self) -> Core:
+    def person(self, *, by_git_name: bool = True) -> Core:
         """Return the core for whoever sits at the command line; an agent may, from a shell of its own.
 
         Who brings a credential is the agent that it was made for; Forbidden if it is not in force.
+        by_git_name: whether git is asked for the person's name, which takes a process.
         """
-        identity = self._at_the_command_line
+        identity = self._at_the_command_line(by_git_name=by_git_name)
         attested = self._attested_here(self.credential)
         if attested.name:
             identity = Identity(kind="agent", name=self.settings.agent or attested.name)
@@ -425,7 +426,7 @@ class App:
 
     def _attested_here(self, credential: str = "") -> Attested:
         """Return who runs this command, as far as the kernel and a credential tell."""
-        identities = self.core(self._at_the_command_line).identities
+        identities = self.core(self._at_the_command_line(by_git_name=False)).identities
         return identities.attest(self.own_peer, credential=credential)
 
     @property
@@ -441,13 +442,20 @@ class App:
         """Return the core for the one act that a person has signed."""
         principal = Principal(strength="person", id=confirmation.signed_by)
         attested = Attested(principal=principal, origin=self._attested_here().origin)
-        identity = replace(self._at_the_command_line, attested=attested)
+        identity = replace(self._at_the_command_line(), attested=attested)
         return self.core(replace(identity, confirmation=confirmation))
 
-    @property
-    def _at_the_command_line(self) -> Identity:
-        name = self.settings.agent or label(self.environ.get("USER", "")) or "person"
+    def _at_the_command_line(self, *, by_git_name: bool = True) -> Identity:
+        account = label(self.environ.get("USER", "")) or "person"
+        name = self.settings.agent or (by_git_name and self._git_name) or account
         return Identity(kind="human", name=name)
+
+    @cached_property
+    def _git_name(self) -> str:
+        """The name that git knows whoever sits at the command line by; empty without one."""
+        from counterpoint.evidence.git.person import git_user_name
+
+        return label(git_user_name(self.places.tree, self.environ))
 
     def agent(self) -> Identity:
         """Return the identity of an agent's connection, with a fresh session unless one is set.

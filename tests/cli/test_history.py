@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import threading
 
 import pytest
@@ -109,3 +110,11 @@ def test_a_role_and_texts_kept_apart_are_told_shortly(call, app):
     row = call("log", "--limit", "1", "--long").out.splitlines()[1]
     assert "eve (judge)" in row
     assert 'fields=["title"]' in row
+
+
+def test_a_decision_that_nobody_signed_is_marked(call, ledger):
+    call("release", "4", "--reason", "its agent is gone")
+    call("note", "4", "so be it")
+    said = call("log").out
+    assert re.search(r"ann, unconfirmed +claim\.released", said)
+    assert re.search(r"ann +comment\.recorded", said)

@@ -256,3 +256,10 @@ def test_columns_share_what_room_there_is():
     assert wrapped("abcdefgh ij", 3) == ["abc", "def", "gh", "ij"]
     assert wrapped("漢字漢字", 4) == ["漢字", "漢字"]
     assert wrapped("", 4) == [""]
+
+
+def test_a_sentence_is_divided_between_words_and_a_command_in_it_is_not():
+    text = "  Run `counterpoint key add NAME` in a terminal"
+    assert wrapped(text, 30) == ["  Run", "  `counterpoint key add NAME`", "  in a terminal"]
+    key = "x" * 90
+    assert wrapped(f"Key: {key}", 80, cuts_words=False) == ["Key:", key]

@@ -37,18 +37,19 @@ class CommandContext:
     """What a command works with.
 
     signed: the acts that a person has signed in it, by their actions. remarks: what is said once the command has
-    done what it was asked for, and not if it was refused.
+    done what it was asked for, and not if it was refused. shows_name: whether the name of whoever calls is used.
     """
 
     app: App
     out: Output
     signed: list[str] = field(default_factory=list[str])
     remarks: list[str] = field(default_factory=list[str])
+    shows_name: bool = True
 
     @property
     def core(self) -> Core:
         """The core, for whoever sits at the command line."""
-        return self.app.person()
+        return self.app.person(by_git_name=self.shows_name)
 
 
 def open_here(**flags: str | None) -> App:
@@ -92,14 +93,14 @@ def require(app: App) -> None:
 
 @contextmanager
 def opened_context(
-    *, as_json: bool, db: str | None, project: str | None
+    *, as_json: bool, db: str | None, project: str | None, shows_name: bool = True
 ) -> Generator[CommandContext]:
     """Open a context for a command that only looks, and leave it; Unavailable without a ledger."""
     app = open_here(db=db, project=project)
     try:
         require(app)
         before = _size(app)
-        context = CommandContext(app=app, out=output_for(json=as_json))
+        context = CommandContext(app=app, out=output_for(json=as_json), shows_name=shows_name)
         try:
             yield context
             for remark in dict.fromkeys(context.remarks):

@@ -32,7 +32,7 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
         if found is not None:
             place = click.Context(found, info_name=word, parent=place)
     with paged():
-        output_for().line(place.get_help())
+        output_for().line(place.get_help(), is_exact=True)
 
 
 @click.command(
@@ -58,7 +58,7 @@ def completion_command(ctx: click.Context, shell: str) -> None:
         raise click.UsageError(f"there is no completion for {shell}", ctx)
     made = found(ctx.find_root().command, {}, "counterpoint", "_COUNTERPOINT_COMPLETE")
     # Asking bash for its version would start it, and says nothing of the bash that will read this.
-    output_for().line(made.source_template % made.source_vars())
+    output_for().line(made.source_template % made.source_vars(), is_exact=True)
 
 
 @click.command("version", epilog=examples("counterpoint version --json"))

@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
+from counterpoint.cli.local_time import headed, local_time
 from counterpoint.cli.output import one_line
 from counterpoint.cli.present import counted
 from counterpoint.core.model.documents import Document, Shelf, StoredDocument
@@ -119,8 +120,8 @@ def list_(context: CommandContext, *, own: bool) -> None:
     found = context.core.documents.list(_shelf(own=own), limit=_MOST)
     context.out.rows(
         [_document(one) for one in found],
-        ("path", "passages", "bytes", "updated"),
-        [(one.path, str(one.chunks), str(one.size), one.updated_at) for one in found],
+        ("path", "passages", "bytes", headed("updated")),
+        [(one.path, str(one.chunks), str(one.size), local_time(one.updated_at)) for one in found],
         aside="There is no document. Take some in with `counterpoint vault add PATH…`.",
     )
 

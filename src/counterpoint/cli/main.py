@@ -90,7 +90,7 @@ def _invoke(arguments: Sequence[str], *, as_json: bool) -> int:
         from counterpoint.cli.context import opened_context
         from counterpoint.cli.work.status import show_state
 
-        with opened_context(**asked) as context:
+        with opened_context(**asked, shows_name=as_json) as context:
             show_state(context)
         return 0
     from counterpoint.cli.grouping import invoke

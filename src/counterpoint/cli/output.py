@@ -58,6 +58,8 @@ STYLES: Final[Mapping[str, str]] = {
 
 _COLOURS: Final = expression("(\x1b\\[[0-9;]*m)")
 """How git sets a colour, and takes it back."""
+_WORDS: Final = expression(r"(?:`[^`]*`|\S)+")
+"""A command in back-ticks is one word, so that it can be copied."""
 _GAP = "  "
 _CELL: Final = 12
 """How many columns of a terminal a cell may ask for before its table is one no more."""
@@ -93,24 +95,36 @@ def fitted(widths: Sequence[int], room: int) -> list[int]:
     return found
 
 
-def wrapped(text: str, wide: int) -> list[str]:
-    """Return a text as lines of at most so many columns, divided between words where that can be."""
+def wrapped(text: str, wide: int, *, cuts_words: bool = True) -> list[str]:
+    """Return a text as lines of at most so many columns, divided between words where that can be.
+
+    The spaces that it begins with stand before every line, while half of the columns are left for words.
+    cuts_words: whether a word that is longer than a line is divided, else it stands whole on a line of its own.
+    """
     if width(text) <= wide:
         return [text]
+    indent = " " * min(len(text) - len(text.lstrip(" ")), wide // 2)
+    inner = wide - len(indent)
     lines, line = list[str](), ""
-    for word in text.split():
-        rest = word
-        if line and width(line) + 1 + width(rest) <= wide:
-            line = f"{line} {rest}"
+    for word in _WORDS.findall(text):
+        if line and width(line) + 1 + width(word) <= inner:
+            line = f"{line} {word}"
             continue
         if line:
             lines.append(line)
-        while width(rest) > wide:
-            cut = next(n for n in range(len(rest), 0, -1) if n == 1 or width(rest[:n]) <= wide)
-            lines.append(rest[:cut])
-            rest = rest[cut:]
-        line = rest
-    return [*lines, *([line] if line else [])]
+        *parts, line = _cut_word(word, inner) if cuts_words else [word]
+        lines += parts
+    return [f"{indent}{part}" for part in (*lines, *([line] if line else []))]
+
+
+def _cut_word(word: str, wide: int) -> list[str]:
+    """Return a word in parts of at most so many columns."""
+    parts = list[str]()
+    while width(word) > wide:
+        cut = next(n for n in range(len(word), 0, -1) if n == 1 or width(word[:n]) <= wide)
+        parts.append(word[:cut])
+        word = word[cut:]
+    return [*parts, word]
 
 
 def style_of(cell: str) -> str:
@@ -140,21 +154,28 @@ class Output:
     terminal: bool = False
     colour: bool = False
 
-    def line(self, text: str = "", *, style: str = "") -> None:
-        """Say one line (or several) of the answer; with `--json` beside it."""
+    def line(self, text: str = "", *, style: str = "", is_exact: bool = False) -> None:
+        """Say one line (or several) of the answer; with `--json` beside it.
+
+        is_exact: for what is copied, such as a key or a script: no line is divided.
+        """
         if self.json:
             self.aside(text, style=style)
             return
         with taken():
-            self._say(text, style, sys.stdout, colour=self.colour)
+            self._say(text, style, sys.stdout, colour=self.colour, is_exact=is_exact)
 
     def aside(self, text: str, *, style: str = "") -> None:
         """Say something that is not part of the answer."""
         with suppress(OSError):
             self._say(text, style, sys.stderr, colour=_has_colour(sys.stderr))
 
-    def _say(self, text: str, style: str, stream: TextIO, *, colour: bool) -> None:
+    def _say(
+        self, text: str, style: str, stream: TextIO, *, colour: bool, is_exact: bool = False
+    ) -> None:
         shown = visible(text)
+        if stream.isatty() and not is_exact:
+            shown = _folded(shown)
         if colour and style:
             import click
 
@@ -177,13 +198,13 @@ class Output:
         with taken():
             print(escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()))
 
-    def result(self, answer: Json, *lines: str) -> None:
+    def result(self, answer: Json, *lines: str, is_exact: bool = False) -> None:
         """Say an answer as JSON; for a person, lines in its place."""
         if self.json:
             self.answer(answer)
             return
         for line in lines:
-            self.line(line)
+            self.line(line, is_exact=is_exact)
 
     def rows(
         self,
@@ -222,9 +243,7 @@ class Output:
         cells = [tuple(headings), *shown]
         widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
         if self.terminal:
-            from shutil import get_terminal_size
-
-            room = get_terminal_size().columns - len(_GAP) * (len(widths) - 1)
+            room = terminal_columns() - len(_GAP) * (len(widths) - 1)
             if sum(min(one, _CELL) for one in widths) > room:
                 self._fields(headings, shown)
                 return
@@ -260,7 +279,7 @@ class Output:
                 self.line()
             for heading, cell in zip(headings, row, strict=True):
                 if cell:
-                    self.line(f"{heading}: {cell}", style=style_of(cell))
+                    self.line(f"{heading}: {cell.lstrip()}", style=style_of(cell))
 
     @contextmanager
     def counting(self, what: str) -> Generator[Callable[[int], None]]:
@@ -310,6 +329,24 @@ class _Moving:
         self._timer.join()
         if self._shown is not None:
             self._shown.stop()
+
+
+def terminal_columns() -> int:
+    """Return how many columns the terminal has."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
+def _folded(text: str) -> str:
+    """Return a text for a terminal: lines that are too long are divided between words.
+
+    A word that is longer than a line stays whole, so that a key or an address can be copied.
+    """
+    wide = terminal_columns()
+    return "\n".join(
+        part for line in text.split("\n") for part in wrapped(line, wide, cuts_words=False)
+    )
 
 
 def output_for(*, json: bool = False) -> Output:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
@@ -37,6 +38,8 @@ NO_WORK: Final = (
 
 _MANY: Final = {"is": "are", "was": "were", "has": "have"}
 """What many do where one does it in another word."""
+_PIECES: Final = ("task", "issue")
+"""The kinds of items that are pieces of work, in place of wholes that hold them."""
 _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
 
 
@@ -130,6 +133,54 @@ def in_words(seconds: int) -> str:
 def counted(count: int, noun: str) -> str:
     """Return so many of something, in the number that it is said in: `1 entry`, `2,000 entries`."""
     return f"{count:,} {noun if count == 1 else _plural(noun)}"
+
+
+def task_counts(counts: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
+    """Return how many pieces of work are in each category: tasks and issues, else whatever there is.
+
+    counts: how many items of each kind are in each category.
+    """
+    kinds = [kind for kind in _PIECES if counts.get(kind)] or list(counts)
+    total = Counter[str]()
+    for kind in kinds:
+        total.update(counts[kind])
+    return total
+
+
+def progress_in_words(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return how far the work is: `3 of 21 tasks done, 2 in work, 1 in review`."""
+    tasks = task_counts(counts)
+    total = sum(tasks.values()) - tasks["dropped"]
+    parts = [
+        f"{tasks['done']} of {counted(total, 'task')} done",
+        *([f"{tasks['active']} in work"] if tasks["active"] else []),
+        *([f"{tasks['review']} in review"] if tasks["review"] else []),
+    ]
+    return ", ".join(parts)
+
+
+def nothing_open(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return what a list of open work says that is empty."""
+    tasks = task_counts(counts)
+    if not sum(tasks.values()):
+        return NO_WORK
+    done = tasks["done"]
+    every = "The only task is done." if done == 1 else f"All {done:,} tasks are done."
+    ended = every if done else "No task is open."
+    dropped = f" {agree(tasks['dropped'], 'task', 'was')} dropped." if tasks["dropped"] else ""
+    return f"{ended}{dropped} `counterpoint list --all` shows them."
+
+
+def closed_in_words(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return how many items a list of open work leaves out, with their verb; empty for none."""
+    done = sum(categories.get("done", 0) for categories in counts.values())
+    dropped = sum(categories.get("dropped", 0) for categories in counts.values())
+    parts = [
+        *([f"{done:,} done"] if done else []),
+        *([f"{dropped:,} dropped"] if dropped else []),
+    ]
+    verb = "is" if done + dropped == 1 else "are"
+    return f"{' and '.join(parts)} {verb}" if parts else ""
 
 
 def agree(count: int, noun: str, verb: str) -> str:

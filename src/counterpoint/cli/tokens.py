@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
+from counterpoint.cli.local_time import headed, local_time
 from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import (
@@ -150,7 +151,7 @@ def list_(context: CommandContext) -> None:
         rows.append((LOCAL, LOCAL, "live", " ".join(WORKS), "this machine and account", "", ""))
     context.out.rows(
         shown,
-        ("id", "name", "state", "may", "only", "calls", "until"),
+        ("id", "name", "state", "may", "only", "calls", headed("until")),
         rows,
         aside="There is no token. Make one with `counterpoint token create NAME`.",
     )
@@ -191,7 +192,7 @@ def _row(token: Token) -> tuple[str, ...]:
     minute = f"{token.calls_a_minute} a minute" if token.calls_a_minute else ""
     month = f"{token.calls_a_month} a month" if token.calls_a_month else ""
     rate = ", ".join(filter(None, (minute, month)))
-    ends = token.revoked_at or token.expires_at
+    ends = local_time(token.revoked_at or token.expires_at)
     scopes = " ".join(token.scopes)
     return token.id, token.name, _state(token), scopes, " ".join(limits), rate, ends
 

@@ -12,7 +12,9 @@ def test_who_is_attested_is_said_with_what_attests_him(ledger, call, monkeypatch
     """A process of a person's, and an agent with a credential."""
     you = call("status", "--json").json["you"]
     assert (you["kind"], you["strength"], you["why_unattested"]) == ("human", "connection", "")
-    assert f"You: {you['name']} (human), attested by a connection: cn_" in call("status").out
+    assert (
+        f"You: {you['name']} (human), attested by a connection: cn_" in call("status", "--long").out
+    )
     secret = call("agent", "create", "ada", "--json").json
     monkeypatch.setenv("COUNTERPOINT_CREDENTIAL", secret["credential"])
     found = {"name": "ada", "kind": "agent", "strength": "credential", "principal": secret["id"]}
@@ -33,7 +35,7 @@ def test_who_is_attested_is_said_with_what_attests_him(ledger, call, monkeypatch
 def test_whom_nothing_attests_hears_why_and_what_to_do(ledger, call, monkeypatch, peer, why):
     """It judges no work of others, and would not know."""
     monkeypatch.setattr("counterpoint.app.peer", lambda _pid, _serves: peer)
-    assert why in call("status").out
+    assert why in call("status", "--long").out
     assert why in call("status", "--json").json["you"]["why_unattested"]
     said = call("doctor").out
     assert why in said

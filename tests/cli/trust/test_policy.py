@@ -8,7 +8,7 @@ def test_a_person_says_how_independent_reviews_have_to_be(call, ledger):
     assert call("policy").out == "Reviews: attested\n"
     said = call("policy", "--reviews", "declared", "--reason", "a container", "--json")
     assert said.json == {"reviews": "declared"}
-    assert "Reviews: declared" in call("status").out
+    assert "Reviews: declared" in call("status", "--long").out
     last = call("log", "--action", "policy.changed", "--json").json["entries"][0]
     assert (last["action"], last["facts"]["reason"]) == ("policy.changed", "a container")
 

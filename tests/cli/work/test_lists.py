@@ -16,18 +16,16 @@ from fakes.harbour import agent_of
 LIST = """\
 id         kind   status  priority  title
 harbour-1  plan   active  2         Harbour
-harbour-2  phase  active  2         Build
-harbour-3  phase  open    2         Launch [waits]
-harbour-4  task   active  2         Lay the keel
-harbour-5  task   open    2         Raise the mast [waits]
-harbour-6  task   open    2         Paint the hull [waits]
-harbour-7  task   open    2         Open the lock [waits]
+harbour-2  phase  active  2           Build
+harbour-4  task   active  2             Lay the keel
+harbour-5  task   open    2             Raise the mast [waits]
+harbour-6  task   open    2             Paint the hull [waits]
+harbour-3  phase  open    2           Launch [waits]
+harbour-7  task   open    2             Open the lock [waits]
 """
 
 STATUS = """\
-harbour: 6 entries in the ledger, the last * ago
-Reviews: attested
-You: ann (human), attested by a connection: cn_*
+harbour: 0 of 4 tasks done, 1 in work
 
 Waiting for you
 id         what              title     run
@@ -36,6 +34,19 @@ harbour-6  a blocker of ada  No paint  counterpoint unblock harbour-r2
 Held now
 id         by   lease        title
 harbour-4  ada  29 min left  Lay the keel
+
+Open work
+id         status  title
+harbour-1  active  Harbour
+harbour-2  active    Build
+harbour-4  active      Lay the keel
+harbour-5  open        Raise the mast [waits]
+harbour-6  open        Paint the hull [waits]
+harbour-3  open      Launch [waits]
+harbour-7  open        Open the lock [waits]
+"""
+
+LONG = """\
 
 Work
 kind   open  active  review  done  dropped
@@ -46,6 +57,11 @@ task   3     1       0       0     0
 At the top
 id         kind  status  done  title
 harbour-1  plan  active  0/2   Harbour
+
+Ledger: 6 entries, the last * ago
+Signatures: 6 entries wait for a signature, for *
+Reviews: attested
+You: ann (human), attested by a connection: cn_*
 """
 
 ITEM = {
@@ -60,11 +76,12 @@ def test_the_list_is_aligned_text(call, ledger):
 
 
 def test_the_status_shows_all_that_matters(call, ledger):
-    """Counts, roots with their share, who holds what for how long, blockers."""
-    said = call("status").out
-    shown = re.sub(r"the last .* ago", "the last * ago", said)
+    """Who holds what for how long, blockers, open work; with --long counts, the ledger, and who looks."""
+    assert re.sub(r"\d+ min left", "29 min left", call("status").out) == STATUS
+    shown = re.sub(r"the last .* ago", "the last * ago", call("status", "--long").out)
+    shown = re.sub(r"signature, for .*", "signature, for *", shown)
     shown = re.sub(r"You: \w+ \(human\)(.*): cn_\w+", r"You: ann (human)\1: cn_*", shown)
-    assert re.sub(r"\d+ min left", "29 min left", shown) == STATUS
+    assert re.sub(r"\d+ min left", "29 min left", shown) == STATUS + LONG
 
 
 def test_the_status_has_stable_keys(call, ledger):
@@ -155,7 +172,9 @@ def test_a_long_list_goes_on_at_its_cursor(call, ledger):
         seen += [item["id"] for item in page["items"]]
         cursor = page["cursor"]
     assert seen == [f"harbour-{number}" for number in range(1, 8)]
-    assert "--cursor harbour-3" in call("list", "--limit", "3").err
+    first = call("list", "--limit", "3")
+    assert "--cursor harbour-4" in first.err
+    assert first.out + call("list", "--cursor", "harbour-4").out.partition("\n")[2] == LIST
 
 
 def test_what_is_ready_comes_with_reasons(call, ledger, agent):
@@ -228,7 +247,7 @@ def test_watching_needs_a_terminal(call, ledger):
 def test_watching_shows_the_status_until_it_is_stopped(ledger, on_terminal):
     """The same view, on a cleared screen; Ctrl-C ends it."""
     out, err = on_terminal()
-    out.on("At the top", stop)
+    out.on("Open work", stop)
     assert run(["status", "--watch"]) == 130
     assert "Held now" in out.getvalue()
     assert "Stopped." in err.getvalue()
@@ -269,3 +288,33 @@ def test_a_mistyped_value_is_told_its_neighbour(call, ledger):
     said = call("list", "--status", "opn")
     assert (said.code, "Did you mean `open`? The values: active," in said.err) == (2, True)
     assert "more." not in said.err
+
+
+def test_open_work_comes_first_and_what_has_ended_is_counted(call, ledger):
+    call("edit", "5", "--status", "cancelled")
+    said = call("list")
+    assert "harbour-5" not in said.out
+    assert "1 dropped is left out: add `--all`." in said.err
+    assert re.search(r"harbour-5 +task +cancelled +2 +Raise the mast", call("list", "--all").out)
+    assert "harbour-5" in [one["id"] for one in call("list", "--json").json["items"]]
+    assert "harbour-5" not in call("list", "--kind", "task").out
+    assert "harbour-5" in call("list", "--kind", "task", "--all").out
+    assert "harbour-5" in call("list", "--category", "dropped").out
+
+
+def test_a_project_whose_work_is_done_says_so(call, place):
+    call("init", "--yes")
+    call("add", "Lay the keel")
+    call("start", "1")
+    call("finish", "1", "--summary", "so")
+    assert call("list").out == "The only task is done. `counterpoint list --all` shows them.\n"
+    call("add", "Paint it")
+    call("start", "2")
+    call("finish", "2", "--summary", "so")
+    call("add", "Burn it")
+    call("edit", "3", "--status", "cancelled")
+    ended = "All 2 tasks are done. 1 task was dropped. `counterpoint list --all` shows them.\n"
+    assert call("list").out == ended
+    assert call("next").out == ended
+    assert ended in call("status").out
+    assert call("status").out.startswith("harbour: 2 of 2 tasks done\n")

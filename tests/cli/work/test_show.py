@@ -41,7 +41,7 @@ Receipts
 def scrubbed(text: str) -> str:
     """Answer a text without what is different each time."""
     text = re.sub(r"ses_[a-z0-9]+", "SES", text)
-    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d \(UTC\)", "TIME", text)
     text = re.sub(r"\d+ min left", "29 min left", text)
     return re.sub(r"(why +held by ada).*", r"\1", text)
 
@@ -93,7 +93,7 @@ def test_outcomes_show_their_evidence_as_json(call, ledger, agent):
 def test_an_entry_is_shown_by_its_number(call, ledger):
     """As agents ask for it; what is no number, and what the ledger has not, is refused."""
     assert call("show", "#1", "--json").json["entry"]["sequence"] == 1
-    assert call("show", "#1").out.startswith("entry #1\n")
+    assert call("show", "#1").out.startswith("entry #1, times in UTC\n")
     assert [call("show", name).code for name in ("#", "#x", f"#{'9' * 99}", "#999")] == [1, 1, 1, 1]
     assert "numbered from 0 to" in call("show", "#999").err
 
@@ -122,7 +122,7 @@ def test_other_things_are_shown_by_their_ids(call, ledger, id_, sort):
     found = call("show", id_, "--json").json
     assert found["sort"] == sort
     assert found[sort]["id"] == id_
-    assert call("show", id_).out.startswith(f"{sort} {id_}\n")
+    assert call("show", id_).out.startswith(f"{sort} {id_}, times in UTC\n")
 
 
 def test_what_only_one_dialect_keeps_is_shown_by_its_id_too(call, ledger, agent):

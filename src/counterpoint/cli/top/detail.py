@@ -19,8 +19,10 @@ class _Kept(Output):
 
     lines: list[str] = field(default_factory=list[str])
 
-    def _say(self, text: str, style: str, stream: TextIO, *, colour: bool) -> None:
-        del style, stream, colour
+    def _say(
+        self, text: str, style: str, stream: TextIO, *, colour: bool, is_exact: bool = False
+    ) -> None:
+        del style, stream, colour, is_exact
         self.lines.append(visible(text))
 
 

@@ -7,6 +7,7 @@ import click
 from counterpoint.app import CREDENTIAL
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
+from counterpoint.cli.local_time import headed, local_time
 from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import MAINTAIN, RUN, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import is_in_force, seconds_of
@@ -65,9 +66,15 @@ def list_(context: CommandContext) -> None:
     found = context.core.tokens.list("agent")
     context.out.rows(
         [_shown(one) for one in found],
-        ("id", "name", "state", "may", "until"),
+        ("id", "name", "state", "may", headed("until")),
         [
-            (one.id, one.name, _state(one), " ".join(one.scopes), one.revoked_at or one.expires_at)
+            (
+                one.id,
+                one.name,
+                _state(one),
+                " ".join(one.scopes),
+                local_time(one.revoked_at or one.expires_at),
+            )
             for one in found
         ],
         aside="There is no credential. Make one with `counterpoint agent create NAME`.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext
+from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.trust import signing
 from counterpoint.cli.trust.recovered import recovered, state_of
 from counterpoint.core.model.identity import Key, KeyStorage
@@ -49,7 +50,9 @@ def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey |
             return
     for key in people.list():
         if key.is_in_force:
-            out.aside(f"In force: {key.id} of {key.owner}, since {key.enrolled_at}.")
+            out.aside(
+                f"In force: {key.id} of {key.owner}, since {local_time_with_zone(key.enrolled_at)}."
+            )
     out.aside(
         "Whoever has one of these lets you in with `counterpoint key add --public FILE`, and nobody needs"
         " to trust the signer alone. What you do now is shown for ever as recovered, unconfirmed."

@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust.confirming import confirmed
@@ -55,7 +56,7 @@ def print_epochs(out: Output, epochs: Sequence[Epoch]) -> None:
     for one in epochs:
         confirmed = "confirmed" if one.confirmed_by else "unconfirmed"
         out.line(
-            f"  epoch {one.number}   {one.opened_at} by {one.agent}, {confirmed}{_left(one)}:"
+            f"  epoch {one.number}   {local_time_with_zone(one.opened_at)} by {one.agent}, {confirmed}{_left(one)}:"
             f" {one_line(one.reason)}"
         )
 

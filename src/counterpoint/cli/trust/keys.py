@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
+from counterpoint.cli.local_time import headed, local_time
 from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given, signing
 from counterpoint.cli.trust.enrolling import (
@@ -140,7 +141,7 @@ def list_(context: CommandContext) -> None:
     found = context.core.people.list()
     context.out.rows(
         [{**shown(key), "held_here": key.id in mine} for key in found],
-        ("id", "owner", "state", "kind", "here", "since"),
+        ("id", "owner", "state", "kind", "here", headed("since")),
         [
             (
                 key.id,
@@ -148,7 +149,7 @@ def list_(context: CommandContext) -> None:
                 ", ".join(filter(None, (state_of(key), recovered(key)))),
                 key.storage,
                 "yes" if key.id in mine else "",
-                key.enrolled_at,
+                local_time(key.enrolled_at),
             )
             for key in found
         ],
@@ -187,7 +188,7 @@ def export(context: CommandContext, *, file: Path | None) -> None:
     """Write the public keys in the format of `ssh-keygen -Y verify` and git (allowed_signers)."""
     lines = [_allowed(key) for key in context.core.people.list()]
     if file is None:
-        context.out.result({"allowed_signers": list(lines)}, *lines)
+        context.out.result({"allowed_signers": list(lines)}, *lines, is_exact=True)
         return
     if file.exists():
         raise Conflict(f"{file} is there already", hint="Choose another name.")

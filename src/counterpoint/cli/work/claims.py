@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.phrases import PHRASES
 from counterpoint.cli.present import counted, present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
@@ -63,7 +64,7 @@ def start_command(context: CommandContext, *, name: str, reason: str, minutes: i
             "start": {"method": point.method, "commit": point.commit, "branch": point.branch},
             "warnings": list(started.warnings),
         },
-        f"{stands(item)} (yours until {claim.leased_until}{lost})",
+        f"{stands(item)} (yours until {local_time_with_zone(claim.leased_until)}{lost})",
     )
     if not context.out.json:
         for warning in started.warnings:
@@ -217,7 +218,7 @@ def release_command(context: CommandContext, *, name: str, reason: str) -> None:
             ]
         },
         *(
-            f"{stands(one)} (was held by {held.agent or held.session} since {held.claimed_at})"
+            f"{stands(one)} (was held by {held.agent or held.session} since {local_time_with_zone(held.claimed_at)})"
             for one, held in freed
         ),
     )

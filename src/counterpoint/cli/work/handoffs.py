@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.present import present, stands
 from counterpoint.cli.work.items import told
 from counterpoint.cli.work.names import SESSION, session_id
@@ -134,7 +135,7 @@ def _lines(left: Handoff) -> list[str]:
     about = f" about {left.item}" if left.item else ""
     parts = (("Next", left.next_steps), ("In the way", left.blockers))
     return [
-        f"{left.id}  {left.agent}{about}, {left.created_at} ({left.action}, {left.session})",
+        f"{left.id}  {left.agent}{about}, {local_time_with_zone(left.created_at)} ({left.action}, {left.session})",
         *([left.summary] if left.summary else []),
         *(f"  {name}: {line}" for name, lines in parts for line in lines),
         *([left.context] if left.context else []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Final, get_args
 
 import click
@@ -11,7 +12,15 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.paging import pageable
-from counterpoint.cli.present import NO_WORK, headline, key_of, present, present_briefly
+from counterpoint.cli.present import (
+    NO_WORK,
+    closed_in_words,
+    headline,
+    key_of,
+    nothing_open,
+    present,
+    present_briefly,
+)
 from counterpoint.cli.work.asking import (
     named_filter,
     refuse_unknown,
@@ -24,34 +33,38 @@ from counterpoint.cli.work.status import show_state
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ReadyItem
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
+from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import Item, Kind
 from counterpoint.kernel.canonical import Json
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
+_HEADINGS: Final = ("id", "kind", "status", "priority", "title")
 _REFRESH: Final = 2.0
 """Seconds between two looks."""
 _LIMITS: Final = click.IntRange(1, 1000)
 
 
 @click.command("status", epilog=examples("counterpoint status", "counterpoint status --json"))
+@click.option("--long", "is_long", is_flag=True, help="Also who you are, and all counts.")
 @click.option("--watch", is_flag=True, help="Refresh it until Ctrl-C.")
 @with_context
-def status_command(context: CommandContext, *, watch: bool) -> None:
+def status_command(context: CommandContext, *, is_long: bool, watch: bool) -> None:
     """Show how the project stands, and what waits for you."""
     if not watch:
-        show_state(context)
+        show_state(context, is_long=is_long)
         return
     if context.out.json or not context.out.terminal:
         raise click.UsageError("--watch needs a terminal; `log --follow` works everywhere.")
     while True:
         click.clear()
-        show_state(context)
+        show_state(context, is_long=is_long)
         time.sleep(_REFRESH)
 
 
 @click.command(
     "list",
     epilog=examples(
+        "counterpoint list",
         "counterpoint list --category active",
         "counterpoint list --parent 3 --label docs",
         "counterpoint list --ready --json",
@@ -71,6 +84,7 @@ def status_command(context: CommandContext, *, watch: bool) -> None:
     "--assignee", default="", metavar="NAME", type=ASSIGNEE, help="Only items of this assignee."
 )
 @click.option("--ready", is_flag=True, help="Only items that can be started now, as in `next`.")
+@click.option("--all", "with_closed", is_flag=True, help="Also what is done or dropped.")
 @click.option("--limit", type=_LIMITS, default=50, show_default=True, help="How many at most.")
 @click.option("--cursor", default="", metavar="ID", help="Continue after this item.")
 @pageable
@@ -86,10 +100,15 @@ def list_command(
     root: str,
     assignee: str,
     ready: bool,
+    with_closed: bool,
     limit: int,
     cursor: str,
 ) -> None:
-    """List items."""
+    """List items.
+
+    Open work comes as a tree, with a filter as a plain list. With --json it is a plain list by number, of closed
+    items too.
+    """
     if ready:
         if status or category or kind or parent or assignee:
             raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
@@ -106,18 +125,49 @@ def list_command(
         root=tree_top(core, root),
         assignee=assignee,
     )
-    after = context.core.items.get(cursor).number if cursor else 0
-    found = context.core.items.list(chosen, after, limit + 1)
-    items, more = found[:limit], len(found) > limit
+    is_narrowed = chosen != ItemFilter()
+    if not context.out.json and chosen == ItemFilter(root=chosen.root):
+        _print_tree(context, chosen.root, limit, cursor, with_closed=with_closed)
+        return
+    if not (context.out.json or with_closed or status or category):
+        chosen = replace(chosen, category=UNCLOSED)
+    after = core.items.get(cursor).number if cursor else 0
+    page = core.items.list(chosen, after, limit + 1)
+    items, more = page[:limit], len(page) > limit
     if not items:
         refuse_unknown(core, status=status, label=label, assignee=assignee)
     context.out.rows(
         {"items": [present_briefly(item) for item in items], "cursor": _cursor(items, more)},
-        ("id", "kind", "status", "priority", "title"),
-        [(i.id, i.kind, i.status, f"{i.priority}", _title(i)) for i in items],
-        nothing="There are no such items." if chosen != ItemFilter() else NO_WORK,
+        _HEADINGS,
+        [_line(item) for item in items],
+        nothing="There are no such items." if is_narrowed else NO_WORK,
     )
     _print_more(context.out, items, more)
+
+
+def _print_tree(
+    context: CommandContext, root: str, limit: int, cursor: str, *, with_closed: bool
+) -> None:
+    """Print open work, or all of it, in the order of its trees; say what is left out."""
+    core, out = context.core, context.out
+    after = core.items.get(cursor).id if cursor else ""
+    page = core.overview.tree(
+        () if with_closed else UNCLOSED, root=root, after=after, limit=limit + 1
+    )
+    lines, more = page[:limit], len(page) > limit
+    if lines:
+        out.table(_HEADINGS, [_line(item, depth) for depth, item in lines])
+    elif not after:
+        out.line(nothing_open(core.overview.counts()))
+    _print_more(out, [item for _, item in lines], more)
+    closed = closed_in_words(core.overview.counts(root))
+    if closed and not with_closed and lines and not more:
+        out.aside(f"{closed} left out: add `--all`.")
+
+
+def _line(item: Item, depth: int = 0) -> tuple[str, ...]:
+    """Return the cells of an item: its title further right the deeper it stands."""
+    return item.id, item.kind, item.status, f"{item.priority}", f"{'  ' * depth}{_title(item)}"
 
 
 def _title(item: Item) -> str:
@@ -174,8 +224,11 @@ def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, curs
 
 def _nothing(core: Core) -> str:
     """Return what to do where nothing is ready."""
-    if not core.items.list(ItemFilter(), 0, 1):
-        return NO_WORK
+    counts = core.overview.counts()
+    if not any(
+        sum(counts.get(kind, {}).get(category, 0) for category in UNCLOSED) for kind in counts
+    ):
+        return nothing_open(counts)
     return "Nothing is ready. `counterpoint list --category open` shows what waits."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,21 +10,33 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.local_time import DAY_AND_SECOND, SECOND, headed, local_time
 from counterpoint.cli.paging import paged
 from counterpoint.cli.present import present_entry
 from counterpoint.cli.work.asking import named_filter, unknown
 from counterpoint.cli.work.names import ITEM
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.access import Actor
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json, dump_any
-from counterpoint.kernel.clock import Timestamp, moment
 
 _PAGE: Final = 200
 _A_WHILE: Final = 60.0
 """Seconds that one wait for an entry lasts at most."""
 _TELLING: Final = ("reason", "title", "outcome")
 """Facts that say most, the first that an entry has."""
+_DECISIONS: Final = frozenset(
+    {
+        "claim.released",
+        "configuration.trusted",
+        "epoch.opened",
+        "gate.waived",
+        "policy.changed",
+        "text.redacted",
+    }
+)
+_VERDICTS: Final = (".approved", ".rejected")
 _LOOKED_AT: Final = 2_000
 """Of how many entries the actions are told to whoever named one that there is not."""
 
@@ -103,10 +116,12 @@ class Lines:
         self._core = context.core
         self._long = is_long
         self._titles: dict[str, str] = {}
+        owners = Counter(key.owner for key in context.core.people.list())
+        self._shared = frozenset(name for name, count in owners.items() if count > 1)
 
     def show(self, entries: list[Entry]) -> None:
         """Say entries as a table."""
-        headings = ("#", "when", "who", "what", "about", *(["facts"] if self._long else []))
+        headings = ("#", headed("when"), "who", "what", "about", *(["facts"] if self._long else []))
         self._out.rows(
             {"entries": [self._entry(one) for one in entries]},
             headings,
@@ -130,9 +145,22 @@ class Lines:
         about = " ".join(filter(None, (entry.subject, title)))
         if self._long:
             facts = _facts_of(entry)
-            return str(entry.sequence), entry.time, _who(entry), entry.action, about, facts
+            return (
+                str(entry.sequence),
+                local_time(entry.time, SECOND),
+                _who(entry),
+                entry.action,
+                about,
+                facts,
+            )
         said = ": ".join(filter(None, (about, _said(entry, title))))
-        return str(entry.sequence), _when(entry.time), _by(entry), entry.action, said
+        return (
+            str(entry.sequence),
+            local_time(entry.time, DAY_AND_SECOND),
+            _by(entry, self._shared),
+            entry.action,
+            said,
+        )
 
     def _title(self, subject: str) -> str:
         """Return the title of the item that an entry is about; empty for anything else."""
@@ -142,18 +170,28 @@ class Lines:
         return self._titles[subject]
 
 
-def _when(time: Timestamp) -> str:
-    """Return a time to the second, by the clock of this machine; without the year."""
-    return moment(time).astimezone().strftime("%m-%d %H:%M:%S")
+def _by(entry: Entry, shared: frozenset[str]) -> str:
+    """Return a name, with what tells its bearer from others of that name; of a person's decision whether it was signed.
+
+    shared: the names that several people's keys have.
+    """
+    actor, principal = entry.actor, entry.actor.principal
+    if actor.kind == "human":
+        if principal is not None and principal.strength == "person":
+            return _with_id(actor) if actor.name in shared else actor.name
+        return f"{actor.name}, unconfirmed" if _is_decision(entry.action) else actor.name
+    return _with_id(actor)
 
 
-def _by(entry: Entry) -> str:
-    """Return a name, with what tells its bearer from others of that name."""
-    actor = entry.actor
-    # Names are shared, and a command that an agent runs bears the person's: what attests it does not.
+def _with_id(actor: Actor) -> str:
     return (
         f"{actor.name} {actor.principal.short.partition(' ')[2]}" if actor.principal else actor.name
     )
+
+
+def _is_decision(action: str) -> bool:
+    """Return whether an action is one that only people take, and sign where they have a key."""
+    return action in _DECISIONS or action.endswith(_VERDICTS)
 
 
 def _who(entry: Entry) -> str:

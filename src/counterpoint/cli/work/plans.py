@@ -9,6 +9,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
+from counterpoint.cli.local_time import headed, local_time, local_time_with_zone
 from counterpoint.cli.paging import pageable
 from counterpoint.cli.present import counted, present, present_briefly, stands
 from counterpoint.cli.trust import given
@@ -264,14 +265,14 @@ def list_command(context: CommandContext, *, status: str | None, limit: int) -> 
     found = context.core.sessions.list(SessionFilter(status=status or ""), None, limit)
     context.out.rows(
         {"sessions": [present(one.session) for one in found]},
-        ("id", "agent", "status", "about", "last active"),
+        ("id", "agent", "status", "about", headed("last active")),
         [
             (
                 one.session.id,
                 one.session.agent,
                 one.session.status,
                 one.session.item,
-                one.last_active_at[:16],
+                local_time(one.last_active_at),
             )
             for one in found
         ],
@@ -286,6 +287,6 @@ def sweep_command(context: CommandContext) -> None:
     ended = context.core.use(PlanSessions).sweep()
     context.out.result(
         {"ended": [session.id for session in ended]},
-        *(f"{one.id}  {one.agent}  since {one.started_at[:16]}" for one in ended),
+        *(f"{one.id}  {one.agent}  since {local_time_with_zone(one.started_at)}" for one in ended),
         f"Ended {len(ended):,} sessions.",
     )

@@ -11,7 +11,14 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.local_time import (
+    SECOND,
+    headed,
+    local_time,
+    local_time_with_zone,
+    local_zone,
+)
+from counterpoint.cli.output import Output, one_line, terminal_columns, wrapped
 from counterpoint.cli.paging import pageable
 from counterpoint.cli.present import (
     headline,
@@ -43,6 +50,7 @@ from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.matching.expressions import expression
 
 _ALL: Final = 1_000_000
 _HANGING: Final = 20
@@ -121,7 +129,7 @@ def _print_calls(context: CommandContext, run: Run, *, whole: bool) -> None:
     more = len(events) < run.events
     lines = [_call(one) for one in events]
     after = [f"and before that: counterpoint show {run.id} --all"] if more else []
-    _print_lines(context.out, f"Calls that hooks reported ({run.events:,})", lines + after)
+    _print_lines(context.out, headed(f"Calls that hooks reported, {run.events:,}"), lines + after)
 
 
 def _call(event: StreamEvent) -> str:
@@ -133,7 +141,7 @@ def _call(event: StreamEvent) -> str:
     what = said.get(INPUT, said.get("unread", "" if said else event.payload))
     words = what if isinstance(what, str) else dump_any(what)
     tool = said.get(TOOL, said.get("hook_event_name", ""))
-    return f"#{event.number}  {event.time}  {tool}{cut}  {one_line(words, _WIDEST)}".rstrip()
+    return f"#{event.number}  {local_time(event.time, SECOND)}  {tool}{cut}  {one_line(words, _WIDEST)}".rstrip()
 
 
 def _entry_of(core: Core, name: str) -> Entry:
@@ -159,17 +167,34 @@ def _print_one(
     if out.json:
         out.answer({"sort": sort, sort: fields, **beside})
         return
-    out.line(f"{sort} {id_}", style="bold")
+    times = any(_is_time(value) for part in (fields, *beside.values()) for value in part.values())
+    out.line(f"{sort} {id_}{f', times in {local_zone()}' if times else ''}", style="bold")
     for part in (fields, *beside.values()):
         _print_fields(out, part)
+
+
+_UTC: Final = expression(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_NARROWEST: Final = 20
+"""Columns that a value takes at least."""
+
+
+def _is_time(value: Json) -> bool:
+    return isinstance(value, str) and _UTC.fullmatch(value) is not None
 
 
 def _print_fields(out: Output, fields: dict[str, Json]) -> None:
     wide = max(map(len, fields))
     for name, value in fields.items():
         text = value if isinstance(value, str) else _words(value)
+        if _is_time(value):
+            text = local_time(text, SECOND)
         if text and name != "id":
             lines = text.splitlines() or [""]
+            if out.terminal:
+                columns = max(terminal_columns() - wide - len("    "), _NARROWEST)
+                lines = [
+                    part for line in lines for part in wrapped(line, columns, cuts_words=False)
+                ]
             out.line(f"  {name:<{wide}}  {lines[0]}")
             for line in lines[1:]:
                 out.line(f"  {'':<{wide}}  {line}")
@@ -242,7 +267,7 @@ def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
         "claim": held if claim and claim.is_held else "",
         "ready": "yes" if facets.readiness.is_offered else "no",
         "why": list(facets.readiness.reasons),
-        "changed": item.updated_at,
+        "changed": local_time_with_zone(item.updated_at),
     }
 
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final, NamedTuple
 
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import (
-    NO_WORK,
     agree,
     ahead_in_words,
     counted,
     headline,
     lease,
+    nothing_open,
     present,
     present_briefly,
+    progress_in_words,
     span,
 )
 from counterpoint.cli.trust.caller import said, shown
 from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Awaiting, State
+from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.heads import Unsigned
 from counterpoint.core.model.work import Item
@@ -31,12 +33,17 @@ from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import CounterpointError
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
+_LINES: Final = 20
+"""How many lines of open work are shown."""
 _SOON: Final = 300
 """Seconds before the end of a lease from which on it is said to run out."""
 
 
-def show_state(context: CommandContext) -> None:
-    """Say how the project stands: as JSON, or in words and tables."""
+def show_state(context: CommandContext, *, is_long: bool = False) -> None:
+    """Say how the project stands: as JSON, or in words and tables, work first.
+
+    is_long: also who looks at it, what signs the ledger, and counts of all that ever was.
+    """
     core = context.core
     state, awaiting = core.overview.state(), core.awaiting.list()
     unsigned = core.signing.unsigned()
@@ -63,8 +70,14 @@ def show_state(context: CommandContext) -> None:
             }
         )
         return
-    _print_head(context, core, state, unsigned)
-    _print_work(context.out, state, awaiting, waiting, progress)
+    _print_head(context.out, state, unsigned)
+    _print_work(context.out, state, awaiting, waiting, _why_not_you(context) if waiting else "")
+    _print_open(context.out, core, state)
+    for warning in _warnings(core):
+        context.out.line()
+        context.out.line(warning, style="yellow")
+    if is_long:
+        _print_long(context, core, state, unsigned, progress)
 
 
 def _embedding(core: Core) -> Json:
@@ -79,32 +92,27 @@ def _embedding(core: Core) -> Json:
     return {"model": core.embedding.model, "embedded": ready, "passages": every}
 
 
-def _print_head(context: CommandContext, core: Core, state: State, unsigned: Unsigned) -> None:
-    """Say what the ledger is, who looks at it, and what of it should be looked after."""
-    out = context.out
-    age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
-    out.line(f"{state.project.title}: {counted(state.ledger_size, 'entry')} in the ledger{age}")
+def _print_head(out: Output, state: State, unsigned: Unsigned) -> None:
+    """Print how far the work is, and what keeps the ledger from being believed."""
+    out.line(f"{state.project.title}: {progress_in_words(state.counts)}", style="bold")
     if state.ahead:
         out.line(f"Clock: {ahead_in_words(state.ahead)}", style="yellow")
-    out.line(f"Reviews: {state.project.reviews}")
-    out.line(f"You: {said(context.app, core)}")
-    for warning in _warnings(core):
-        out.line(warning, style="yellow")
     if unsigned.broken:
         out.line(f"Broken: {unsigned.why}; run `counterpoint audit verify`.", style="red")
-    elif unsigned.waiting or unsigned.why:
+    elif unsigned.why:
         out.aside(_waiting(unsigned, state))
 
 
 def _print_work(
-    out: Output,
-    state: State,
-    awaiting: Sequence[Awaiting],
-    due: Sequence[Due],
-    progress: dict[str, dict[str, int]],
+    out: Output, state: State, awaiting: Sequence[Awaiting], due: Sequence[Due], why_not_you: str
 ) -> None:
-    """Say what waits for whom, who is at what, and how all of it stands."""
+    """Print what waits for whom, and who is at what.
+
+    why_not_you: why whoever looks cannot decide what waits; empty if he can.
+    """
     _section(out, "Waiting for you", ("id", "what", "title", "run"), [tuple(one) for one in due])
+    if why_not_you:
+        out.line(f"You: {why_not_you}", style="yellow")
     _section(
         out,
         "Waiting for agents",
@@ -119,19 +127,65 @@ def _print_work(
         (one.item.id, one.claim.agent, left_of(one.claim, state.now), one_line(one.item.title))
         for one in state.live
     ]
-    has_work = bool(state.counts)
-    nobody = "Nobody holds anything: `counterpoint next` shows what is ready." if has_work else ""
+    is_open = any(_unclosed(categories) for categories in state.counts.values())
+    nobody = "Nobody holds anything: `counterpoint next` shows what is ready." if is_open else ""
     _section(out, "Held now", ("id", "by", "lease", "title"), live, nobody)
-    counts = [
-        (kind, *(str(found.get(category, 0)) for category in _CATEGORIES))
-        for kind, found in state.counts.items()
+
+
+def _why_not_you(context: CommandContext) -> str:
+    """Return in words why whoever looks counts as no person; empty for a person."""
+    core = context.core
+    is_person = core.caller.actor.kind == "human" and not shown(context.app, core)["why_no_person"]
+    return "" if is_person else said(context.app, core)
+
+
+def _unclosed(categories: Mapping[str, int]) -> int:
+    return sum(categories.get(category, 0) for category in UNCLOSED)
+
+
+def _print_open(out: Output, core: Core, state: State) -> None:
+    """Print the first lines of the tree of open work."""
+    lines = core.overview.tree(UNCLOSED, limit=_LINES)
+    rows = [
+        (item.id, item.status, f"{'  ' * depth}{one_line(item.title)}{_after(item)}")
+        for depth, item in lines
     ]
-    _section(out, "Work", ("kind", *_CATEGORIES), counts, NO_WORK)
+    _section(out, "Open work", ("id", "status", "title"), rows, nothing_open(state.counts))
+    more = sum(map(_unclosed, state.counts.values())) - len(lines)
+    if more > 0:
+        out.line(f"and {more:,} more: `counterpoint list`")
+
+
+def _after(item: Item) -> str:
+    return " [waits]" if item.category == "open" and item.blockers > 0 else ""
+
+
+def _print_long(
+    context: CommandContext,
+    core: Core,
+    state: State,
+    unsigned: Unsigned,
+    progress: dict[str, dict[str, int]],
+) -> None:
+    """Print who looks at the ledger and what it is, and counts of all that ever was in it."""
+    out = context.out
+    counts = [
+        (kind, *(str(categories.get(category, 0)) for category in _CATEGORIES))
+        for kind, categories in state.counts.items()
+    ]
+    _section(out, "Work", ("kind", *_CATEGORIES), counts)
     roots = [
         (root.id, root.kind, root.status, _share(progress[root.id]), one_line(root.title))
         for root in state.roots
     ]
     _section(out, "At the top", ("id", "kind", "status", "done", "title"), roots)
+    age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
+    out.line()
+    out.line(f"Ledger: {counted(state.ledger_size, 'entry')}{age}")
+    if unsigned.waiting and not (unsigned.why or unsigned.broken):
+        out.line(f"Signatures: {_waiting(unsigned, state)}")
+    out.line(f"Reviews: {state.project.reviews}")
+    out.line(f"You: {said(context.app, core)}")
 
 
 class Due(NamedTuple):

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
+from itertools import dropwhile, islice
 from typing import Any, Final, Literal, TypeVar
 
 from counterpoint.core.model.answers import (
@@ -20,7 +21,7 @@ from counterpoint.core.model.answers import (
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind, Transition
-from counterpoint.core.model.lifecycles import tables_of_work
+from counterpoint.core.model.lifecycles import Category, tables_of_work
 from counterpoint.core.model.rows import N
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import (
@@ -168,6 +169,37 @@ class ItemReader:
                 return
             after = [getattr(found[-1], column.split()[0]) for column in order.split(",")]
 
+    def walk(self, categories: tuple[Category, ...], root: str = "") -> Iterator[tuple[int, Item]]:
+        """Return trees line by line, each with its level, as long as somebody asks for more.
+
+        An item of another category is passed over together with what is below it.
+        """
+        equal: dict[str, Filter] = {"category": categories} if categories else {}
+        if root:
+            roots = iter(self._view.select(Item, id=root))
+        else:
+            roots = self._siblings(parent="", **equal)
+        levels = [roots]
+        while levels:
+            item = next(levels[-1], None)
+            if item is None:
+                levels.pop()
+                continue
+            yield len(levels) - 1, item
+            levels.append(self._siblings(parent=item.id, **equal))
+
+    def _siblings(self, **equal: Filter) -> Iterator[Item]:
+        """Return the items below one parent in their order, page after page."""
+        after: tuple[int, ...] = ()
+        while True:
+            page = self._view.select(
+                Item, order="position,number", after=after, limit=_CHUNK, **equal
+            )
+            yield from page
+            if len(page) < _CHUNK:
+                return
+            after = (page[-1].position, page[-1].number)
+
     def count(self, wanted: ItemFilter) -> int:
         """Return how many items have the columns that a filter asks for."""
         columns = self._columns(wanted)
@@ -301,6 +333,23 @@ class Overview:
         with self._context.reading() as view:
             reader = ItemReader(view)
             return {item.id: reader.progress(item.id) for item in items}
+
+    def counts(self, root: str = "") -> dict[str, dict[str, int]]:
+        """Return how many items of each kind are in each category; root: only of this tree."""
+        with self._context.reading() as view:
+            return _counts(view, root)
+
+    def tree(
+        self, categories: tuple[Category, ...], *, root: str = "", after: str = "", limit: int
+    ) -> list[tuple[int, Item]]:
+        """Return the items of some categories in the order of their trees, each with its level from 0.
+
+        categories: none for all. root: only this item and what is below it. after: the lines behind this item.
+        """
+        with self._context.reading() as view:
+            items = ItemReader(view).walk(categories, root)
+            lines = iter(dropwhile(lambda line: line[1].id != after, items)) if after else items
+            return list(islice(lines, 1 if after else 0, limit + (1 if after else 0)))
 
     def held(self) -> tuple[Live, ...]:
         """Return what the caller's session holds; nothing where others write in it too whom nothing tells from him."""
@@ -467,9 +516,10 @@ def _left(view: Reading, session: str) -> Record | Handoff | None:
     return max(found, key=lambda one: one.created_at, default=None)
 
 
-def _counts(view: Reading) -> dict[str, dict[str, int]]:
-    kinds = view.counts(Item, "kind")
-    return {kind: view.counts(Item, "category", kind=kind) for kind in kinds}
+def _counts(view: Reading, root: str = "") -> dict[str, dict[str, int]]:
+    tree: dict[str, Filter] = {"root": root} if root else {}
+    kinds = view.counts(Item, "kind", **tree)
+    return {kind: view.counts(Item, "category", kind=kind, **tree) for kind in kinds}
 
 
 def _draft(view: Reading, item: Item) -> Draft:
