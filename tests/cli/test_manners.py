@@ -133,6 +133,7 @@ class Pty:
 
 
 CHANGING = [
+    (r"20\d\d-\d\d-\d\d \d\d:\d\d \(UTC\)", "MINUTE (UTC)"),
     (r"\d\d-\d\d \d\d:\d\d:\d\d", "WHEN"),
     (r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?", "TIME"),
     (r"\d+ (s|min) (ago|left)", "9 min \\2"),
