@@ -1,4 +1,4 @@
-"""Commands of other tools, and what to type here instead.
+"""Commands of other tools, and what to type here in place of each.
 
 Rules: (1) nothing is run, since a guess must not change work; (2) what was typed comes back in the line to type: ids, texts and
 the options that our command has; (3) an option that it lacks is named; (4) one line for each id where our command takes one.

@@ -1,4 +1,4 @@
-"""Moments as people read them: by the clock of this machine, with its offset once above them.
+"""Moments as people read them: local, with the offset once above them.
 
 JSON, tools and the ledger keep UTC. A moment whose own offset differs (summer time) shows it behind itself.
 """

@@ -1,4 +1,4 @@
-"""The name of the person that git knows; a module of its own, so that a command that shows no name starts no git."""
+"""The name of the person that git knows, apart so that few commands ask git."""
 
 from __future__ import annotations
 
