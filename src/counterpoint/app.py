@@ -44,6 +44,7 @@ from counterpoint.evidence.trust.connected import connected_agents
 from counterpoint.evidence.trust.known import Past, open_past
 from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_places
 from counterpoint.evidence.witnesses.repository import known_heads
+from counterpoint.kernel.client_session import find_credential
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.kernel.frozen import mutable
@@ -59,8 +60,6 @@ from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, 
 if TYPE_CHECKING:
     from counterpoint.providers.outside import Outside
 
-CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
-"""The variable that a credential is passed by."""
 _NOBODY: Final = Attested(principal=None)
 _NAME_LENGTH = 16
 _PASSING = "memory"
@@ -107,7 +106,7 @@ class App:
     @property
     def credential(self) -> str:
         """The secret that whoever launched this agent gave to it; empty without one."""
-        return self.environ.get(CREDENTIAL, "")
+        return find_credential(self.environ)
 
     @property
     def is_remote(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -13,6 +14,7 @@ import pytest
 from counterpoint.cli.server.starting import Started, start_server
 from counterpoint.kernel.places import short_name
 
+PROGRAM = Path(sys.executable).parent / "counterpoint"
 CHECKS = [
     *("python", "git", "disk", "ledger", "integrity", "log file", "key", "people", "account"),
     *("clock", "checkpoint", "leases", "checks", "witness"),
@@ -123,6 +125,75 @@ def test_copies_of_a_ledger_that_was_taken_away_are_told_of(call, ledger):
 
 
 @pytest.mark.e2e
+def test_what_does_not_arrive_through_a_client_is_named(call, ledger):
+    """Each client's entry is started as the client would; `init` mends what is missing."""
+    (Path(os.environ["PATH"]) / "counterpoint").symlink_to(PROGRAM)
+    every = ("claude", "codex", "cursor", "vscode", "gemini")
+    words = [word for name in every for word in ("--client", name)]
+    call("init", "--yes", *words)
+    found = verdicts(call("doctor", "--json"))
+    assert {name: found[name] for name in every} == dict.fromkeys(every, "ok")
+    before = {"command": "counterpoint", "args": ["mcp"]}
+    (ledger / ".codex" / "config.toml").write_text(
+        '[mcp_servers.counterpoint]\ncommand = "counterpoint"\nargs = ["mcp"]\n'
+    )
+    (ledger / ".vscode" / "mcp.json").write_text(json.dumps({"servers": {"counterpoint": before}}))
+    for name in (".cursor/mcp.json", ".gemini/settings.json", ".mcp.json"):
+        (ledger / name).write_text(json.dumps({"mcpServers": {"counterpoint": before}}))
+    checks = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
+    assert checks["claude"]["verdict"] == "ok"
+    for name in ("cursor", "vscode", "gemini"):
+        assert checks[name]["found"].startswith("COUNTERPOINT_CREDENTIAL does not arrive"), name
+    assert "COUNTERPOINT_RUN, COUNTERPOINT_CREDENTIAL do not" in checks["codex"]["found"]
+    assert "`counterpoint init --client codex`" in checks["codex"]["advice"]
+    call("init", "--yes", *words)
+    found = verdicts(call("doctor", "--json"))
+    assert {name: found[name] for name in every} == dict.fromkeys(every, "ok")
+
+
+@pytest.mark.e2e
+def test_an_entry_whose_command_says_nothing_is_named(call, ledger):
+    """A program of another kind, and one that keeps the variables back."""
+    programs = Path(os.environ["PATH"])
+    (programs / "counterpoint").symlink_to("git")
+    call("init", "--yes", "--client", "gemini")
+    checks = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
+    assert "does not tell which variables arrive" in checks["gemini"]["found"]
+    (programs / "counterpoint").unlink()
+    wrapper = programs / "counterpoint"
+    wrapper.write_text(
+        f'#!/bin/sh\nunset COUNTERPOINT_CREDENTIAL\nexec {PROGRAM} "$@"\n', encoding="utf-8"
+    )
+    wrapper.chmod(0o755)
+    checks = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
+    assert checks["gemini"]["found"].startswith("COUNTERPOINT_CREDENTIAL does not arrive")
+
+
+@pytest.mark.e2e
+def test_a_client_that_was_not_told_to_trust_the_folder_is_named(call, ledger):
+    """It reads nothing of the project then; once it was told, all is in order."""
+    programs, home = Path(os.environ["PATH"]), Path(os.environ["HOME"])
+    for name in ("claude", "codex", "gemini", "counterpoint"):
+        (programs / name).symlink_to(PROGRAM)
+    call("init", "--yes", "--client", "claude", "--client", "codex", "--client", "gemini")
+    checks = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
+    assert "never opened in this folder" in checks["claude"]["found"]
+    assert "does not read .codex/config.toml" in checks["codex"]["found"]
+    assert "does not read .gemini/settings.json" in checks["gemini"]["found"]
+    (home / ".codex").mkdir(parents=True)
+    (home / ".codex" / "config.toml").write_text(
+        f'[projects."{ledger}"]\ntrust_level = "trusted"\n'
+    )
+    (home / ".gemini").mkdir()
+    trusted = json.dumps({str(ledger.parent): "TRUST_FOLDER"})
+    (home / ".gemini" / "trustedFolders.json").write_text(trusted)
+    opened = {"projects": {str(ledger): {"hasTrustDialogAccepted": True}}}
+    (home / ".claude.json").write_text(json.dumps(opened))
+    found = verdicts(call("doctor", "--json"))
+    assert {found[name] for name in ("claude", "codex", "gemini")} == {"ok"}
+
+
+@pytest.mark.e2e
 def test_a_key_that_is_not_the_first_is_named(call, ledger):
     """Missing it is a warning; another in its place is a fault; configured clients are in order."""
     call("init", "--yes", "--client", "codex")
@@ -130,7 +201,7 @@ def test_a_key_that_is_not_the_first_is_named(call, ledger):
     shutil.rmtree(Path(os.environ["XDG_STATE_HOME"]) / "counterpoint")
     found = verdicts(call("doctor", "--json"))
     assert (found["key"], found["codex"]) == ("warn", "fail")
-    (Path(os.environ["PATH"]) / "counterpoint").symlink_to("git")
+    (Path(os.environ["PATH"]) / "counterpoint").symlink_to(PROGRAM)
     found = verdicts(call("doctor", "--json"))
     assert (found["key"], found["codex"]) == ("warn", "ok")
     call("audit", "prove", "--checkpoint")

@@ -24,6 +24,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from counterpoint.core.model.access import SECRET_PREFIX
+from counterpoint.kernel.client_session import is_reference
 from counterpoint.kernel.matching.expressions import expression
 
 _ALLOWED = frozenset(
@@ -115,7 +116,11 @@ def for_git(environ: Mapping[str, str]) -> dict[str, str]:
 
 def secret_values(root: Path, environ: Mapping[str, str]) -> frozenset[str]:
     """Return every text that must never be shown or stored; files out of reach count as empty."""
-    found = {value for name, value in environ.items() if looks_secret(name)}
+    found = {
+        value
+        for name, value in environ.items()
+        if looks_secret(name) and not is_reference(name, value)
+    }
     for text in _texts(root):
         found.update(_values(text))
     # A credential is known by its digits alone, which may be taken for any hash.

@@ -50,6 +50,9 @@ CONTINUE: Final = "--continue"
 RESUME: Final = ("--resume", "-r")
 FORK: Final = "--fork-session"
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
+"""The variable that holds what one agent was given to be known by."""
+_REFERENCES: Final = ("${}", "${{{}}}", "${{{}:-}}", "${{env:{}}}", "%{}%")
+"""How configurations of clients name a variable; some clients hand an unset one on so, word for word."""
 
 _LONGEST: Final = 256
 _PROCESS: Final = "process"
@@ -62,6 +65,17 @@ _MOST_STARTERS: Final = 4
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def is_reference(name: str, text: str) -> bool:
+    """Return whether the text of a variable is only its own name, as a client's configuration writes it."""
+    return text in (form.format(name) for form in _REFERENCES)
+
+
+def find_credential(environ: Mapping[str, str]) -> str:
+    """Return the credential that an agent was started with; empty if it was not, or its client left the reference as it was."""
+    text = environ.get(CREDENTIAL, "").strip()
+    return "" if is_reference(CREDENTIAL, text) else text
+
+
 def client_session(run: str, environ: Mapping[str, str], place: Sequence[str] = ()) -> str:
     """Return which session of its own a client is in; empty if it does not say.
 
@@ -69,8 +83,9 @@ def client_session(run: str, environ: Mapping[str, str], place: Sequence[str] = 
     """
     if run:
         return f"run {run}"
-    named = (f"{name} {environ[name]}" for name in (*VARIABLES, CREDENTIAL) if environ.get(name))
-    said = next(named, "")
+    given = {name: environ.get(name, "") for name in VARIABLES}
+    given[CREDENTIAL] = find_credential(environ)
+    said = next((f"{name} {text}" for name, text in given.items() if text), "")
     return _gone_on(said, environ, place) if place and said.startswith(CLAUDE) else said
 
 

@@ -17,6 +17,7 @@ import signal
 from contextlib import suppress
 
 from counterpoint import __version__
+from counterpoint.kernel.client_session import CREDENTIAL
 from counterpoint.kernel.ownership import Untrusted, awaited_at, check_folder, check_peer
 from counterpoint.kernel.places import (
     FOLDER,
@@ -37,8 +38,6 @@ PATIENCE: Final = 20.0
 """Seconds until a server must be there."""
 LOG_LIMIT: Final = 1_000_000
 _STARTS: Final = 2
-CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
-"""The variable that holds what one agent was given to be known by."""
 
 _ASK: Final = "Ask whoever runs it to start it, and to let this account in with `--allow-user`."
 

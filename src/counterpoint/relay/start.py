@@ -7,7 +7,14 @@ import json
 import os
 
 from counterpoint import __version__
-from counterpoint.kernel.client_session import client_session, forget_secret, open_secret, starter
+from counterpoint.kernel.client_session import (
+    CREDENTIAL,
+    client_session,
+    find_credential,
+    forget_secret,
+    open_secret,
+    starter,
+)
 from counterpoint.kernel.listing_cache import find_listing
 from counterpoint.kernel.places import SOCKET, find_database
 from counterpoint.relay.answers import Answers
@@ -45,9 +52,15 @@ SENT: Final = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 FOREIGN: Final = ("IN_PROCESS", "MODE", "PROOFS")
 """Variables that make a call the command line's."""
 
+PROBE: Final = "COUNTERPOINT_PROBE"
+"""The variable by which `counterpoint doctor` asks what a client hands on to its server."""
+
 
 def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     """Relay as flags and environment say; None if the call is the command line's."""
+    if environ.get(PROBE):
+        _tell_variables(environ)
+        return 0
     flags = _flags(words, environ)
     if flags is None:
         return None
@@ -91,6 +104,14 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     finally:
         if not said:
             forget_secret(secret, kept, environ)
+
+
+def _tell_variables(environ: Mapping[str, str]) -> None:
+    """Print which of our variables have arrived here, without what they hold."""
+    arrived = [name for name in environ if name.startswith(PASSED[0]) and name != PROBE]
+    if not find_credential(environ) and CREDENTIAL in arrived:
+        arrived.remove(CREDENTIAL)
+    print(json.dumps({"version": __version__, "variables": sorted(arrived)}))  # noqa: T201 - the answer
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

@@ -82,11 +82,15 @@ plugins = false
 command = "counterpoint"
 args = ["mcp", "--agent", "codex"]
 required = true
-env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "COUNTERPOINT_ROLE", "COUNTERPOINT_RUN"]
+env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "COUNTERPOINT_ROLE", "COUNTERPOINT_RUN", "COUNTERPOINT_CREDENTIAL"]
+
+[mcp_servers.counterpoint.tools.verify]
+approval_mode = "approve"
 """,
     ".cursor/mcp.json": (
         '{"mcpServers": {"other": {"url": "http://127.0.0.1:1/"}, "counterpoint": '
-        '{"type": "stdio", "command": "counterpoint", "args": ["mcp", "--agent", "cursor"]}}}'
+        '{"type": "stdio", "command": "counterpoint", "args": ["mcp", "--agent", "cursor"], '
+        '"env": {"COUNTERPOINT_CREDENTIAL": "${env:COUNTERPOINT_CREDENTIAL}"}}}}'
     ),
     ".vscode/mcp.json": """{
 \t// our own servers
@@ -99,7 +103,10 @@ env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "
 \t\t\t\t"mcp",
 \t\t\t\t"--agent",
 \t\t\t\t"vscode"
-\t\t\t]
+\t\t\t],
+\t\t\t"env": {
+\t\t\t\t"COUNTERPOINT_CREDENTIAL": "${env:COUNTERPOINT_CREDENTIAL}"
+\t\t\t}
 \t\t},
 \t\t/* "third": {}, */
 \t},
@@ -109,7 +116,8 @@ env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "
     ".gemini/settings.json": (
         '{\r\n  "theme": "dark",\r\n  "mcpServers": {\r\n    "counterpoint": {\r\n'
         '      "command": "counterpoint",\r\n      "args": [\r\n        "mcp",\r\n'
-        '        "--agent",\r\n        "gemini"\r\n      ]\r\n    }\r\n  }\r\n}\r\n'
+        '        "--agent",\r\n        "gemini"\r\n      ],\r\n      "env": {\r\n'
+        '        "COUNTERPOINT_CREDENTIAL": "$COUNTERPOINT_CREDENTIAL"\r\n      }\r\n    }\r\n  }\r\n}\r\n'
     ),
 }
 
@@ -264,8 +272,8 @@ def test_a_dialect_that_is_asked_for_stands_in_each_file(call, installed):
     assert "mcp__counterpoint__start_task" in settings["permissions"]["allow"]
 
 
-def test_hooks_leave_those_of_others_and_allow_nothing_that_runs_commands(call, installed):
-    """A second run adds nothing."""
+def test_hooks_leave_those_of_others_and_allow_our_tools(call, installed):
+    """Also what runs checks, for a person has allowed the commands; a second run adds nothing."""
     theirs = {
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]},
         "permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]},
@@ -279,11 +287,78 @@ def test_hooks_leave_those_of_others_and_allow_nothing_that_runs_commands(call, 
     assert len(found["hooks"]["Stop"]) == 2
     assert found["permissions"]["allow"][0] == "Bash(ls)"
     assert "mcp__counterpoint__brief" in found["permissions"]["allow"]
-    assert "mcp__counterpoint__verify" not in found["permissions"]["allow"]
+    assert "mcp__counterpoint__verify" in found["permissions"]["allow"]
     assert found["permissions"]["deny"] == ["WebFetch"]
     before = path.read_bytes()
     call("init", "--yes", "--client", "claude", "--hooks")
     assert path.read_bytes() == before
+
+
+APPROVED = ["native verify", "symphony create_pr", "foundry verification", "foundry review"]
+
+
+@pytest.mark.parametrize("said", APPROVED)
+def test_checks_are_approved_until_any_command_may_be_run(call, installed, said):
+    """`trust --free` takes it out and says so, `--no-free` puts it back; an `init` in between writes none."""
+    dialect, tool = said.split()
+    settings = installed / ".claude" / "settings.json"
+    codex = installed / ".codex" / "config.toml"
+    wanted = ["--client", "claude", "--client", "codex", "--hooks", "--surface", dialect]
+
+    def approved() -> tuple[bool, bool]:
+        allowed = json.loads(settings.read_text())["permissions"]["allow"]
+        tools = tomllib.loads(codex.read_text())["mcp_servers"]["counterpoint"].get("tools", {})
+        by_codex = tools.get(tool) == {"approval_mode": "approve"}
+        return f"mcp__counterpoint__{tool}" in allowed, by_codex
+
+    assert call("init", "--yes", *wanted).code == 0
+    assert approved() == (True, True)
+    before = written(installed)
+    freed = call("trust", "--free")
+    assert freed.code == 0
+    assert approved() == (False, False)
+    assert freed.err.count("Took the approval of checks out of") == 2
+    call("init", "--yes", *wanted)
+    assert approved() == (False, False)
+    bound = call("trust", "--no-free")
+    assert approved() == (True, True)
+    assert bound.err.count("Put the approval of checks back into") == 2
+    after = written(installed)
+    assert tomllib.loads(after[".codex/config.toml"]) == tomllib.loads(before[".codex/config.toml"])
+
+
+def test_a_tool_of_the_same_name_in_another_dialect_stays_allowed(call, installed):
+    """The native `review` runs nothing: letting any command be run takes `verify` out alone."""
+    call("init", "--yes", "--client", "claude", "--hooks")
+    call("trust", "--free")
+    found = json.loads((installed / ".claude" / "settings.json").read_text())
+    assert "mcp__counterpoint__review" in found["permissions"]["allow"]
+    assert "mcp__counterpoint__verify" not in found["permissions"]["allow"]
+
+
+def test_an_entry_of_before_gets_what_hands_the_credential_on(call, installed, with_program):
+    """In the place where it stands; what its owner set stays."""
+    with_program("counterpoint")
+    call("init", "--yes", *EVERY)
+    codex, gemini = installed / ".codex" / "config.toml", installed / ".gemini" / "settings.json"
+    codex.write_text(
+        '[mcp_servers.counterpoint]\ncommand = "counterpoint"\nargs = ["mcp", "--agent", "ada"]\n'
+        'startup_timeout_sec = 3\nenv_vars = [\n  "MINE",\n  {name = "THEIRS"},\n]\n'
+    )
+    entry = {"command": "counterpoint", "args": ["mcp"], "env": {"MINE": "1"}}
+    gemini.write_text(json.dumps({"mcpServers": {"counterpoint": entry}}))
+    said = call("init", "--yes", *EVERY)
+    assert said.code == 0
+    found = json.loads(gemini.read_text())["mcpServers"]["counterpoint"]
+    assert found["args"] == ["mcp"]
+    assert found["env"] == {"MINE": "1", "COUNTERPOINT_CREDENTIAL": "$COUNTERPOINT_CREDENTIAL"}
+    found = tomllib.loads(codex.read_text())["mcp_servers"]["counterpoint"]
+    assert (found["args"], found["startup_timeout_sec"]) == (["mcp", "--agent", "ada"], 3)
+    assert found["env_vars"][:2] == ["MINE", {"name": "THEIRS"}]
+    assert found["env_vars"][-1] == "COUNTERPOINT_CREDENTIAL"
+    before = written(installed)
+    call("init", "--yes", *EVERY)
+    assert written(installed) == before
 
 
 def test_what_was_set_up_can_be_taken_out_again(call, installed):

@@ -30,6 +30,10 @@ PATH = ("servers", "mine")
                 'command = "c"\n[z]\ncommand = "z"\n'
             ),
         ),
+        (
+            '[servers.mine]\nargs = [\n  "a",\n  "b",\n]\ncommand = """\ntwo lines"""\n[z]\nx = 1\n',
+            '[servers.mine]\nrequired = true\nargs = ["mcp"]\ncommand = "c"\n[z]\nx = 1\n',
+        ),
     ],
 )
 def test_the_text_around_a_table_stays(before, after):
@@ -53,12 +57,11 @@ def test_line_ends_are_those_of_the_file():
         'servers = "text"\n',
         "servers = {other = {x = 1}}\n",
         '[servers]\nmine = {command = "old"}\n',
-        '[servers.mine]\nargs = [\n  "a",\n]\n',
-        '[servers.mine]\ncommand = """\ntwo lines"""\n',
+        '[servers.mine]\nargs = [\n  "a",  # why\n]\n',
     ],
 )
 def test_what_cannot_be_edited_safely_is_refused(text):
-    """Broken text, inline tables, values of several lines: nobody's text is put at risk."""
+    """Broken text, inline tables, comments inside of values: nobody's text is put at risk."""
     with pytest.raises(MalformedDocument):
         set_table(text, PATH, ENTRY)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from counterpoint.cli.clients.approvals import approve_in_codex, checking_tools
 from counterpoint.cli.clients.files import Change, change, drop_section, set_section
 from counterpoint.cli.clients.hooks import HOOKS, Hooks, prune
 from counterpoint.cli.clients.jsonc import load_jsonc, member, remove_member
@@ -45,6 +46,7 @@ class Setup:
 
     name: the dialect that new entries speak, empty for the default. is_asked: it was asked for, so that entries which
     are there change to it. hooks: clients are to run `counterpoint prime`. reports: and to report each call of a tool.
+    is_free: whether any command may be run, so that no tool that runs one is approved.
     """
 
     tree: Path
@@ -55,6 +57,7 @@ class Setup:
     is_asked: bool = False
     hooks: bool = False
     reports: bool = False
+    is_free: bool = False
 
     def changes(self) -> list[Change]:
         """Return the change of each file, whether it changes anything or not."""
@@ -85,18 +88,28 @@ class Setup:
         wanted = client.wanted(self.name)
 
         def edit(text: str) -> str:
+            text = enter(text)
+            return approve_in_codex(text, self._checking()) if client.name == "codex" else text
+
+        def enter(text: str) -> str:
             entry = client.entry(text)
             if entry is None or not runs(entry, self.environ):
                 return client.edited(text, {**(entry or {}), **wanted})
-            if not self.is_asked or spoken(entry) == self.name:
-                return text
-            return client.edited(text, client.speaking(entry, self.name))
+            if self.is_asked and spoken(entry) != self.name:
+                entry = client.speaking(entry, self.name)
+                text = client.edited(text, entry)
+            missing = client.missing_variables(entry)
+            return client.edited(text, {**entry, **missing}) if missing else text
 
         note = f"{client.title}: {client.note}" if client.note else ""
-        return _Edit(file=client.file, edit=edit, by_hand=client.edited("", wanted), note=note)
+        return _Edit(file=client.file, edit=edit, by_hand=edit(""), note=note)
+
+    def _checking(self) -> tuple[str, ...]:
+        return checking_tools(self.name, is_free=self.is_free)
 
     def _hooks(self, hooks: Hooks) -> _Edit:
         tools = [tool.name for tool in self.surface.tools if not tool.open_world]
+        tools += self._checking()
 
         def edit(text: str) -> str:
             reports = self.reports or hooks.reports(text)
@@ -176,7 +189,7 @@ def _section(text: str) -> Callable[[str], str]:
 def _without(client: Client) -> Callable[[str], str]:
     def edit(text: str) -> str:
         if client.format == "toml":
-            return remove_table(text, client.path)
+            return remove_table(approve_in_codex(text, ()), client.path)
         if client.entry(text) is None:
             return text
         return prune(remove_member(text, client.path), (client.table,))

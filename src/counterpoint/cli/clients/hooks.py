@@ -1,7 +1,7 @@
 """The hooks that clients run, and the calls they allow, as a table.
 
     client   file                     tells of                        calls            permissions
-    claude   .claude/settings.json    SessionStart, PreCompact, Stop  PostToolUse,     each tool that runs no command
+    claude   .claude/settings.json    SessionStart, PreCompact, Stop  PostToolUse,     each tool but those that reach outside (approvals.py)
                                                                       …Failure
     codex    .codex/hooks.json        SessionStart, Stop              PostToolUse      (according to its approval policy)
     cursor   .cursor/hooks.json       sessionStart                    –                (asks the person; set in the program)
@@ -78,11 +78,7 @@ class Hooks:
             there = _list(text, path)
             if not any(_is_ours(one) for one in there):
                 text = set_member(text, path, [*there, self.entry(command)])
-        if self.asks:
-            there = _list(text, ALLOW)
-            new = [name for tool in tools if (name := f"{_TOOL}{tool}") not in there]
-            text = set_member(text, ALLOW, [*there, *new]) if new else text
-        return text
+        return allow_tools(text, tools) if self.asks else text
 
     def is_in(self, tree: Path) -> bool:
         """Return whether its file in a project has entries of ours."""
@@ -149,6 +145,24 @@ HOOKS: Final = (
         limit={"timeout": 10_000},
     ),
 )
+
+
+def allow_tools(text: str, tools: Iterable[str]) -> str:
+    """Return the text of Claude Code's settings that lets these of our tools be called unasked; MalformedDocument."""
+    current = _list(text, ALLOW)
+    added = [name for tool in tools if (name := f"{_TOOL}{tool}") not in current]
+    return set_member(text, ALLOW, [*current, *added]) if added else text
+
+
+def forbid_tools(text: str, tools: Iterable[str]) -> str:
+    """Return the text of Claude Code's settings in which these of our tools are asked for again; MalformedDocument."""
+    current, names = _list(text, ALLOW), {f"{_TOOL}{tool}" for tool in tools}
+    return _set_or_drop(text, ALLOW, current, [name for name in current if name not in names])
+
+
+def allowed_tools(text: str) -> list[str]:
+    """Return which of our tools Claude Code's settings let be called unasked; MalformedDocument."""
+    return [str(name).removeprefix(_TOOL) for name in _list(text, ALLOW) if _is_our_tool(name)]
 
 
 def prune(text: str, path: tuple[str, ...]) -> str:

@@ -3,12 +3,14 @@
     client   file                    format  where the entry stands      also
     claude   .mcp.json               JSON    mcpServers.counterpoint     type
     codex    .codex/config.toml      TOML    mcp_servers.counterpoint    required, env_vars
-    cursor   .cursor/mcp.json        JSON    mcpServers.counterpoint     type
-    vscode   .vscode/mcp.json        JSON    servers.counterpoint        type
-    gemini   .gemini/settings.json   JSON    mcpServers.counterpoint
+    cursor   .cursor/mcp.json        JSON    mcpServers.counterpoint     type, env
+    vscode   .vscode/mcp.json        JSON    servers.counterpoint        type, env
+    gemini   .gemini/settings.json   JSON    mcpServers.counterpoint     env
 
 Codex starts a turn without a server that is not there after about a second; with `required` it
-waits. Of its variables it hands on those alone that `env_vars` names. It reads a project's file only in a project that its user has said to trust, and so does Gemini CLI.
+waits. Of its variables it hands on those alone that `env_vars` names. Gemini CLI keeps back what is named like a secret, and Cursor
+and VS Code may: `env` of their entries hands the credential on. An unset one may arrive as the reference, which counts as none
+(kernel/client_session.py). Codex reads a project's file only in a project that its user has said to trust, and so does Gemini CLI.
 """
 
 from __future__ import annotations
@@ -24,9 +26,12 @@ from counterpoint.cli.clients.jsonc import load_jsonc, member, set_member
 from counterpoint.cli.clients.toml import load_toml, set_table
 from counterpoint.cli.supervise.agent import LEADING
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.client_session import CREDENTIAL
 
 SERVER: Final = "counterpoint"
 SURFACE: Final = "--surface"
+_VARIABLES: Final = ("env", "env_vars")
+"""The keys of an entry that say which variables a client hands on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +65,13 @@ class Client:
         return (
             any((tree / mark).exists() for mark in (self.file, *self.marks))
             or (home is not None and (Path(home) / self.home).is_dir())
-            or any(shutil.which(name, path=environ.get("PATH", "")) for name in self.programs)
+            or self.is_on_path(environ)
         )
+
+    def is_on_path(self, environ: Mapping[str, str]) -> bool:
+        """Return whether a program of it can be started here."""
+        path = environ.get("PATH", "")
+        return any(shutil.which(name, path=path) for name in self.programs)
 
     def entry(self, text: str) -> dict[str, Any] | None:
         """Return our entry in the text of its file, or None; MalformedDocument."""
@@ -95,10 +105,27 @@ class Client:
             args[place:place] = [SURFACE, surface]
         return {**entry, "args": [*args]}
 
+    def missing_variables(self, entry: Mapping[str, Any]) -> dict[str, Json]:
+        """Return the keys of an entry that lack a variable to hand on, with what they hold and that; empty if none lacks."""
+        missing: dict[str, Json] = {}
+        for key in _VARIABLES:
+            wanted, current = self.more.get(key), entry.get(key)
+            if isinstance(wanted, Mapping) and isinstance(current, dict | None):
+                both = {**wanted, **cast("dict[str, Json]", current or {})}
+                missing |= {key: both} if both != current else {}
+            elif isinstance(wanted, list) and isinstance(current, list | None):
+                listed = cast("list[Any]", current or [])
+                names = {item.get("name") if isinstance(item, dict) else item for item in listed}
+                added = [name for name in wanted if name not in names]
+                missing |= {key: [*listed, *added]} if added else {}
+        return missing
+
     def edited(self, text: str, entry: Mapping[str, Json]) -> str:
         """Return the text of its file with our entry in it; MalformedDocument if not safe."""
         if self.format == "toml":
-            return set_table(text, self.path, entry)
+            current = self.entry(text) or {}
+            changed = {key: value for key, value in entry.items() if current.get(key) != value}
+            return set_table(text, self.path, changed)
         return set_member(text, self.path, dict(entry))
 
 
@@ -120,7 +147,7 @@ CLIENTS: Final = (
         file=".codex/config.toml",
         format="toml",
         table="mcp_servers",
-        more={"required": True, "env_vars": [*LEADING]},
+        more={"required": True, "env_vars": [*LEADING, CREDENTIAL]},
         marks=(".codex",),
         home=".codex",
         programs=("codex",),
@@ -132,10 +159,10 @@ CLIENTS: Final = (
         file=".cursor/mcp.json",
         format="json",
         table="mcpServers",
-        more={"type": "stdio"},
+        more={"type": "stdio", "env": {CREDENTIAL: f"${{env:{CREDENTIAL}}}"}},
         marks=(".cursor",),
         home=".cursor",
-        programs=("cursor",),
+        programs=("cursor", "cursor-agent"),
     ),
     Client(
         name="vscode",
@@ -143,7 +170,7 @@ CLIENTS: Final = (
         file=".vscode/mcp.json",
         format="json",
         table="servers",
-        more={"type": "stdio"},
+        more={"type": "stdio", "env": {CREDENTIAL: f"${{env:{CREDENTIAL}}}"}},
         marks=(".vscode",),
         home=".vscode",
         programs=("code",),
@@ -154,6 +181,7 @@ CLIENTS: Final = (
         file=".gemini/settings.json",
         format="json",
         table="mcpServers",
+        more={"env": {CREDENTIAL: f"${CREDENTIAL}"}},
         marks=(".gemini", "GEMINI.md"),
         home=".gemini",
         programs=("gemini",),

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,9 +34,9 @@ from counterpoint.cli.present import counted
 from counterpoint.dialects.registry import names as dialects
 from counterpoint.dialects.registry import surface as surface_of
 from counterpoint.evidence.places import check_state
-from counterpoint.evidence.running.configuration import NAME, TABLE
+from counterpoint.evidence.running.configuration import NAME, TABLE, read_checking
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Forbidden, InvalidInput
+from counterpoint.kernel.errors import Forbidden, InvalidInput, MalformedDocument
 from counterpoint.kernel.listing_cache import find_listing
 from counterpoint.kernel.places import is_bare
 
@@ -130,6 +131,7 @@ def init_command(
         is_asked=bool(asked),
         hooks=hooks,
         reports=reports,
+        is_free=_lets_any_run(app),
     )
     checks = _checks(app)
     changes = [*setup.changes(), *checks]
@@ -261,6 +263,13 @@ def _write_all(out: Output, tree: Path, pending: list[Change]) -> None:
 
 def _used(app: App, client: Client) -> bool:
     return client.is_used(app.places.tree, app.environ)
+
+
+def _lets_any_run(app: App) -> bool:
+    """Return whether the project lets any command be run; by a file that cannot be read none is."""
+    with suppress(MalformedDocument):
+        return read_checking(app.places.home).free
+    return False
 
 
 def _checks(app: App) -> list[Change]:

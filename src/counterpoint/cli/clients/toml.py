@@ -1,8 +1,8 @@
 """Sets keys of a table in the text of a TOML document, or removes the table.
 
 An edit is made if and only if (1) the text is TOML, (2) the table is absent, and is then added at
-the end, or stands under a header of its own, whose keys to be changed take one line each, and (3)
-the edited text reads back as the old value with these keys set. Otherwise MalformedDocument.
+the end, or stands under a header of its own, and (3) the edited text reads back as the old value
+with these keys set. Otherwise MalformedDocument.
 """
 
 from __future__ import annotations
@@ -99,17 +99,30 @@ def _changed(text: str, header: re.Match[str], values: Mapping[str, Json]) -> st
     end = following.start() if following else len(text)
     block = text[begin:end]
     for key, value in values.items():
-        old = re.compile(
-            rf"^([ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=[ \t]*)[^\r\n]*", re.MULTILINE
-        )
-        shown = _dump(value)
-        if old.search(block):
-            block = old.sub(lambda match, shown=shown: match[1] + shown, block, count=1)
+        named = re.compile(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=[ \t]*", re.MULTILINE)
+        if old := named.search(block):
+            value_end = _value_end(block, old.end())
+            if "\n" in (before := block[old.end() : value_end]) and "#" in before:
+                raise MalformedDocument(f"a comment stands inside of the value of {key}")
+            block = block[: old.end()] + _dump(value) + block[value_end:]
         else:
-            block = f"{key} = {shown}\n{block}"
+            block = f"{key} = {_dump(value)}\n{block}"
     return text[:begin] + block + text[end:]
 
 
+def _value_end(block: str, begin: int) -> int:
+    """Return where a value ends: with its line, or a later one if it reads as a value only with that."""
+    for line in re.finditer(r"[^\r\n]*", block[begin:]):
+        if _loads(f"value = {block[begin : begin + line.end()]}") is not None:
+            return begin + line.end()
+    return len(block)
+
+
 def _dump(value: Json) -> str:
-    """Return a text, truth value or array of texts as TOML, which has JSON's form for these."""
+    """Return a value as TOML on one line: JSON's form, but for tables."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_dump, value))}]"
+    if isinstance(value, dict):
+        pairs = (f"{json.dumps(key)} = {_dump(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(pairs)}}}"
     return json.dumps(value, ensure_ascii=False)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from counterpoint.app import CREDENTIAL, App
+from counterpoint.app import App
 from counterpoint.cli.demo.display import Screen
 from counterpoint.cli.demo.processes import AgentProcesses, Message
 from counterpoint.cli.demo.recipes import load_plan
@@ -27,6 +27,7 @@ from counterpoint.cli.demo.worker import server_argv
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.access import WORKS, TokenRequest
+from counterpoint.kernel.client_session import CREDENTIAL
 from counterpoint.kernel.errors import Unavailable
 
 LEAD = "lead"

@@ -15,8 +15,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
-from counterpoint.app import CREDENTIAL, App
+from counterpoint.app import App
 from counterpoint.evidence.absent import NoTrees
+from counterpoint.kernel.client_session import CREDENTIAL
 from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
 from counterpoint.kernel.places import SOCKET
 from counterpoint.protocol.sockets import Greeting

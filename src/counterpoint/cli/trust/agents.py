@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.app import CREDENTIAL
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.local_time import headed, local_time
@@ -12,6 +11,7 @@ from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import MAINTAIN, RUN, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import is_in_force, seconds_of
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.client_session import CREDENTIAL
 from counterpoint.kernel.clock import SystemClock
 
 

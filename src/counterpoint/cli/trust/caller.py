@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.app import CREDENTIAL, App
+from counterpoint.app import App
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.identity import Doubt
 from counterpoint.core.rules.identity import doubt_of
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.client_session import CREDENTIAL
 from counterpoint.kernel.errors import Unavailable
 
 ADVICE: Final = f"An agent is known in any place by a credential: `counterpoint agent create NAME`, passed as {CREDENTIAL}."

@@ -2,7 +2,8 @@
 
 Rule 1: nobody trusts what he did not see: all of the file is shown, with what differs from what was trusted last, and then asked
 about; where nobody can be asked it is only shown, and `--yes` is the answer. Rule 2: one more command is let be run at once, and nothing
-else with it: the rest of the file must be what was trusted last, or loosen nothing.
+else with it: the rest of the file must be what was trusted last, or loosen nothing. Rule 3: where any command may be run, no client's
+settings let an agent have one run unasked: `init` wrote that for the commands that were allowed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from counterpoint.cli.checks.configured import (
     told,
     trust_text,
 )
+from counterpoint.cli.clients.approvals import settings_changes
+from counterpoint.cli.clients.files import write
 from counterpoint.cli.clients.toml import set_table
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
@@ -75,7 +78,26 @@ def trust_command(
     if after != before:
         replace_file(home / NAME, after.encode(), mode=0o644)
     context.out.result(_shown(said, found, counts=True), "\n".join([*told(said), "It is trusted."]))
+    if said.free or free is not None:
+        _settle_approvals(context, is_free=said.free)
     return 0
+
+
+def _settle_approvals(context: CommandContext, *, is_free: bool) -> None:
+    """Take the approvals of tools that run checks out of the clients' settings, or put them back, and say so."""
+    places = context.app.places
+    for tree in dict.fromkeys((places.home, places.tree)):
+        for edit in settings_changes(tree, is_free=is_free):
+            name = edit.path.relative_to(tree)
+            if edit.fault:
+                context.out.aside(f"{name}: {edit.fault}. See by hand that it has {edit.by_hand}.")
+            elif edit.after != edit.before:
+                write(edit.path, edit.after)
+                context.out.aside(
+                    f"Took the approval of checks out of {name}: agents are asked before they have a command run."
+                    if is_free
+                    else f"Put the approval of checks back into {name}: agents have allowed commands run unasked."
+                )
 
 
 def _asked(context: CommandContext, said: Checking, project: Project) -> bool:
