@@ -27,7 +27,7 @@ CODEX = """
 model = "scripted"
 model_provider = "scripted"
 approval_policy = "never"
-sandbox_mode = "danger-full-access"
+sandbox_mode = "{sandbox}"
 check_for_update_on_startup = false
 
 [analytics]
@@ -80,6 +80,8 @@ class Agent:
     """One real agent, its home, and how it is started.
 
     servers: what its user's own settings say of these. trusts: its user has allowed the project's hooks.
+    is_bound: it runs in its ordinary sandbox, and may do what the project's files allow and nothing more. is_opened: its user
+    has let it work in this folder.
     """
 
     name: str
@@ -88,6 +90,8 @@ class Agent:
     environ: dict[str, str]
     servers: str = ""
     trusts: bool = False
+    is_bound: bool = False
+    is_opened: bool = True
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -114,7 +118,9 @@ class Agent:
         self.environ["HTTPS_PROXY"] = self.environ["HTTP_PROXY"] = url
         if self.name == "codex":
             self.settings.parent.mkdir(exist_ok=True)
-            self.settings.write_text(CODEX.format(url=url, tree=self.tree) + self.servers)
+            sandbox = "workspace-write" if self.is_bound else "danger-full-access"
+            said = CODEX.format(url=url, tree=self.tree, sandbox=sandbox)
+            self.settings.write_text(said + self.servers)
         elif self.name == "gemini":
             mine = self.home / ".gemini"
             mine.mkdir(exist_ok=True)
@@ -123,6 +129,10 @@ class Agent:
             self.environ |= {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "none"}
         else:
             self.environ["ANTHROPIC_BASE_URL"] = url
+            if self.is_bound:
+                opened = {"hasTrustDialogAccepted": True} if self.is_opened else {}
+                known = {"projects": {str(self.tree): opened}, "hasCompletedOnboarding": True}
+                (self.home / ".claude.json").write_text(json.dumps(known))
 
     def start(self, url: str, *, goes_on: bool = False) -> subprocess.Popen[str]:
         """Start a conversation with the model at an address, or go on with the last one."""
@@ -136,15 +146,9 @@ class Agent:
             words += ["-o", "stream-json", *(["--resume", "latest"] if goes_on else [])]
         else:
             allowed = json.dumps({"enableAllProjectMcpServers": True})
-            words = [
-                *(["--continue"] if goes_on else []),
-                "-p",
-                "go on",
-                "--settings",
-                allowed,
-                "--allowedTools",
-                "mcp__counterpoint",
-            ]
+            words = [*(["--continue"] if goes_on else []), "-p", "go on"]
+            if not self.is_bound:
+                words += ["--settings", allowed, "--allowedTools", "mcp__counterpoint"]
             words += ["--output-format", "stream-json", "--verbose"]
         process = subprocess.Popen(
             [self.program, *words],

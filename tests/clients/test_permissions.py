@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from builders import let_run
-
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
@@ -41,4 +39,57 @@ def test_a_credential_reaches_the_server_of_each_client(
     assert model.faults == []
     (noted,) = ask(bare, "log", "--action", "finding.recorded")["entries"]
     principal = noted["actor"]["principal"]
-    assert (principal["id"] == made["token"]["id"]) is (given == "set"), (principal, made)
+    assert (principal["id"] == made["id"]) is (given == "set"), principal
+
+
+@pytest.mark.parametrize("bare", ["claude", "codex"], indirect=True)
+def test_an_agent_runs_a_check_in_its_ordinary_sandbox(
+    bare: Any, scripted: ModuleType, run: Any, ask: Any
+) -> None:
+    """With what `init --hooks` writes and nothing more: nobody is there to be asked."""
+    run(bare, "counterpoint", "init", "--yes", "--client", bare.name, "--hooks")
+    run(bare, "counterpoint", "trust", "--allow", "true")
+    bare.trusts = bare.is_bound = True
+
+    def script(heard: list[Any]) -> Any:
+        match len(heard):
+            case 0:
+                return scripted.Use(tool="plan", arguments={"markdown": PLAN})
+            case 1:
+                return scripted.Use(tool="next", arguments={"claim": True})
+            case 2 | 3:
+                claim = heard[1].answer["claim"]
+                held = {"id": claim["item"], "token": claim["token"]}
+                if len(heard) == 2:
+                    return scripted.Use(tool="verify", arguments=held)
+                return scripted.Use(
+                    tool="finish", arguments={**held, "outcome": "done", "summary": "It is said."}
+                )
+            case _:
+                return "It is done."
+
+    with scripted.Model(script) as model:
+        bare.converse(model.url)
+    assert model.faults == []
+    finished = ask(bare, "log", "--action", "task.finished")["entries"]
+    assert len(finished) == 1, [one.text[:400] for one in model.heard]
+
+
+@pytest.mark.parametrize("bare", ["claude"], indirect=True)
+def test_in_a_folder_that_claude_was_never_opened_in_every_tool_is_refused(
+    bare: Any, scripted: ModuleType, run: Any, ask: Any
+) -> None:
+    """It ignores the project's permissions, and `doctor` says so."""
+    run(bare, "counterpoint", "init", "--yes", "--client", bare.name, "--hooks")
+    bare.is_bound, bare.is_opened = True, False
+
+    def script(heard: list[Any]) -> Any:
+        return "" if heard else scripted.Use(tool="plan", arguments={"markdown": PLAN})
+
+    with scripted.Model(script) as model:
+        bare.converse(model.url)
+    acts = {one["action"] for one in ask(bare, "log")["entries"]}
+    assert "plan.created" not in acts
+    said = json.loads(run(bare, "counterpoint", "doctor", "--json", check=False))["checks"]
+    (found,) = (one["found"] for one in said if one["name"] == "claude")
+    assert "never opened in this folder" in found

@@ -18,6 +18,7 @@ import pytest
 from counterpoint.kernel.client_session import (
     OLD,
     client_session,
+    find_credential,
     forget_secret,
     open_secret,
     starter,
@@ -263,6 +264,28 @@ def test_who_ends_in_order_leaves_no_secret_and_takes_none_from_others(
     forget_secret(secret, words, environ)
     assert [*files.iterdir()] == []
     forget_secret(secret, words, environ)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "$COUNTERPOINT_CREDENTIAL", "${COUNTERPOINT_CREDENTIAL}"),
+        *(
+            "${COUNTERPOINT_CREDENTIAL:-}",
+            "${env:COUNTERPOINT_CREDENTIAL}",
+            "%COUNTERPOINT_CREDENTIAL%",
+        ),
+    ],
+)
+def test_what_a_client_hands_on_for_an_unset_credential_is_none(text: str) -> None:
+    """Its reference, word for word, or nothing: neither tells one client from another."""
+    assert find_credential({"COUNTERPOINT_CREDENTIAL": text}) == ""
+    assert client_session("", {"COUNTERPOINT_CREDENTIAL": text}) == ""
+    given = {"COUNTERPOINT_CREDENTIAL": " cpt_1\n"}
+    assert (find_credential(given), client_session("", given)) == (
+        "cpt_1",
+        "COUNTERPOINT_CREDENTIAL cpt_1",
+    )
 
 
 def goes_on(_client: int) -> str:
