@@ -14,8 +14,8 @@ import click
 
 from counterpoint import __version__
 from counterpoint.app import App
-from counterpoint.cli.checks.client_entries import remarks_on
 from counterpoint.cli.checks.mirrored import has_files
+from counterpoint.cli.clients.client_entries import remarks_on
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client, runs
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.grouping import examples

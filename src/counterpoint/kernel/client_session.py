@@ -51,6 +51,8 @@ RESUME: Final = ("--resume", "-r")
 FORK: Final = "--fork-session"
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that holds what one agent was given to be known by."""
+PROBE: Final = "COUNTERPOINT_PROBE"
+"""The variable by which `counterpoint doctor` asks what a client hands on to its server."""
 _REFERENCES: Final = ("${}", "${{{}}}", "${{{}:-}}", "${{env:{}}}", "%{}%")
 """How configurations of clients name a variable; some clients hand an unset one on so, word for word."""
 

@@ -9,6 +9,7 @@ import os
 from counterpoint import __version__
 from counterpoint.kernel.client_session import (
     CREDENTIAL,
+    PROBE,
     client_session,
     find_credential,
     forget_secret,
@@ -51,9 +52,6 @@ SENT: Final = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 """Variables that a server of this account is sent besides its own: where a command must not look. It is sent no others."""
 FOREIGN: Final = ("IN_PROCESS", "MODE", "PROOFS")
 """Variables that make a call the command line's."""
-
-PROBE: Final = "COUNTERPOINT_PROBE"
-"""The variable by which `counterpoint doctor` asks what a client hands on to its server."""
 
 
 def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:

@@ -111,12 +111,12 @@ class Client:
         for key in _VARIABLES:
             wanted, current = self.more.get(key), entry.get(key)
             if isinstance(wanted, Mapping) and isinstance(current, dict | None):
-                both = {**wanted, **cast("dict[str, Json]", current or {})}
+                both = {**cast("dict[str, Json]", wanted), **cast("dict[str, Json]", current or {})}
                 missing |= {key: both} if both != current else {}
             elif isinstance(wanted, list) and isinstance(current, list | None):
                 listed = cast("list[Any]", current or [])
-                names = {item.get("name") if isinstance(item, dict) else item for item in listed}
-                added = [name for name in wanted if name not in names]
+                names = variable_names(listed)
+                added = [name for name in cast("list[Json]", wanted) if name not in names]
                 missing |= {key: [*listed, *added]} if added else {}
         return missing
 
@@ -188,6 +188,14 @@ CLIENTS: Final = (
         note="Gemini CLI reads this file once you have trusted the folder in it.",
     ),
 )
+
+
+def variable_names(env_vars: list[Any]) -> set[str]:
+    """Return the variables that a list of Codex names, each by its name or in a table with `name`."""
+    return {
+        str(cast("dict[str, Any]", item).get("name") if isinstance(item, dict) else item)
+        for item in env_vars
+    }
 
 
 def spoken(entry: Mapping[str, Any] | None) -> str:

@@ -121,8 +121,11 @@ def _value_end(block: str, begin: int) -> int:
 def _dump(value: Json) -> str:
     """Return a value as TOML on one line: JSON's form, but for tables."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_dump, value))}]"
+        return f"[{', '.join(map(_dump, cast('list[Json]', value)))}]"
     if isinstance(value, dict):
-        pairs = (f"{json.dumps(key)} = {_dump(inner)}" for key, inner in value.items())
+        pairs = (
+            f"{json.dumps(key)} = {_dump(inner)}"
+            for key, inner in cast("dict[str, Json]", value).items()
+        )
         return f"{{{', '.join(pairs)}}}"
     return json.dumps(value, ensure_ascii=False)

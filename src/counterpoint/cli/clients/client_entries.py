@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from counterpoint.cli.clients.approvals import approved_checks
-from counterpoint.cli.clients.known import Client
+from counterpoint.cli.clients.known import Client, variable_names
 from counterpoint.cli.clients.toml import load_toml
 from counterpoint.cli.supervise.agent import LEADING
 from counterpoint.evidence.environment import looks_secret
 from counterpoint.evidence.running.configuration import read_checking
-from counterpoint.kernel.client_session import CREDENTIAL
+from counterpoint.kernel.client_session import CREDENTIAL, PROBE
 from counterpoint.kernel.errors import MalformedDocument
-from counterpoint.relay.start import PROBE
 
 PATIENCE: Final = 10.0
 """Seconds that a client's command has to tell what arrived."""
@@ -71,10 +70,7 @@ def handed_on(
     if client.name == "claude":
         passed = dict(environ)
     elif client.name == "codex":
-        named = {
-            item.get("name") if isinstance(item, dict) else item
-            for item in _list(entry.get("env_vars"))
-        }
+        named = variable_names(_list(entry.get("env_vars")))
         passed = {name: text for name, text in environ.items() if name in _LISTED | named}
     else:
         passed = {name: text for name, text in environ.items() if not looks_secret(name)}
