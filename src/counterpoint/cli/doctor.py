@@ -15,7 +15,7 @@ import click
 from counterpoint import __version__
 from counterpoint.app import App
 from counterpoint.cli.checks.mirrored import has_files
-from counterpoint.cli.clients.client_entries import remarks_on
+from counterpoint.cli.clients.client_entries import remark_on
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client, runs
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.grouping import examples
@@ -427,15 +427,9 @@ def _configuration(app: App, client: Client) -> Finding | None:
         again = f"Run `counterpoint init --client {client.name}`."
         advice = install if named == SERVER else again
         return Finding(name=client.name, verdict="fail", found=found, advice=advice)
-    remarks = list(remarks_on(client, entry, app.places.tree, app.places.home, app.environ))
-    if not remarks:
-        return Finding(name=client.name, verdict="ok", found=client.file)
-    return Finding(
-        name=client.name,
-        verdict="warn",
-        found="; ".join(remark.message for remark in remarks),
-        advice=" ".join(remark.advice for remark in remarks),
-    )
+    remark = remark_on(client, entry, app.places.tree, app.places.home, app.environ)
+    verdict: Verdict = "warn" if remark.advice else "ok"
+    return Finding(name=client.name, verdict=verdict, found=remark.message, advice=remark.advice)
 
 
 def _running(app: App) -> Iterator[Finding]:

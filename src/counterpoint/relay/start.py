@@ -109,7 +109,7 @@ def _tell_variables(environ: Mapping[str, str]) -> None:
     arrived = [name for name in environ if name.startswith(PASSED[0]) and name != PROBE]
     if not find_credential(environ) and CREDENTIAL in arrived:
         arrived.remove(CREDENTIAL)
-    print(json.dumps({"version": __version__, "variables": sorted(arrived)}))  # noqa: T201 - the answer
+    print(json.dumps({"version": __version__, "variables": sorted(arrived)}))  # noqa: T201 - what doctor reads
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

@@ -1,4 +1,4 @@
-"""The tools that run checks, and where clients are told to call them without asking.
+"""The tools that run checks, and where clients let them be called unasked.
 
     client   file                    approval                                                   written by
     claude   .claude/settings.json   permissions.allow: "mcp__counterpoint__verify"              init --hooks

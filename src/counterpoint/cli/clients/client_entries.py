@@ -1,4 +1,4 @@
-"""Looks at the entry of one client as that client does: what it starts, what arrives there, and whether it reads the file at all.
+"""Looks at the entry of one client as that client does.
 
 Rule 1: the command is started in the folder, with the variables that this client hands on and `COUNTERPOINT_PROBE`, by which
 `counterpoint mcp` tells their names and ends. Each that leads an agent is set for it, so what is missing then never arrives.
@@ -46,10 +46,23 @@ class Remark:
     advice: str
 
 
-def remarks_on(
+def remark_on(
+    client: Client, entry: Mapping[str, Any], tree: Path, home: Path, environ: Mapping[str, str]
+) -> Remark:
+    """Return what is not in order about the entry of a client; its file, without advice, if all is.
+
+    home: the folder that has the project's counterpoint.toml.
+    """
+    remarks = list(_remarks_on(client, entry, tree, home, environ))
+    return Remark(
+        message="; ".join(remark.message for remark in remarks) or client.file,
+        advice=" ".join(remark.advice for remark in remarks),
+    )
+
+
+def _remarks_on(
     client: Client, entry: Mapping[str, Any], tree: Path, home: Path, environ: Mapping[str, str]
 ) -> Iterator[Remark]:
-    """Give what is not in order about the entry of a client. home: the folder that has the project's counterpoint.toml."""
     yield from _missing_variables(client, entry, tree, environ)
     # Of a client that is not on this machine nobody knows what it was told.
     look = _TRUST.get(client.name) if client.is_on_path(environ) else None
