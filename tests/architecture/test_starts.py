@@ -16,6 +16,7 @@ STARTS = frozenset(
 )  # fmt: skip
 MODULES = frozenset({"subprocess", "os", "asyncio", "pty", "webbrowser"})
 STARTING = {
+    "cli/clients/client_entries.py": "counterpoint by find_program",
     "cli/demo/processes.py": "the interpreter, -P",
     "cli/demo/repository.py": "git by search_path",
     "cli/doctor.py": "git by find_program",

@@ -170,6 +170,24 @@ def test_an_entry_whose_command_says_nothing_is_named(call, ledger):
 
 
 @pytest.mark.e2e
+@pytest.mark.parametrize("command", ["./counterpoint", "sh", "counterpoint"])
+def test_nothing_that_a_file_of_the_project_names_is_started(call, ledger, command):
+    """A clone may bring a program of that name, another command, and variables for the loader."""
+    mark = ledger / "mark"
+    program = ledger / "counterpoint"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    if command == "counterpoint":
+        (Path(os.environ["PATH"]) / "counterpoint").symlink_to(PROGRAM)
+    args = ["-c", f"touch {mark}"] if command == "sh" else ["mcp"]
+    entry = {"command": command, "args": args, "env": {"PYTHONPATH": str(ledger)}}
+    (ledger / "counterpoint.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    (ledger / ".mcp.json").write_text(json.dumps({"mcpServers": {"counterpoint": entry}}))
+    call("doctor", "--json")
+    assert not mark.exists()
+
+
+@pytest.mark.e2e
 def test_a_client_that_was_not_told_to_trust_the_folder_is_named(call, ledger):
     """It reads nothing of the project then; once it was told, all is in order."""
     programs, home = Path(os.environ["PATH"]), Path(os.environ["HOME"])

@@ -1,6 +1,7 @@
 """Looks at the entry of one client as that client does.
 
-Rule 1: the command is started in the folder, with the variables that this client hands on and `COUNTERPOINT_PROBE`, by which
+Rule 1: the entry is started if it is `counterpoint mcp`, found outside of the tree, and nothing else that a project's file may name. It has
+the folder and the variables that this client hands on and `COUNTERPOINT_PROBE`, by which
 `counterpoint mcp` tells their names and ends. Each that leads an agent is set for it, so what is missing then never arrives.
 Rule 2: what clients hand on is a table, measured with the real ones: Codex a short list and what `env_vars` names, Gemini CLI all but what is
 named like a secret, Claude Code all; Cursor and VS Code are taken to do as Gemini CLI does. `env` of an entry adds to each.
@@ -18,13 +19,15 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from counterpoint.cli.clients.approvals import approved_checks
-from counterpoint.cli.clients.known import Client, variable_names
+from counterpoint.cli.clients.known import SERVER, Client, variable_names
 from counterpoint.cli.clients.toml import load_toml
 from counterpoint.cli.supervise.agent import LEADING
 from counterpoint.evidence.environment import looks_secret
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.client_session import CREDENTIAL, PROBE
 from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.starting.programs import find_program
+from counterpoint.settings import PREFIX
 
 PATIENCE: Final = 10.0
 """Seconds that a client's command has to tell what arrived."""
@@ -89,7 +92,9 @@ def handed_on(
         passed = {name: text for name, text in environ.items() if not looks_secret(name)}
     fixed = entry.get("env")
     for name, text in cast("dict[str, Any]", fixed if isinstance(fixed, dict) else {}).items():
-        passed[name] = _resolved(client, str(text), environ)
+        # Others, as for the loader, could have a program of the tree started.
+        if name.startswith(PREFIX):
+            passed[name] = _resolved(client, str(text), environ)
     return passed
 
 
@@ -108,8 +113,14 @@ def _resolved(client: Client, text: str, environ: Mapping[str, str]) -> str:
 def _missing_variables(
     client: Client, entry: Mapping[str, Any], tree: Path, environ: Mapping[str, str]
 ) -> Iterator[Remark]:
+    words = [str(word) for word in _list(entry.get("args"))]
+    named = str(entry.get("command"))
+    program = find_program(named, environ.get("PATH", ""), str(tree))
+    if program is None or Path(named).name != SERVER or words[:1] != ["mcp"]:
+        # What else a file of the project names is not started to look at it.
+        return
     set_all = {**dict.fromkeys(_LEADING, "probe"), **environ}
-    command = [str(entry.get("command")), *map(str, _list(entry.get("args")))]
+    command = [program, *words]
     try:
         ran = subprocess.run(  # noqa: S603 - what the client itself would start
             command,
