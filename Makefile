@@ -8,8 +8,12 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # Judged apart from the whole, because nouns, judgments, proofs and errors have no hard-to-reach lines.
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
+# A worker that has nothing left takes tests from the other; files with slow tests come first (tests/conftest.py).
+# The programs of others have targets of their own.
+PARALLEL := -n auto --dist worksteal --ignore tests/conformance --ignore tests/clients
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick tamper faults conformance clients release-check snippets walk recordings check lint types imports format lock pages outside bench \
+.PHONY: help install demo test coverage quick ci-long tamper faults conformance clients release-check snippets walk recordings check lint types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -24,28 +28,35 @@ $(STAMP): pyproject.toml requirements/dev.txt requirements/bootstrap.txt .ci/ins
 demo: $(STAMP) ## Several agents work one plan in a throwaway repository; ends with a verified proof
 	@$(BIN)/counterpoint demo
 
-test: $(STAMP) ## Every test, with coverage: 95 % of all, 100 % of core/ and kernel/
+test: $(STAMP) ## Every test in its short form; files in memory where there is room
+	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+
+coverage: $(STAMP) ## The same with coverage: 95 % of all, 100 % of core/ and kernel/
 	@rm -f .coverage .coverage.*
-	@$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term $(ARGS)
+	@$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term $(ARGS)
 	@pure=$$($(BIN)/coverage report --include='$(PURE)' --fail-under=100) \
 		|| { echo "$$pure"; echo "core/ and kernel/ must be covered to 100 %"; exit 1; }
 
-quick: $(STAMP) ## The tests that need no real processes, without coverage
-	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not e2e" $(ARGS)
+quick: $(STAMP) ## The tests that need no real processes
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not e2e" $(ARGS)
 
 tamper: $(STAMP) ## N seeded changes to live databases (500), from SEED on (0), ON=file or postgres; says which nobody finds
 	@$(BIN)/python scripts/tamper.py $(or $(N),500) $(or $(SEED),0) $(or $(ON),file)
 
 faults: $(STAMP) ## The long forms of what fails on purpose: disks, memory, kills, clocks, files, races (docs/reliability.md)
-	@COUNTERPOINT_LONG=1 $(BIN)/python -m pytest -n auto --dist loadgroup -m faults $(ARGS)
+	@COUNTERPOINT_LONG=1 $(BIN)/python -m pytest $(PARALLEL) -m faults $(ARGS)
 
 conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm fetches them
 	@.ci/programs conformance
 	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/conformance $(ARGS)
 
-clients: $(STAMP) ## Claude Code, Codex and Gemini CLI against a scripted model; npm fetches 0.9 GB
+clients: $(STAMP) ## Claude Code, Codex and Gemini CLI against a scripted model, in short; npm fetches 0.9 GB
 	@.ci/programs clients
 	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/clients $(ARGS)
+
+ci-long: coverage faults ## What takes long: coverage, faults, every end-to-end test and client in all its forms
+	@COUNTERPOINT_LONG=1 $(BIN)/python -m pytest $(PARALLEL) -m "e2e and not faults" $(ARGS)
+	@COUNTERPOINT_LONG=1 $(MAKE) --no-print-directory clients
 
 release-check: $(STAMP) ## What would be released: version, changelog, two builds alike, contents, a start from the wheel
 	@$(BIN)/python scripts/release.py $(VERSION)

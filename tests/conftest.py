@@ -19,17 +19,6 @@ import hypothesis
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-"""Tests change where home is; what surfaces list is worked out once for all of them."""
-
-for _name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
-    # Whoever runs the tests may have keys; no test is to find them.
-    os.environ.pop(_name, None)
-
-_STATE = tempfile.TemporaryDirectory(prefix="counterpoint-state-")
-os.environ["XDG_STATE_HOME"] = _STATE.name
-"""What the signer remembers while fixtures of many tests are made; each test has a copy of it."""
-
 hypothesis.settings.register_profile(
     "tests", deadline=None, max_examples=100 if os.environ.get("COUNTERPOINT_LONG") == "1" else 50
 )
@@ -82,7 +71,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out all forms but the first of tests whose forms are alike; COUNTERPOINT_LONG=1 leaves out none."""
+    """Leave out all forms but the first of tests whose forms are alike; COUNTERPOINT_LONG=1 leaves out none.
+
+    Files with slow tests come first, so that no worker is left alone with one at the end.
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
     if os.environ.get("COUNTERPOINT_LONG") == "1":
         return
     met: set[tuple[Path, str]] = set()
@@ -111,19 +105,60 @@ def _load(name: str, file: str = "") -> ModuleType:
 
 
 builders = _load("builders")
+scratch = _load("scratch")
 _load("fakes", "fakes/__init__.py")
+
+DISK = pytest.StashKey[Path]()
+"""Where the folders of durable tests are made."""
+STATE = pytest.StashKey[Path]()
+"""Where the signer remembers what it does while fixtures of many tests are made; each test has a copy of it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all files of the run lie in its own folders, and nothing of the account be found."""
+    told: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if told is None:
+        folders = scratch.Scratch()
+        config.add_cleanup(folders.close)
+        folders.settle()
+        config.option.basetemp = config.option.basetemp or str(folders.main / "t")
+        told = {"disk": str(folders.disk)}
+    config.stash[DISK] = Path(told["disk"])
+    config.stash[STATE] = Path(tempfile.mkdtemp(prefix="state-"))
+    os.environ["XDG_STATE_HOME"] = str(config.stash[STATE])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker where the disk is; its other folders it has from the environment."""
+    node.workerinput["disk"] = str(node.config.stash[DISK])
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """Answer a folder of the test's own; that of a durable test is on the disk."""
+    if request.node.get_closest_marker("durable") is None:
+        yield tmp_path
+        return
+    folder = Path(tempfile.mkdtemp(prefix="durable-", dir=request.config.stash[DISK]))
+    yield folder
+    scratch.remove(folder)
 
 
 @pytest.fixture(autouse=True)
-def own_signer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def own_signer(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """Let what is signed in a test be remembered in that test only: others copy the same ledgers."""
-    made = Path(_STATE.name) / "counterpoint"
+    shared = pytestconfig.stash[STATE]
+    made = shared / "counterpoint"
     own = tempfile.mkdtemp(prefix="state-", dir=tmp_path_factory.getbasetemp())
     if made.exists():
         shutil.copytree(made, Path(own) / "counterpoint")
     os.environ["XDG_STATE_HOME"] = own
     yield
-    os.environ["XDG_STATE_HOME"] = _STATE.name
+    os.environ["XDG_STATE_HOME"] = str(shared)
     shutil.rmtree(own, ignore_errors=True)
 
 

@@ -27,7 +27,12 @@ from counterpoint.storage.sqlite.replacement import replace_database
 from fakes.long_forms import IS_LONG, SEED, draw
 from fakes.power import Recording, recorded
 
-pytestmark = [pytest.mark.no_cover, pytest.mark.faults, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.faults,
+    pytest.mark.durable,
+    pytest.mark.timeout(900),
+]
 
 WORDS = "zqxwalrus of 4711"
 SHORT_LOG = 24

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fakes.long_forms import IS_LONG
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(900 if IS_LONG else 60)]
+pytestmark = [pytest.mark.faults, pytest.mark.durable, pytest.mark.timeout(900 if IS_LONG else 60)]
 
 PAGE = 4096
 QUIETLY = settings(

@@ -46,8 +46,6 @@ from counterpoint.protocol.client import Connection, connect
 LONGEST = 120.0
 DEMO = [sys.executable, "-m", "counterpoint", "demo"]
 
-alone = pytest.mark.xdist_group("demo")
-
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
@@ -64,7 +62,6 @@ def tree(tmp_path: Path) -> Tree:
     return create_repository(tmp_path / "quill", child_environ(os.environ))
 
 
-@alone
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST)
@@ -127,7 +124,6 @@ def assert_words_tell_the_same(
     assert "cd kept" in words
 
 
-@alone
 @pytest.mark.e2e
 @pytest.mark.slow
 def test_ctrl_c_ends_every_child_and_removes_the_folder(
@@ -289,7 +285,6 @@ PIECE = """# Columns
 """
 
 
-@alone
 @pytest.mark.e2e
 @pytest.mark.slow
 def test_a_rejected_phase_is_mended_by_whoever_takes_the_repair(
@@ -322,7 +317,6 @@ def add_empty_checks(lead: Connection, root: str) -> None:
             lead.call("edit", id=item["id"], verify=[["git", "--version"]])
 
 
-@alone
 @pytest.mark.e2e
 @pytest.mark.slow
 def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(

@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(180),
-    pytest.mark.xdist_group("clients"),
 ]
 
 PLAN = "# Greeting\n- [ ] say hello"
@@ -75,6 +74,7 @@ def serving(home: Path) -> list[int]:
     return found
 
 
+@pytest.mark.alike
 def test_an_agent_sees_our_tools_in_its_first_question(agent: Any, scripted: ModuleType) -> None:
     """The tools are there from the start: no agent begins a turn without them."""
     with scripted.Model(lambda _parse: "nothing to do") as model:
@@ -83,6 +83,7 @@ def test_an_agent_sees_our_tools_in_its_first_question(agent: Any, scripted: Mod
     assert model.reached == []
 
 
+@pytest.mark.alike
 def test_an_agent_that_does_not_wait_for_us_sees_our_tools_too(
     agent: Any, scripted: ModuleType
 ) -> None:
@@ -124,6 +125,7 @@ def test_an_agent_does_a_task_from_plan_to_finish(
     assert agent.client in json.dumps(ask(agent, "show", session))
 
 
+@pytest.mark.alike
 def test_a_refusal_reaches_the_model_with_what_to_do_next(
     agent: Any, scripted: ModuleType, ask: Ask
 ) -> None:
@@ -150,6 +152,7 @@ def test_a_refusal_reaches_the_model_with_what_to_do_next(
     assert ask(agent, "show", TASK)["item"]["status"] == "active"
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("bare", ["claude", "codex"], indirect=True)
 def test_an_agent_that_is_killed_and_goes_on_has_its_work_at_once(
     agent: Any, scripted: ModuleType, ask: Ask, until: Until

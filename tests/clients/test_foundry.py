@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(180),
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.alike,
     pytest.mark.parametrize("bare", ["claude", "codex"], indirect=True),
 ]
 

@@ -12,7 +12,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(180),
-    pytest.mark.xdist_group("clients"),
 ]
 
 KEY = "sk-ant-0123456789abcdefghijklmnop"

@@ -16,7 +16,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(180),
-    pytest.mark.xdist_group("conformance"),
 ]
 
 LEGACY, MODERN = "conformance-legacy", "conformance-modern"

@@ -38,7 +38,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(120),
-    pytest.mark.xdist_group("conformance"),
 ]
 
 JUDGE = Path(__file__).parent / "programs" / "corpus.cjs"

@@ -16,7 +16,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(90),
-    pytest.mark.xdist_group("conformance"),
 ]
 
 COMMAND = (sys.executable, "-m", "counterpoint", "mcp")

@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(90),
-    pytest.mark.xdist_group("conformance"),
 ]
 
 JUDGE = Path(__file__).parent / "programs" / "proofs.cjs"

@@ -17,7 +17,7 @@ from counterpoint.app import App
 from counterpoint.core.model.filters import Note
 from fakes.long_forms import IS_LONG
 
-pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.durable, pytest.mark.timeout(180)]
 
 DYING = Path(__file__).parent / "programs" / "dying.py"
 WORDS = "zqxwalrus of 4711"

@@ -11,7 +11,7 @@ import pytest
 
 PATIENCE = 30.0
 
-pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.durable, pytest.mark.timeout(120)]
 
 
 def note(client: Any, wire: Any, text: str) -> str:

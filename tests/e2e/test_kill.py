@@ -22,7 +22,13 @@ from counterpoint.core.model.work import Item
 from counterpoint.kernel import canonical
 from fakes.long_forms import draw
 
-pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.faults,
+    pytest.mark.durable,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+]
 
 WRITERS = ("ada", "bob", "cyd", "dan")
 CHECKED_EVERY = 20

@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from counterpoint.protocol.rendezvous import find_rendezvous
 from fakes.callers import CLIENT, Caller, Server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.durable, pytest.mark.timeout(180)]
 
 MANY = 16
 TASKS = 6

@@ -19,7 +19,7 @@ import pytest
 from counterpoint.app import Identity, open_app
 from counterpoint.core.model.filters import Note
 
-pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.durable, pytest.mark.timeout(300)]
 
 READS = (("status",), ("audit", "verify"))
 """A command that looks at rows, and one that reads every entry; all open the database alike."""

@@ -11,6 +11,8 @@ import pytest
 
 from counterpoint.kernel.durable import make_folder, sync_names
 
+pytestmark = pytest.mark.durable
+
 
 def test_a_folder_is_on_the_disk_with_all_that_were_made_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -245,6 +245,7 @@ def test_a_refusal_waits_for_what_it_is_about(shared, crowd, task, save):
     assert crowd.faults.keys() == {2}
 
 
+@pytest.mark.durable
 def test_a_disk_that_is_full_at_the_commit_fails_everybody(shared, tmp_path, crowd, task, save):
     """Each hears StoreFull as an error of its own, nothing is seen, and the store goes on."""
     with shared.writing("p") as writing:

@@ -27,6 +27,7 @@ T = TypeVar("T")
 pytestmark = [
     pytest.mark.no_cover,
     pytest.mark.faults,
+    pytest.mark.durable,
     pytest.mark.timeout(900),
     # What SQLite passes over, such as a file that it cannot delete, apsw tells nobody.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

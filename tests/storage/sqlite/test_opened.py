@@ -18,7 +18,7 @@ from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.looking import faults_of
 from fakes.texts import committed, salted
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.durable]
 
 
 @pytest.fixture

@@ -75,6 +75,7 @@ def test_a_full_database_refuses_and_goes_on_when_there_is_room(file_store, task
     assert faults_of(file_store) == []
 
 
+@pytest.mark.durable
 def test_a_disk_that_takes_no_more_is_told_as_full(file_store, task, save):
     """The operating system refuses in the middle of the commit; nothing of it is seen."""
     with file_store.writing("p") as writing:

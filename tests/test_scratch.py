@@ -1,0 +1,75 @@
+"""The folders of a run of the tests go with it, and nothing of the account is found from them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from counterpoint.kernel.places import find_tree_and_home
+
+RUN = "import sys, scratch; run = scratch.Scratch(); print(run.disk); print(run.main, flush=True); sys.stdin.read(); run.close()"
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Callable[[], tuple[subprocess.Popen[str], list[Path]]]]:
+    """Give what starts a run of tests that waits, and answers its process and its folders."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start() -> tuple[subprocess.Popen[str], list[Path]]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", RUN],
+            cwd=Path(__file__).parent,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        assert process.stdout is not None
+        return process, [Path(process.stdout.readline().strip()) for _ in range(2)]
+
+    yield start
+    for process in running:
+        process.communicate()
+
+
+def test_the_folders_of_a_run_that_was_killed_go_with_the_next(
+    begin: Callable[[], tuple[subprocess.Popen[str], list[Path]]],
+) -> None:
+    """Those of one that still runs stay, and each removes its own at its end."""
+    killed, left = begin()
+    other, own = begin()
+    assert all(folder.is_dir() for folder in (*left, *own))
+    closed = left[0] / "closed"
+    closed.mkdir()
+    (closed / "file").write_text("x")
+    closed.chmod(0)
+    killed.kill()
+    killed.wait()
+    begin()
+    assert not any(folder.exists() for folder in left)
+    assert all(folder.is_dir() for folder in own)
+    other.communicate()
+    assert not any(folder.exists() for folder in own)
+
+
+def test_a_test_finds_nothing_of_the_account(tmp_path: Path) -> None:
+    """Neither settings of git or of this program, nor a ledger or a repository above its folder."""
+    listed = subprocess.run(
+        ["git", "config", "--list"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert listed.stdout.splitlines() == [
+        "user.name=Tests",
+        "user.email=tests@example.org",
+        "init.defaultbranch=main",
+    ]
+    assert {name for name in os.environ if name.startswith("COUNTERPOINT_")} <= {
+        "COUNTERPOINT_LONG",
+        "COUNTERPOINT_SEED",
+    }
+    assert find_tree_and_home(str(tmp_path)) == (str(tmp_path), str(tmp_path))
