@@ -10,6 +10,10 @@ Linux is asked through /proc (proc(5)), macOS through sysctl and libproc. A proc
 or one that a parent's number names by accident, ends the lineage: no parent begins after its child. Whoever looks
 at a peer of a socket looks at it again after the walk, for the number that the socket named may be another's by
 then. Where /proc is that of another namespace, its numbers are not ours, and nobody is looked at.
+
+A caller is foreign, and nothing is known of it, where something is mounted over a file of /proc that is read here (procfs.py),
+and where it lives in another user or mount namespace than one of its ancestors: what it sees is then its own making.
+The first process of all is left out if it is one that takes up orphans, for a service may have mounts of its own.
 """
 
 from __future__ import annotations
@@ -19,9 +23,12 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from counterpoint.core.model.identity import Connection, Peer, Process
+from counterpoint.core.model.identity import COVERED, Connection, Peer, Process
+from counterpoint.core.rules.identity import REAPERS
+from counterpoint.evidence import procfs
+from counterpoint.evidence.procfs import Covered
 
 MOST: Final = 64
 """How many ancestors are looked at: more than any terminal, editor or launcher has above it."""
@@ -29,9 +36,10 @@ MOST: Final = 64
 FEW: Final = 256
 """How many agents are known at least before it is looked which of them live."""
 
-_PROC: Final = Path("/proc")
 _GROUPS: Final = Path("/sys/fs/cgroup")
 _AFTER_NAME: Final = b") "
+_FIRST_MOUNT: Final = 4096
+"""Bytes of a list of mounts that hold the number of the first."""
 _INTERPRETERS: Final = ("bun", "deno", "node", "perl", "pypy", "python", "ruby")
 
 
@@ -54,7 +62,7 @@ class ConnectedAgents(Collection[str]):
         if len(self._known) + len(self._hosts) > self._most:
             for kept in (self._known, self._hosts):
                 for name, was in list(kept.items()):
-                    if _start(look(was.pid)) != was.started:
+                    if not _is_there(was):
                         kept.pop(name, None)
             self._most = max(FEW, 2 * (len(self._known) + len(self._hosts)))
 
@@ -91,17 +99,19 @@ def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
     After the walk everybody must still be who he was, and his parent the same. serves: answers whether a process is
     a server of the ledger; asked of all above.
     """
-    if _is_foreign(pid):
-        return Peer((), boot(), namespace(), is_foreign=True)
-    found = lineage(pid)
-    if any(_mark(look(process.pid)) != _mark(process) for process in found):
-        found = ()
-    return Peer(
-        lineage=found,
-        boot=boot(),
-        namespace=namespace(),
-        is_served=any(serves(process.pid) for process in found[1:]),
-    )
+    try:
+        if _is_foreign(pid):
+            return Peer((), boot(), namespace(), is_foreign=True)
+        found = lineage(pid)
+        is_covered = boot() == COVERED or _has_left(found)
+        is_same = all(_mark(look(process.pid)) == _mark(process) for process in found)
+        is_served = is_same and any(serves(process.pid) for process in found[1:])
+    except Covered:
+        # Whether a server has started it cannot be told either; if one has, nobody's key may be used.
+        is_covered, is_same, is_served, found = True, False, True, ()
+    if is_covered:
+        return Peer((), boot(), namespace(), is_foreign=True, is_covered=True, is_served=is_served)
+    return Peer(found if is_same else (), boot(), namespace(), is_served=is_served)
 
 
 def has_ended(connection: Connection) -> bool:
@@ -111,11 +121,16 @@ def has_ended(connection: Connection) -> bool:
         namespace(),
     )
     is_one = bool(connection.pid and connection.boot)
-    return is_ours and is_one and _start(look(connection.pid)) != connection.started
+    return is_ours and is_one and not _is_there(connection)
 
 
-def _start(process: Process | None) -> int:
-    return -1 if process is None else process.started
+def _is_there(connection: Connection) -> bool:
+    """Return whether the process of a connection lives, or nothing can be known of it."""
+    try:
+        process = look(connection.pid)
+    except Covered:
+        return True
+    return process is not None and process.started == connection.started
 
 
 def _mark(process: Process | None) -> tuple[int, int] | None:
@@ -123,28 +138,28 @@ def _mark(process: Process | None) -> tuple[int, int] | None:
 
 
 def look(pid: int) -> Process | None:
-    """Return what the kernel says of a process; None if it is not there."""
+    """Return what the kernel says of a process; None if it is not there. Covered."""
     return _reader()(pid)
 
 
 @cache
 def boot() -> str:
-    """Return what tells this boot of the machine from all others; empty if the kernel does not say."""
+    """Return what tells this boot of the machine from all others; COVERED if that cannot be believed."""
     if sys.platform == "darwin":
         from counterpoint.evidence import libproc
 
         return libproc.boot()
     try:
-        return (_PROC / "sys/kernel/random/boot_id").read_bytes().decode("ascii").strip()
+        return procfs.read("sys/kernel/random/boot_id").decode("ascii").strip() or COVERED
     except OSError:
-        return ""
+        return COVERED
 
 
 @cache
 def namespace() -> str:
     """Return the number of the namespace of processes that this one lives in; empty if there is only one."""
     try:
-        return str((_PROC / "self/ns/pid").readlink()).strip("pid:[]")
+        return procfs.read_link(f"{os.getpid()}/ns/pid").strip("pid:[]")
     except OSError:
         return ""
 
@@ -154,15 +169,64 @@ def _is_foreign(pid: int) -> bool:
     if not pid:
         return bool(namespace())
     try:
-        if str((_PROC / "self").readlink()) != str(os.getpid()):
+        if procfs.read_link("self") != str(os.getpid()):
             return True
-        status = (_PROC / str(pid) / "status").read_bytes()
+        status = procfs.read(f"{pid}/status")
+    except Covered:
+        raise
     except OSError:
-        # There is no /proc, or no such process, or none that can be seen: nothing is found of it either.
+        # There is no such process, or none that can be seen: nothing is found of it either.
         return False
     # One number for each namespace from that of /proc down to its own.
     numbers = status.partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
     return len(numbers) > 1
+
+
+def _has_left(found: tuple[Process, ...]) -> bool:
+    """Return whether the first of a line lives in another user or mount namespace than one above it; Covered."""
+    if sys.platform == "darwin" or not found:
+        return False
+    own = _namespaces(found[0].pid)
+    above = found[1:-1] if found[-1].name in REAPERS else found[1:]
+    return own is None or any(
+        other is not None and not own.is_shared_with(other)
+        for other in (_namespaces(process.pid) for process in above)
+    )
+
+
+class _Namespaces(NamedTuple):
+    """What tells the namespaces of a process from others.
+
+    mount: the number of its root mount, which is given once in all namespaces. users: its map of users, as it reads from
+    here: otherwise for each namespace around this one. link: the name of its user namespace; empty if that is hidden, as
+    that of a process of another user is.
+    """
+
+    mount: bytes
+    users: tuple[bytes, ...]
+    link: str
+
+    def is_shared_with(self, other: _Namespaces) -> bool:
+        """Return whether two processes live in the same."""
+        is_hidden = not (self.link and other.link)
+        return self[:2] == other[:2] and (is_hidden or self.link == other.link)
+
+
+def _namespaces(pid: int) -> _Namespaces | None:
+    """Return the namespaces of a process; None if it has ended. Covered."""
+    try:
+        mounts, users = procfs.read(f"{pid}/mountinfo", _FIRST_MOUNT), procfs.read(f"{pid}/uid_map")
+    except Covered:
+        raise
+    except OSError:
+        return None
+    try:
+        link = procfs.read_link(f"{pid}/ns/user")
+    except Covered:
+        raise
+    except OSError:
+        link = ""
+    return _Namespaces(mounts.partition(b" ")[0], (*users.split(),), link)
 
 
 @cache
@@ -175,16 +239,19 @@ def _reader() -> Callable[[int], Process | None]:
 
 
 def _look_linux(pid: int) -> Process | None:
-    folder = _PROC / str(pid)
     try:
         # The name in the second field may hold anything, brackets too: what counts comes after the last.
-        named, _, rest = (folder / "stat").read_bytes().rpartition(_AFTER_NAME)
+        named, _, rest = procfs.read(f"{pid}/stat").rpartition(_AFTER_NAME)
         fields = rest.split()
-        uid = folder.stat().st_uid
+        uid = procfs.read_owner(str(pid))
+    except Covered:
+        raise
     except OSError:
         return None
     try:
-        executable = str((folder / "exe").readlink())
+        executable = procfs.read_link(f"{pid}/exe")
+    except Covered:
+        raise
     except OSError:
         executable = os.fsdecode(named.partition(b"(")[2])
     executable = executable.removesuffix(" (deleted)")
@@ -196,12 +263,12 @@ def _look_linux(pid: int) -> Process | None:
         has_terminal=fields[4] != b"0",
         started=int(fields[19]),
         executable=executable,
-        unit=_unit(folder, uid),
-        script=_script(folder) if Path(executable).name.startswith(_INTERPRETERS) else "",
+        unit=_unit(pid, uid),
+        script=_script(pid) if Path(executable).name.startswith(_INTERPRETERS) else "",
     )
 
 
-def _unit(folder: Path, uid: int) -> str:
+def _unit(pid: int, uid: int) -> str:
     """Return the control group of a process, if nobody of its user can move one there; else nothing.
 
     To move a process takes the right to write both where it goes and above where it comes from (cgroups(7)).
@@ -210,20 +277,24 @@ def _unit(folder: Path, uid: int) -> str:
     if not uid:
         return ""
     try:
-        lines = (folder / "cgroup").read_text("utf-8").splitlines()
+        lines = procfs.read(f"{pid}/cgroup").decode("utf-8").splitlines()
         group = next((line[3:] for line in lines if line.startswith("0::")), "/").strip("/")
         above = [*Path(group).parents][:-1]
         parts = [Path(group), *above] if group and ".." not in group else []
         owners = [(_GROUPS / part / "cgroup.procs").stat().st_uid for part in parts]
+    except Covered:
+        raise
     except (OSError, UnicodeDecodeError):
         return ""
     return group if owners and uid not in owners else ""
 
 
-def _script(folder: Path) -> str:
+def _script(pid: int) -> str:
     """Return what an interpreter runs; empty if that cannot be told."""
     try:
-        words = os.fsdecode((folder / "cmdline").read_bytes()).split("\0")
+        words = os.fsdecode(procfs.read(f"{pid}/cmdline")).split("\0")
+    except Covered:
+        raise
     except OSError:
         return ""
     # A program that calls itself otherwise, as npm does, has a sentence in place of its words.
@@ -240,7 +311,7 @@ def _script(folder: Path) -> str:
 def variables_of(pid: int) -> dict[str, str]:
     """Return the variables that a process of this account was started with; none where nothing tells."""
     try:
-        told = (_PROC / str(pid) / "environ").read_bytes()
+        told = procfs.read(f"{pid}/environ")
     except OSError:
         return {}
     pairs = (os.fsdecode(one).partition("=") for one in told.split(b"\0") if one)

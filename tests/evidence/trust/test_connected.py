@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 import pytest
 
 from counterpoint.cli.grouping import cli
+from counterpoint.evidence import procfs
 from counterpoint.evidence.trust import connected
 from counterpoint.evidence.trust.connected import serving
 from counterpoint.settings import masked
@@ -83,7 +85,8 @@ def test_who_hides_its_ledger_may_be_of_this_one(
         (tmp_path / name / "cmdline").write_text("counterpoint\0mcp\0")
     (tmp_path / "7" / "cwd").symlink_to(tmp_path)
     (tmp_path / "7" / "environ").write_text("A=1\0")
-    monkeypatch.setattr(connected, "_PROC", tmp_path)
+    root = os.open(tmp_path, os.O_PATH)
+    monkeypatch.setattr(procfs, "_root", lambda: root)
 
     def denied(_folder: str, _named: str) -> bool:
         raise PermissionError
@@ -91,6 +94,7 @@ def test_who_hides_its_ledger_may_be_of_this_one(
     assert [*serving(denied)] == [7]
     monkeypatch.setattr("os.getuid", lambda: -1)
     assert [*serving(denied)] == []
+    os.close(root)
 
 
 @pytest.mark.parametrize(

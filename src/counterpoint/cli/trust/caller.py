@@ -17,6 +17,7 @@ ADVICE: Final = f"An agent is known in any place by a credential: `counterpoint 
 _WHY: Final[dict[Doubt, str]] = {
     "unseen": "the kernel shows no process behind this command",
     "foreign": "its processes are counted in another namespace, as in a container",
+    "covered": "something is mounted over `/proc`, or it was started in user or mount namespaces of its own",
     "cut": "the processes above it cannot be seen to the end",
     "orphan": "the program that started it has ended",
     "served": "a server of this ledger has started it, for one of its callers",

@@ -60,7 +60,8 @@ class Peer(NamedTuple):
     lineage: its process and the ancestors of that, the nearest first; none if the kernel does not say.
     boot: what tells this boot of the machine from all others.
     namespace: in which the numbers of processes are meant; empty where there is only one.
-    is_foreign: whether it lives in another one than whoever looks. is_served: whether a server of the ledger has
+    is_foreign: whether it lives in another one than whoever looks. is_covered: whether something is mounted over what the kernel
+        says of it, or it lives in another user or mount namespace than those above it. is_served: whether a server of the ledger has
         started it.
     """
 
@@ -68,11 +69,16 @@ class Peer(NamedTuple):
     boot: str
     namespace: str = ""
     is_foreign: bool = False
+    is_covered: bool = False
     is_served: bool = False
 
 
-Doubt = Literal["unseen", "foreign", "cut", "orphan", "served"]
-"""Why nobody is attested: the kernel shows no process; it lives in a namespace of its own; those above it cannot be
+COVERED: Final = "covered"
+"""The boot of whoever has something mounted over what tells it: it may be any."""
+
+Doubt = Literal["unseen", "foreign", "covered", "cut", "orphan", "served"]
+"""Why nobody is attested: the kernel shows no process; it lives in a namespace of its own; what it
+sees may be its own making; those above it cannot be
 seen to the end; whoever had started it is gone; a server has started it, for one of its callers."""
 
 

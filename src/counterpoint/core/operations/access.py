@@ -55,6 +55,7 @@ from counterpoint.core.rules.identity import (
     doubt_of,
     principal_of,
     seen_again,
+    unseen_caller,
 )
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.acts import Act
@@ -89,7 +90,12 @@ class Identities:
         kept = next((one for one in found if process and one.id == process.id), None)
         connection = self._connection(peer, process, kept) if process else None
         doubt = None if process else doubt_of(peer)
-        origin = Origin(boot=peer.boot, process=connection, doubt=doubt)
+        origin = Origin(
+            boot=peer.boot,
+            process=connection,
+            doubt=doubt,
+            unseen=self._unseen(peer) if peer.is_covered else None,
+        )
         if token is None:
             return Attested(principal=process, connection=connection, origin=origin)
         if token.maker in possible and token.maker in connected:
@@ -117,6 +123,10 @@ class Identities:
             now=self._context.ports.clock.now(),
         )
         return seen_again(kept, seen) if kept else seen
+
+    def _unseen(self, peer: Peer) -> Connection:
+        now, project = self._context.ports.clock.now(), self._context.project
+        return unseen_caller(peer.boot, project=project, now=now)
 
     def why_no_person(self) -> str:
         """Return why whoever sits at the command line counts as no person; empty if he does."""

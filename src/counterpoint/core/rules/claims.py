@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 from typing import Final, Literal, NamedTuple
 
 from counterpoint.core.model.access import Actor, Principal
-from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.identity import COVERED, Connection, Contribution
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.rules.identity import is_below, may_be_one
 from counterpoint.kernel.clock import Timestamp
@@ -121,7 +121,7 @@ def dependence(
         return "unattested"
     known = [one for one in others if one.id in worked]
     if own is None:
-        is_hidden = _has_credential(actor) and any(one.boot == boot for one in known)
+        is_hidden = _has_credential(actor) and any(boot in {one.boot, COVERED} for one in known)
         return "unattested" if is_hidden else None
     # What runs a person's command may have agents below it that are not the person's doing.
     is_above = actor.kind == "agent" and any(is_below(one, own) for one in known)

@@ -5,7 +5,7 @@ package runner or the like, unless it is the shell of a terminal; where there is
 these. Rule 2: if another ancestor is known as an agent, the outermost such is meant: what an agent starts from
 its own shell is that agent. The shell of a terminal is none of them, nor an editor directly above it. Rule 3:
 nobody is attested where the nearest ancestor is what takes up orphans, where the line of ancestors is cut, or
-where who connects lives in another namespace of processes. Rule 4: an agent that becomes known only later is
+where who connects lives in another namespace of processes, or sees what may be its own making. Rule 4: an agent that becomes known only later is
 still the one above what it had started (`is_below`). Rule 5: somewhere below what takes up orphans stands one that
 anybody may have started who was there before it, and then left: those two may be one, whichever of them works
 (`may_be_one`). Rule 6: nothing is told apart across namespaces of one machine. Rule 7: nobody is attested below a
@@ -103,6 +103,8 @@ def doubt_of(peer: Peer) -> Doubt | None:
     """Return why nobody is attested; None if somebody is."""
     if peer.is_served:
         return "served"
+    if peer.is_covered:
+        return "covered"
     if peer.is_foreign:
         return "foreign"
     if not peer.lineage:

@@ -14,21 +14,22 @@ ended, and of those that are not to be seen from here. Where there is no /proc, 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any, Final, cast
 
-from counterpoint.core.model.identity import Connection
-from counterpoint.core.rules.identity import agent_behind, candidates
+from counterpoint.core.model.identity import COVERED, Connection
+from counterpoint.core.rules.identity import agent_behind, candidates, unseen_caller
+from counterpoint.evidence import procfs
 from counterpoint.evidence.processes import peer
 from counterpoint.evidence.trust.servers import is_program, named_ledgers, words_of
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.places import find_database
 from counterpoint.settings import is_address, masked
 
-_PROC: Final = Path("/proc")
 _SERVES: Final = "mcp"
 _INSTEAD: Final = ("-c", "-")
 _WITH_VALUE: Final = ("-X", "-W")
@@ -46,7 +47,11 @@ def connected_agents(database: Path, place: str, now: Timestamp) -> list[Connect
     told = find_rendezvous(database).ask("agents") or {}
     listed = cast("list[dict[str, Any]]", told.get("agents", []))
     found = [Connection(**one) for one in listed]
-    relays = [*_relays()]
+    try:
+        relays = [*_relays()]
+    except procfs.Covered:
+        # Any of them may be hidden, and so be above this process or have left it.
+        return [*found, unseen_caller(COVERED, project="", now=now)]
     if not relays:
         # Who started this process decides only which of them count.
         return found
@@ -78,19 +83,21 @@ def serving(is_of: Callable[[str, str], bool]) -> Iterator[int]:
     return _of(_relays(), is_of)
 
 
-def _relays() -> Iterator[tuple[Path, list[str]]]:
-    """Return the folders of the processes that serve agents of any ledger, and what this program was given there as words."""
+def _relays() -> Iterator[tuple[int, list[str]]]:
+    """Return the processes that serve agents of any ledger, and what this program was given there as words."""
+    if sys.platform == "darwin":
+        return
     # A pattern would be compiled for this one look.
-    for folder in (one for one in _PROC.iterdir() if one.name.isdecimal()):
-        after = [*dropwhile(_is_option, _given(words_of(folder)))]
+    for pid in (int(name) for name in procfs.list_names() if name.isdecimal()):
+        after = [*dropwhile(_is_option, _given(words_of(pid)))]
         if after[:1] == [_SERVES]:
-            yield folder, after
+            yield pid, after
 
 
 def _of(
-    relays: Iterable[tuple[Path, list[str]]], is_of: Callable[[str, str], bool]
+    relays: Iterable[tuple[int, list[str]]], is_of: Callable[[str, str], bool]
 ) -> Iterator[int]:
-    return (int(folder.name) for folder, after in relays if _is_of(folder, after, is_of))
+    return (pid for pid, after in relays if _is_of(pid, after, is_of))
 
 
 def _given(words: list[str]) -> list[str]:
@@ -110,12 +117,12 @@ def _is_option(word: str) -> bool:
     return word.startswith("-")
 
 
-def _is_of(folder: Path, after: list[str], is_of: Callable[[str, str], bool]) -> bool:
+def _is_of(pid: int, after: list[str], is_of: Callable[[str, str], bool]) -> bool:
     try:
-        if folder.stat().st_uid != os.getuid():
+        if procfs.read_owner(str(pid)) != os.getuid():
             return False
-        place = str((folder / "cwd").readlink())
-        variables = (folder / "environ").read_bytes().split(b"\0")
+        place = procfs.read_link(f"{pid}/cwd")
+        variables = procfs.read(f"{pid}/environ").split(b"\0")
         set_to = [one for one in variables if one.startswith(_VARIABLE)]
         named = [os.fsdecode(one.removeprefix(_VARIABLE)) for one in set_to]
         # The last word counts, and before any variable.

@@ -19,7 +19,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-_PROC: Final = Path("/proc")
+from counterpoint.evidence import procfs
+
 _GONE: Final = " (deleted)"
 _PROGRAMS: Final = frozenset({"counterpoint", "cpt"})
 """The names that this program is installed under."""
@@ -31,10 +32,10 @@ def is_server(pid: int, database: str, lock: str) -> bool:
     """Return whether a process is a server of the ledger in a database, which holds a lock while it lives."""
     if sys.platform == "darwin":
         return _known(lock) == pid
-    folder, words = _PROC / str(pid), words_of(_PROC / str(pid))
-    if says_it_serves(words, database) or _holds(folder, lock):
+    words = words_of(pid)
+    if says_it_serves(words, database) or _holds(pid, lock):
         return True
-    return not _SERVING.isdisjoint(said(words)) and _sees_others(folder)
+    return not _SERVING.isdisjoint(said(words)) and _sees_others(pid)
 
 
 def says_it_serves(words: list[str], database: str) -> bool:
@@ -46,10 +47,12 @@ def says_it_serves(words: list[str], database: str) -> bool:
     return not any(Path(one).is_absolute() and one != database for one in named_ledgers(after))
 
 
-def words_of(folder: Path) -> list[str]:
-    """Return the words that the process of a folder in /proc was started with; none if it is not there."""
+def words_of(pid: int) -> list[str]:
+    """Return the words that a process was started with; none if it is not there. Covered."""
     try:
-        return os.fsdecode((folder / "cmdline").read_bytes()).split("\0")
+        return os.fsdecode(procfs.read(f"{pid}/cmdline")).split("\0")
+    except procfs.Covered:
+        raise
     except OSError:
         return []
 
@@ -71,23 +74,20 @@ def named_ledgers(words: list[str]) -> list[str]:
     return named + [word.partition("=")[2] for word in words if word.startswith(f"{_LEDGER}=")]
 
 
-def _holds(folder: Path, lock: str) -> bool:
-    path, shown = os.path.realpath(lock), str(folder / "fd")
+def _holds(pid: int, lock: str) -> bool:
+    path = os.path.realpath(lock)
     names = {path, f"{path}{_GONE}"}
     # Every command looks at all above it, which may have thousands of files open: a path object for each took most of the look.
     # Whoever is of another user, or has ended, shows nothing.
     with suppress(OSError):
-        for name in os.listdir(shown):  # noqa: PTH208 -- no object for each of thousands
-            with suppress(OSError):
-                if os.readlink(f"{shown}/{name}") in names:  # noqa: PTH115 -- no object for each of thousands
-                    return True
+        return any(link in names for link in procfs.list_links(f"{pid}/fd"))
     return False
 
 
-def _sees_others(folder: Path) -> bool:
-    """Return whether paths may mean something else to the process of a folder in /proc than here."""
+def _sees_others(pid: int) -> bool:
+    """Return whether paths may mean something else to a process than here."""
     try:
-        return (folder / "ns/mnt").readlink() != (_PROC / "self/ns/mnt").readlink()
+        return procfs.read_link(f"{pid}/ns/mnt") != procfs.read_link(f"{os.getpid()}/ns/mnt")
     except PermissionError:
         return True
     except OSError:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from counterpoint.core.model.access import Principal
-from counterpoint.core.model.identity import Authority, Connection, Key
+from counterpoint.core.model.identity import COVERED, Authority, Connection, Key
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.confirming import SERVED
 from counterpoint.core.operations.recording.context import Context
@@ -156,7 +156,7 @@ def _may_be_agent(view: Reading, context: Context, *, beside_unseen: bool) -> bo
     if _has_written(view, context):
         return True
     origin = context.caller.origin
-    known = view.select(Connection, boot=origin.boot)
+    known = view.select(Connection, boot=(origin.boot, COVERED))
     if beside_unseen:
         known = [one for one in known if not is_unseen(one)]
     return may_be_agent(origin, [*known, *context.ports.connected()])

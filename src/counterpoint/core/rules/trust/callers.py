@@ -12,7 +12,7 @@ not say for which; so it decides nothing, not with the key of a person who has u
 process that one of them may have left behind (`rules.identity.may_be_left`). Taking a person for an agent costs one
 signature; taking an agent for a person would let it decide. Rule 4: where no agent is known in this boot, nobody can be one of them.
 Known is who has written, and who has connected: what an agent has started is that agent before it writes anything too.
-Rule 5: who has written over HTTP, from this machine, is known as one whose process nobody saw, and so may be anybody of this boot.
+Rule 5: who sees namespaces or a `/proc` of his own making is never a person without a key, whoever is known. Rule 6: who has written over HTTP, from this machine, is known as one whose process nobody saw, and so may be anybody of this boot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from counterpoint.core.model.access import MAINTAIN, Actor
-from counterpoint.core.model.identity import Authority, Connection, Origin
+from counterpoint.core.model.identity import COVERED, Authority, Connection, Origin
 from counterpoint.core.rules.identity import is_below, may_be_left
 
 PEOPLE: Final[AbstractSet[Authority]] = frozenset[Authority](("signed", "program", "person"))
@@ -68,7 +68,10 @@ def may_be_agent(origin: Origin, known: Collection[Connection]) -> bool:
 
     known: the processes of agents that were seen; those of another boot have left nobody.
     """
-    here = [one for one in known if one.boot == origin.boot]
+    if origin.doubt == "covered":
+        # What he sees may be his own making, and so that nobody is known.
+        return True
+    here = [one for one in known if one.boot in {origin.boot, COVERED}]
     own = origin.process
     if own is None:
         return bool(here)
