@@ -93,6 +93,16 @@ def made(app: App, **attributes: str) -> None:
     app.person().plans.create(root)
 
 
+def test_a_spec_that_there_is_not_starts_nothing(call: Callable[..., Any], app: App) -> None:
+    """Neither a server nor an agent is left of a name that was mistyped."""
+    made(app)
+    before = {path.name for path in app.folder.iterdir()}
+    said = call("supervise", f"{SPEC}x", "--", "no-such-agent")
+    assert (said.code, "counterpoint list --kind spec" in said.err) == (1, True), said.err
+    assert f"there is no spec '{SPEC}x'; nothing was started" in said.err
+    assert {path.name for path in app.folder.iterdir()} == before
+
+
 def test_a_spec_whose_commands_nobody_lets_be_run_is_not_begun(
     call: Callable[..., Any], app: App
 ) -> None:

@@ -27,6 +27,7 @@ from counterpoint.cli.supervise.outcome import tell_outcome
 from counterpoint.cli.supervise.place import folder_of, held
 from counterpoint.cli.supervise.shown import opened_screen
 from counterpoint.cli.supervise.specrun import SpecRun
+from counterpoint.dialects.foundry.places import FOLDERS, specs_dir
 from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
 from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
 from counterpoint.dialects.lacking import said_of_lacking
@@ -158,11 +159,24 @@ def listening() -> Generator[Stopping]:
 
 
 def _refuse_lacking(app: App, spec: str) -> None:
-    """Refuse a spec with commands that may not be run: no agent gets past such a verification, however often it tries."""
-    with suppress(NotFound):
-        lacks = said_of_lacking(app.person().use(Commands).lacking(spec))
-        if lacks:
-            raise Unavailable(lacks, hint="Then call this again; nothing was begun.")
+    """Refuse a spec that there is not, and one with commands that may not be run: no agent gets past such a verification.
+
+    A file that no call has named yet comes in with the first one.
+    """
+    core = app.person()
+    try:
+        lacks = said_of_lacking(core.use(Commands).lacking(spec))
+    except NotFound as fault:
+        folder = specs_dir(app.places.home, app.settings.specs_dir)
+        if any((folder / state / f"{spec}.json").is_file() for state in FOLDERS):
+            return
+        raise NotFound(
+            f"there is no spec {spec!r}; nothing was started",
+            hint="Look with `counterpoint list --kind spec`.",
+            error_code="SPEC_NOT_FOUND",
+        ) from fault
+    if lacks:
+        raise Unavailable(lacks, hint="Then call this again; nothing was begun.")
 
 
 def _prompt(file: Path | None) -> str:
