@@ -488,7 +488,7 @@ def check_asked(entry, asked):
             asked["recovered"] = number if entry["a"] == "key.recovered" else before
         if row["t"] == "projects" and ("v" in row or "reviews" in columns):
             policy = columns.get("reviews", "")
-            lower = asked["policy"] == "person" != policy
+            lower = policy == "self" or asked["policy"] == "person" != policy
             signed = person and facts.get("policy") == policy
             need(signed or not (lower or person), "a policy nobody signed")
             asked["policy"] = policy

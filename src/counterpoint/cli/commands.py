@@ -65,6 +65,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "supervise": Command("supervise.command", "Have agents work on a spec, phase after phase"),
     },
     "Review": {
+        "submit": Command("work.reviews", "Hand in a phase or task, with its artifact"),
         "approve": Command("work.reviews", "Approve submitted work, or let an item start"),
         "reject": Command("work.reviews", "Send work back, with what to fix"),
         "waive": Command("work.reviews", "Open a gate of an item although it is not met"),

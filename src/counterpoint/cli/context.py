@@ -36,13 +36,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 class CommandContext:
     """What a command works with.
 
-    signed: the acts that a person has signed in it, by their actions. remarks: what is said once the command has
-    done what it was asked for, and not if it was refused. shows_name: whether the name of whoever calls is used.
+    signed: the acts that a person has signed in it, by their actions. keys: the keys that signed them. remarks: what is
+    said once the command has done what it was asked for, and not if it was refused. shows_name: whether the name of
+    whoever calls is used.
     """
 
     app: App
     out: Output
     signed: list[str] = field(default_factory=list[str])
+    keys: list[str] = field(default_factory=list[str])
     remarks: list[str] = field(default_factory=list[str])
     shows_name: bool = True
 
@@ -103,6 +105,8 @@ def opened_context(
         context = CommandContext(app=app, out=output_for(json=as_json), shows_name=shows_name)
         try:
             yield context
+            for key in dict.fromkeys(context.keys):
+                app.person().people.take_along(key)
             for remark in dict.fromkeys(context.remarks):
                 context.out.aside(remark)
         finally:

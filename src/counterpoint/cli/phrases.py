@@ -18,10 +18,15 @@ PHRASES: Final[Phrases] = {
     Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
     Act.VERIFY: "run its checks with `counterpoint check ID`, or waive them with"
     " `counterpoint waive ID GATE --reason TEXT`",
-    Act.SUBMIT: "have an agent hand its artifact in, or waive it with"
+    Act.SUBMIT: "hand its artifact in with `counterpoint submit ID --artifact FILE`, or waive it with"
     " `counterpoint waive ID GATE --reason TEXT`",
+    Act.HAND_IN: "hand it in with `counterpoint submit ID`, so that somebody who did not work on it judges it",
+    Act.SAY_WHY: "change what the review asks for, or say with `--reason TEXT` why it is handed in again as it is",
     Act.REVIEW: "somebody else judges it: an agent who did not work on it, or a person with"
     " `counterpoint approve ID`",
+    Act.WORK_ALONE: "an agent that did not work on it judges it: `counterpoint agent create reviewer` makes the"
+    " credential to start one with; or another person does, with `counterpoint approve ID`; or, where you work alone,"
+    " sign `counterpoint policy --reviews self`, and people here judge their own work",
     Act.WAIVE: "a person who did not work on it waives the gate:"
     " `counterpoint waive ID GATE --reason TEXT`",
     Act.BY_PERSON: "a person does this in a terminal that no agent has started: one that was open before"

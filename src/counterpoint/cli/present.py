@@ -11,10 +11,17 @@ from counterpoint.cli.output import one_line
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.access import Principal
 from counterpoint.core.model.answers import Ahead
-from counterpoint.core.model.journal import Outcome, Receipt, Record, StartPoint, Submission
+from counterpoint.core.model.journal import (
+    Outcome,
+    Receipt,
+    Record,
+    StartPoint,
+    Submission,
+    Verdict,
+)
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Gate, Item
 from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import InvalidInput
@@ -108,6 +115,11 @@ def headline(noun: Noun) -> str:
 def stands(item: Item) -> str:
     """Return in a line how an item stands."""
     return f"{item.id} is {item.status}: {one_line(item.title)}"
+
+
+def own_work(judged: Verdict | Gate) -> str:
+    """Return the mark of a verdict or waiver whose author judged own work; empty for any other."""
+    return " (self)" if judged.independence == "self" else ""
 
 
 def key_of(noun: Noun) -> str:

@@ -33,7 +33,11 @@ class Act(Enum):
     GIVE_COMMAND = "name the command to run"
     SUBMIT = "hand in its artifact"
     HAND_IN = "hand it in, so that somebody who did not work on it judges it"
+    SAY_WHY = "change what the review asks for, or say why it is handed in again as it is"
     REVIEW = "have somebody who did not work on it review it"
+    WORK_ALONE = (
+        "have somebody who did not work on it do it, or let people judge their own work here"
+    )
     BY_PERSON = "a person does this in a terminal that no agent has started"
     CREDENTIAL = "from now on, give each agent a credential before it starts work"
     SIGN = "a person with a key can sign it"

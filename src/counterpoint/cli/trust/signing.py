@@ -69,6 +69,7 @@ def signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason:
         context.out.aside("Confirm it, or touch your key, when you are asked to.")
     confirmation = people.sign(made, lambda message: key.sign(message, ask))
     context.signed.append(proposed.action)
+    context.keys.append(key.id)
     return context.app.confirmed(confirmation)
 
 

@@ -102,6 +102,12 @@ def start_command(context: CommandContext, *, name: str, reason: str, minutes: i
     "--next", "next_steps", multiple=True, metavar="TEXT", help="What to do next; repeatable."
 )
 @click.option("--met", multiple=True, type=int, metavar="N", help="An acceptance sentence, from 0.")
+@click.option(
+    "--reason",
+    default="",
+    metavar="TEXT",
+    help="Why the very commit that was rejected is handed in again.",
+)
 @with_context
 def finish_command(
     context: CommandContext,
@@ -113,6 +119,7 @@ def finish_command(
     missing: tuple[str, ...],
     next_steps: tuple[str, ...],
     met: tuple[int, ...],
+    reason: str,
 ) -> None:
     """End a task that you have started.
 
@@ -128,6 +135,7 @@ def finish_command(
         limitations=missing,
         next_steps=next_steps,
         met=met,
+        reason=reason,
     )
     try:
         done = core.tasks.finish(id_, token_of(core, id_), report)

@@ -2,18 +2,81 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.phrases import PHRASES
 from counterpoint.cli.present import present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.work.claims import token_of
+from counterpoint.cli.work.items import told
 from counterpoint.cli.work.names import GATE, ITEM, item_id
+from counterpoint.cli.work.seat import seated
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.sessions import Claim
+from counterpoint.dialects.next_step import next_step
 from counterpoint.kernel.errors import Conflict
+
+
+@click.command(
+    "submit",
+    epilog=examples(
+        "counterpoint submit 3 --summary 'Dates are parsed and tested'",
+        "counterpoint submit 3 --artifact docs/report.md --summary 'The report'",
+    ),
+)
+@click.argument("item", metavar="ID", type=ITEM)
+@click.option(
+    "--summary",
+    "-m",
+    default="",
+    metavar="TEXT",
+    help="What is finished, for the reviewer; `-` reads standard input.",
+)
+@click.option("--artifact", default="", metavar="FILE", help="The file that shows it.")
+@click.option(
+    "--reason",
+    default="",
+    metavar="TEXT",
+    help="Why the very commit that was rejected is handed in again.",
+)
+@with_context
+def submit_command(
+    context: CommandContext, *, item: str, summary: str, artifact: str, reason: str
+) -> None:
+    """Hand in a phase or task, with its artifact.
+
+    It closes, or waits until somebody who did not work on it judges it. All work below it must be done. You hold the
+    task that you hand in; its review comes with `counterpoint finish`.
+    """
+    core = seated(context.core)
+    id_ = item_id(core, item)
+    token = token_of(core, id_) if core.items.get(id_).is_workable else None
+    done = core.reviews.submit(id_, _from_here(context, artifact), told(summary), token, reason)
+    waits = [gate.name for gate in done.closed]
+    context.out.result(
+        {
+            "submission": present(done.submission),
+            "item": present_briefly(done.item),
+            "closed_gates": waits,
+        },
+        f"{stands(done.item)} (submission {done.submission.id})",
+    )
+    if waits and not context.out.json:
+        context.out.aside(f"Still closed: {', '.join(waits)}.")
+        if hint := next_step(core.awaiting.above(done.item), PHRASES):
+            context.out.aside(hint)
+
+
+def _from_here(context: CommandContext, path: str) -> str:
+    """Return a path that was typed in this folder as one of the working tree."""
+    return os.path.relpath(Path.cwd() / path, context.core.caller.root) if path else ""
 
 
 @click.command(
@@ -71,7 +134,7 @@ def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
             "item": present_briefly(reviewed.item),
             "closed_gates": waits,
         },
-        f"{stands(reviewed.item)} ({verdict.decision} {verdict.id})",
+        f"{stands(reviewed.item)} ({verdict.decision} {verdict.id}{', self' if verdict.independence == 'self' else ''})",
     )
     if waits and verdict.decision == "approve" and not context.out.json:
         context.out.aside(f"Still closed: {', '.join(waits)}.")

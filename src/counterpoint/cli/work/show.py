@@ -24,6 +24,7 @@ from counterpoint.cli.present import (
     headline,
     key_of,
     lease,
+    own_work,
     present,
     present_briefly,
     present_entry,
@@ -275,6 +276,7 @@ def _gate(gate: Gate) -> str:
     """Return a gate in words; a check with its command."""
     # A gate that is closed sounds as if it were done with.
     stands = "not met yet" if gate.status == "closed" else gate.status
+    stands += own_work(gate)
     held = "before it may begin" if gate.holds == "start" else ""
     words = " ".join(word for word in (f"{gate.name} ({gate.kind})", stands, held) if word)
     return f"{words}: {one_line(shlex.join(gate.argv))}" if gate.argv else words
@@ -300,7 +302,7 @@ def _entry(noun: Noun) -> str:
             why = f" ({noun.ended_for})" if noun.ended_for else ""
             return f"{noun.id}  exit {noun.exit_code}{why}: {one_line(' '.join(noun.argv))}"
         case Verdict():
-            return f"{noun.id}  {noun.decision} by {noun.agent}: {headline(noun)}"
+            return f"{noun.id}  {noun.decision} by {noun.agent}{own_work(noun)}: {headline(noun)}"
         case _:
             return f"{key_of(noun)}  {headline(noun)}"
 

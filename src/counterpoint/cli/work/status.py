@@ -200,9 +200,12 @@ class Due(NamedTuple):
 def due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) -> Iterator[Due]:
     """Return what waits for a person: verdicts, starts to be approved, blockers, leases that have run out."""
     for one in awaiting:
-        if one.step == "review" and not one.is_mine:
+        if one.step == "review" and (not one.is_mine or state.project.reviews == "self"):
             id_ = one.item.id
             yield Due(id_, "a review", one_line(one.item.title), f"counterpoint approve {id_}")
+        elif one.step == "review":
+            what, run = "a review by others", "counterpoint agent create reviewer"
+            yield Due(one.item.id, what, one_line(one.item.title), run)
     for item in held_back:
         yield Due(item.id, "its start", one_line(item.title), f"counterpoint approve {item.id}")
     for record in state.blockers:

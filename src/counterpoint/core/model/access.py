@@ -23,8 +23,8 @@ PROGRAM: Final = "program"
 Strength = Literal["person", "credential", "connection"]
 
 
-Independence = Literal["declared", "attested", "person"]
-"""How surely a judge is somebody else: the names differ, both principals are attested, a person's key."""
+Independence = Literal["self", "declared", "attested", "person"]
+"""How surely a judge is somebody else: a person judged own work, the names differ, both principals are attested, a person's key."""
 
 
 _SHOWN: Final = 6

@@ -21,6 +21,8 @@ class Report:
 
     ends: whether `partial` ends the item too; else it is put back for others to go on with.
     hands_in: whether `done` leads to the review in any case: somebody else ends the item.
+    reason: why the very commit that was rejected is handed in again, empty for no reason; None: the face has no word for it, so
+        that none is asked for.
     """
 
     outcome: Outcomes
@@ -31,6 +33,7 @@ class Report:
     met: tuple[int, ...] = ()
     ends: bool = False
     hands_in: bool = False
+    reason: str | None = None
 
 
 @frozen

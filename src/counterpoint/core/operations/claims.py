@@ -23,14 +23,11 @@ from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.readiness import judged, offers
+from counterpoint.core.operations.readiness import but_relaxed, judged, offers
 from counterpoint.core.operations.recording.authority import acting, refusal
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Caller, Context
-from counterpoint.core.operations.recording.contributions import (
-    has_loosened,
-    note_part,
-)
+from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
     RELEASED,
     begun_with,
@@ -138,7 +135,7 @@ class Claims:
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with recording(self._context, "task.started") as change:
             found = offers(change.writing, wanted, self._context.caller.actor.session, change.clock)
-            offer = next((one for one in found if not has_loosened(change, one.item.id)), None)
+            offer = next(but_relaxed(change.writing, found, self._context.caller), None)
             if offer is None:
                 # Nothing is written where there is nothing to take, not even that somebody asked.
                 return None

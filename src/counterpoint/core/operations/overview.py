@@ -285,9 +285,9 @@ class Overview:
     def facets(self, item: str) -> Facets:
         """Return an item, by any of its names, with everything small that hangs on it; NotFound."""
         # Who looks at the whole asks this of no item.
-        from counterpoint.core.operations.readiness import judged
+        from counterpoint.core.operations.readiness import judged_for
 
-        actor = self._context.caller.actor
+        caller, now = self._context.caller, self._context.ports.clock.now()
         with self._context.reading() as view:
             found = item_named(view, item)
             if found is None:
@@ -301,7 +301,7 @@ class Overview:
                 gates=tuple(view.select(Gate, item=item)),
                 claim=view.find(Claim, item),
                 rejection=rejections(view, [found]).get(item),
-                readiness=judged(view, found, actor.session, self._context.ports.clock.now()),
+                readiness=judged_for(view, found, caller, now),
             )
 
     def state(self) -> State:

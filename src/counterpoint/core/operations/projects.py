@@ -87,9 +87,13 @@ class Projects:
                 raise refusal(change.writing, self._context, act, Act.BY_PERSON)
             if not may_ask_for(asker, before.reviews, reviews):
                 name = self._context.caller.actor.name
+                why = (
+                    "a person signs that people here may judge their own work"
+                    if reviews == "self"
+                    else "this project asks for a person with a key"
+                )
                 raise Forbidden(
-                    f"this project asks for a person with a key: without a signature {name} cannot {act}",
-                    hint=f"{Act.SIGN}.",
+                    f"{why}: without a signature {name} cannot {act}", hint=f"{Act.SIGN}."
                 )
             after = replace(before, reviews=reviews)
             change.put(after)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from heapq import merge
 from itertools import islice
 
@@ -12,7 +13,9 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.contributions import PROJECT, relaxed_by
+from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import other_claim
 from counterpoint.core.rules.readiness import Surroundings, judge
@@ -20,6 +23,7 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import GateClosed
 
+RELAXED = "you approved its start or changed what it asks for, so somebody else does it"
 _PAGE = 50
 _FIRST_PAGE = 8
 """Most callers want the first few."""
@@ -40,14 +44,14 @@ class Ready:
         """
         session, now = self._context.caller.actor.session, self._context.ports.clock.now()
         with self._context.reading() as view:
-            return list(islice(offers(view, wanted, session, now, after), limit))
+            found = offers(view, wanted, session, now, after)
+            found = but_relaxed(view, found, self._context.caller)
+            return list(islice(found, limit))
 
     def judge(self, item: Item) -> Readiness:
         """Return whether the caller may take up an item, with every reason."""
         with self._context.reading() as view:
-            return judged(
-                view, item, self._context.caller.actor.session, self._context.ports.clock.now()
-            )
+            return judged_for(view, item, self._context.caller, self._context.ports.clock.now())
 
 
 def offers(
@@ -69,6 +73,19 @@ def offers(
             yield ReadyItem(item=item, why=why, unblocks=waiting)
 
 
+def but_relaxed(view: Reading, found: Iterable[ReadyItem], caller: Caller) -> Iterator[ReadyItem]:
+    """Return offers without what the caller made easier, or approved the start of: `start` refuses him that."""
+    relaxed = relaxed_by(view, caller)
+    for offer in found:
+        if not relaxed or not _is_relaxed(view, offer.item, relaxed):
+            yield offer
+
+
+def _is_relaxed(view: Reading, item: Item, relaxed: Collection[str]) -> bool:
+    """Return whether a mark stands at an item, above it, or at the project."""
+    return PROJECT in relaxed or any(here.id in relaxed for here in line_of(view, item.id))
+
+
 def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness:
     """Return whether a session may take up an item, with every reason."""
     # What has no areas overlaps nothing: then nobody is asked what is held.
@@ -76,14 +93,32 @@ def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness
     return judge(item, _around(view, item, busy), session, now)
 
 
+def judged_for(view: Reading, item: Item, caller: Caller, now: Timestamp) -> Readiness:
+    """Return whether a caller may take up an item; he does no work that he made easier or approved the start of."""
+    found = judged(view, item, caller.actor.session, now)
+    relaxed = relaxed_by(view, caller) if found.is_ready and not found.is_mine else ()
+    if not relaxed or not _is_relaxed(view, item, relaxed):
+        return found
+    return replace(found, is_ready=False, may_go_on=False, reasons=(RELAXED,))
+
+
 def ready_among(
-    view: Reading, items: Iterable[Item], session: str, now: Timestamp
+    view: Reading,
+    items: Iterable[Item],
+    session: str,
+    now: Timestamp,
+    relaxed: Collection[str] = (),
 ) -> Iterator[Item]:
-    """Return those of some items that a session may take up, in their order."""
+    """Return those of some items that a session may take up, in their order.
+
+    relaxed: what its caller made easier (`relaxed_by`).
+    """
     busy = busy_areas(view, session, now)
     for item in items:
         # Most items of a large plan wait for others, which their counter says without a look.
-        if not item.blockers and judge(item, _around(view, item, busy), session, now).is_ready:
+        if item.blockers or (relaxed and _is_relaxed(view, item, relaxed)):
+            continue
+        if judge(item, _around(view, item, busy), session, now).is_ready:
             yield item
 
 

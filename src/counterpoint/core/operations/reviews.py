@@ -9,6 +9,8 @@ Rule 4: a verdict on an artifact, or on work that was only finished, moves the i
 nothing yet: the step from phase to phase acts upon it. One on a branch leaves an approved item in
 review, because nothing is merged yet, and reopens a rejected one.
 Rule 5: a rejected phase or branch is told in a comment too, for readers that look at nothing else.
+Rule 6: what holds work and is rejected gets a task below it, with what to fix as its text and with the areas and checks of the whole, so that
+somebody can take it up. Rule 7: the very commit and files that were rejected are handed in again only by who says why.
 """
 
 from __future__ import annotations
@@ -17,16 +19,18 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from counterpoint.core.model.answers import Reviewed, Submitted
-from counterpoint.core.model.drafts import SubmissionDraft
+from counterpoint.core.model.drafts import Draft, SubmissionDraft
 from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.identity import Contribution, ProposedAct
 from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
-from counterpoint.core.model.work import Gate, Holds, Item
+from counterpoint.core.model.work import Area, Gate, Holds, Item
 from counterpoint.core.operations.claims import prove_claim
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
+from counterpoint.core.operations.recording.authority import unsigned
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import (
@@ -42,8 +46,11 @@ from counterpoint.core.operations.recording.moves import (
     settle,
     touched,
 )
-from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.drafting import TITLE_LIMIT
+from counterpoint.core.rules.evidence import files_text
 from counterpoint.core.rules.trust.verdicts import refuse_stale, refuse_unseen
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
@@ -55,6 +62,8 @@ from counterpoint.kernel.errors import (
     StaleVersion,
 )
 
+_FILES: Final = "files_sha256"
+"""Where a submission keeps the digest of what was not committed in its tree."""
 _ACTIONS: Final[dict[str, str]] = {"artifact": "item", "phase": "phase", "branch": "change"}
 """What the entry of a verdict is named after."""
 
@@ -75,21 +84,25 @@ class Reviews:
         with self._context.reading() as view:
             return view.select(Submission, of=of, status="open", order="number")
 
-    def submit(self, item: str, path: str, summary: str, token: int | None = None) -> Submitted:
+    def submit(
+        self, item: str, path: str, summary: str, token: int | None = None, reason: str = ""
+    ) -> Submitted:
         """Say that an item is finished, with the file that shows it.
 
-        All below it must be closed. It goes to review, or closes if nothing holds it back.
-        Raises GateClosed, PathOutside, NotFound, Conflict.
+        reason: why what was rejected is handed in as it was. All below it must be closed. It goes to review, or closes if
+        nothing holds it back. Raises GateClosed, PathOutside, NotFound, Conflict.
         """
         if path:
             path = self._context.ports.evidence.contain(self._context.caller.root, path)
         refuse_stale_word(self._context, item, "review")
         # Before the transaction: nobody waits to write while files are hashed.
-        sha256, size, commit = self._measure(path)
+        sha256, size, commit, files = self._measure(path)
         with recording(self._context, "phase.submitted", item) as change:
             change.open_session()
             found = change.get(Item, item)
             self._refuse_unready(change, found, token)
+            if not reason:
+                _refuse_unchanged(change, found, (commit, sha256, files))
             submission = hand_in(
                 change,
                 SubmissionDraft(
@@ -100,9 +113,11 @@ class Reviews:
                     sha256=sha256,
                     size=size,
                     commit=commit,
+                    details={_FILES: files} if commit else {},
                 ),
             )
             change.add_facts(path=path, sha256=sha256)
+            change.add_texts(reason=reason)
             _meet(change, item, "artifact", submission.id)
             if not change.writing.exists(
                 Gate, item=item, kind="review", holds="finish", status="closed"
@@ -113,10 +128,12 @@ class Reviews:
                 submission=submission, item=after, closed=tuple(closed_gates(change, item))
             )
 
-    def _measure(self, path: str) -> tuple[str, int, str]:
+    def _measure(self, path: str) -> tuple[str, int, str, str]:
+        """Return SHA-256 and size of a file, the commit of the tree, and the SHA-256 of what is not committed in it."""
         evidence, root = self._context.ports.evidence, self._context.caller.root
         sha256, size = evidence.digest(root, path) if path else ("", 0)
-        return sha256, size, evidence.snapshot(root).commit
+        snapshot = evidence.snapshot(root)
+        return sha256, size, snapshot.commit, canonical.sha256(files_text(snapshot).encode())
 
     def _refuse_unready(self, change: Change, item: Item, token: int | None) -> None:
         if item.is_closed:
@@ -146,6 +163,41 @@ class Reviews:
             asked = _asked(view, item, judgment)
         # Before the transaction: nobody waits to write while git is asked.
         current = self._current(asked, must_lie_there=judgment.approves)
+        with joined(self._context):
+            if asked is None or asked.of == "artifact":
+                self._make_repair(item, judgment)
+            return self._judge(item, judgment, asked, current)
+
+    def _make_repair(self, item: str, judgment: Judgment) -> None:
+        """Make the task below a whole that is about to be rejected in which somebody mends it."""
+        with self._context.reading() as view:
+            whole = view.find(Item, item)
+            if judgment.approves or whole is None or whole.is_workable or whole.is_closed:
+                return
+            is_takeable = whole.kind == "phase" or not has_open_children(view, whole)
+            if not is_takeable or _holds_start(view, item):
+                return
+            areas = tuple(area.pattern for area in view.select(Area, item=item))
+            gates = view.select(Gate, item=item, kind="check", holds="finish", order="name")
+        fixes = "".join(f"\n- {fix}" for fix in judgment.fixes)
+        judge = self._context.caller.actor.name
+        draft = Draft(
+            kind="task",
+            title=f"Mend {item}: {whole.title}"[:TITLE_LIMIT],
+            body=f"{item} was rejected by {judge}: {judgment.reason}\n{fixes}".strip(),
+            areas=areas,
+            checks=tuple(gate.argv for gate in gates if gate.status != "waived"),
+            priority=whole.priority,
+        )
+        # A person signs the verdict alone: what follows from it is written down as any other work.
+        is_signed = self._context.caller.confirmation is not None
+        context = unsigned(self._context) if is_signed else self._context
+        Plans(context).create(draft, item)
+
+    def _judge(
+        self, item: str, judgment: Judgment, asked: Submission | None, current: tuple[str, ...]
+    ) -> Reviewed:
+        """Return a judgment of what was looked at, written down."""
         with recording(self._context, "item.judged", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
@@ -417,6 +469,18 @@ def _refuse_late(item: Item, judgment: Judgment) -> None:
             hint="Look at it again: what was handed in may have been acted upon.",
             state=item.status,
         )
+
+
+def _refuse_unchanged(change: Change, item: Item, measured: tuple[str, str, str]) -> None:
+    """Raise Conflict if what is handed in is what was rejected: commit, file, and what is not committed."""
+    commit = measured[0]
+    back = rejections(change.writing, (item,)).get(item.id) if commit else None
+    before = change.find(Submission, back.submission) if back and back.submission else None
+    if before is None:
+        return
+    files = canonical.load(before.details).get(_FILES) if before.details else None
+    if (before.commit, before.sha256, files) == measured:
+        raise rejected_before(item.id, commit)
 
 
 def _stage(change: Change, item: str) -> Holds:

@@ -30,6 +30,7 @@ from counterpoint.core.operations.recording.moves import (
     refuse_closed_gates,
 )
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.evidence import (
     evidence_text,
@@ -104,6 +105,8 @@ class Tasks:
             criteria = _marked(change, item, report.met)
             waits = report.hands_in
             if report.outcome == "done":
+                if report.reason == "" and not (comparison.changes or comparison.commits):
+                    _refuse_unchanged(change, found, comparison.end.commit)
                 refuse_open_children(change.writing, found)
                 refuse_blocked(change, found)
                 waits |= bool(refuse_closed_gates(change, item, but="review"))
@@ -113,6 +116,8 @@ class Tasks:
             # all there will be: only then does the item close as partial.
             status = "partial" if report.ends else _STATUS[report.outcome]
             status = "review" if waits and status == "done" else status
+            if report.reason:
+                change.add_texts(reason=report.reason)
             return self._end(change, found, claim, report, comparison, status, criteria)
 
     def _look(self, item: str, token: int | None, report: Report) -> Looked | Finished:
@@ -225,6 +230,13 @@ class Tasks:
             remarks=Proses(tuple(remarks)),
             ended_at=change.now,
         )
+
+
+def _refuse_unchanged(change: Change, item: Item, commit: str) -> None:
+    """Raise Conflict if work that was rejected comes again at the same commit."""
+    back = rejections(change.writing, (item,)).get(item.id) if commit else None
+    if back is not None and back.subject == commit:
+        raise rejected_before(item.id, commit)
 
 
 def _marked(change: Change, item: str, met: Sequence[int]) -> list[Criterion]:

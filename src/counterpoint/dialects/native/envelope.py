@@ -30,6 +30,7 @@ PHRASES: Final[Phrases] = {
     Act.SUBMIT: "hand in its artifact with `submit`",
     Act.HAND_IN: "hand it in with `submit`, so that another agent, which did not work on it, or a"
     " person judges it",
+    Act.SAY_WHY: "change what the review asks for, or say in `reason` why it is handed in again as it is",
     Act.REVIEW: "have another agent, which did not work on it, `review` it, or a person:"
     " `counterpoint approve ID` or `counterpoint reject ID`",
     Act.REOPEN: "reopen it with `edit`",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.answers import Awaiting
-from counterpoint.core.model.filters import Judgment, Report
+from counterpoint.core.model.filters import Judgment, ReadyFilter, Report
 
 DONE = Report(outcome="done", summary="it works")
 NO = Judgment(approves=False, reason="too thin", fixes=("add a wall", "paint it"))
@@ -49,6 +49,14 @@ def test_what_was_sent_back_waits_for_its_repair_until_it_is_handed_in_anew(ada,
     (back,) = ada.awaiting.list()
     assert (back.step, back.is_mine, back.rejection) == ("mend", True, verdict)
     assert ada.overview.facets(ids["One"]).rejection == verdict
+    (repair,) = [
+        offer.item
+        for offer in ada.ready.offers(ReadyFilter(), 9)
+        if offer.item.parent == ids["One"]
+    ]
+    assert repair.title == f"Mend {ids['One']}: One"
+    assert repair.body.endswith("too thin\n\n- add a wall\n- paint it")
+    finish(ada, repair.id)
     ada.reviews.submit(ids["One"], "", "again")
     assert told(ada) == [("One", "review", True)]
     assert ada.overview.facets(ids["One"]).rejection is None

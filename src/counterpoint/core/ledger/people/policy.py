@@ -11,7 +11,7 @@ From the entry that sets `reviews` of the row of `projects` to `person`, until o
     after that entry, unless the entry makes the item.
 
 Whatever is asked, (6) rules 2 to 5 hold of each person's entry, which (7) meets no gate of another kind, and (8) sets `reviews` to its
-fact `policy` alone.
+fact `policy` alone. (9) Only a person's entry sets `reviews` to `self`.
 
 That an entry is a person's, and that he signed its subject and these facts, is for confirmed.py. The kind of a gate, and what it holds,
 are those with which it was made.
@@ -27,6 +27,8 @@ from counterpoint.core.model.work import Gate, Item, Project
 _TABLES: Final = frozenset((Project.table, Gate.table, Item.table))
 _APPROVED: Final = frozenset(("item.approved", "change.approved"))
 _ASKS: Final = "person"
+_OWN: Final = "self"
+"""The policy under which people judge their own work."""
 _OPEN: Final = ("met", "waived")
 
 Row = Mapping[str, Any]
@@ -75,6 +77,8 @@ class Policy:
         if _is_persons(entry):
             is_signed = entry.get("f", {}).get("policy") == reviews
             return None if is_signed else "asks for something else of reviews than was signed"
+        if reviews == _OWN:
+            return "lets people judge their own work, and no person signed that"
         is_less = was_asked and not self._is_asked
         return "asks for less of reviews, and no person signed that" if is_less else None
 

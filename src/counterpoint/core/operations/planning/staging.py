@@ -36,7 +36,7 @@ from counterpoint.core.operations.planning.putting import (
 from counterpoint.core.operations.readiness import ready_among
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import note_part
+from counterpoint.core.operations.recording.contributions import note_part, relaxed_by
 from counterpoint.core.operations.recording.facets import refuse_taken
 from counterpoint.core.operations.recording.links import (
     next_position,
@@ -171,9 +171,11 @@ class Stager:
 
     def _ready(self) -> list[str]:
         """Return what can be taken when all see the plan, but for what waits for something outside."""
-        actor, now = self.context.caller.actor, self.context.ports.clock.now()
+        caller, now = self.context.caller, self.context.ports.clock.now()
         with self._apart.reading() as view, view.unveiled():
-            return [item.id for item in ready_among(view, self.made, actor.session, now)]
+            relaxed = relaxed_by(view, caller)
+            found = ready_among(view, self.made, caller.actor.session, now, relaxed)
+            return [item.id for item in found]
 
     def _publish(self) -> tuple[Item, ...]:
         """Let all see the plan, and put it where it belongs as others have left that."""

@@ -43,7 +43,8 @@ def unsigned(context: Context) -> Context:
     process = caller.origin.process
     principal = Principal(strength="connection", id=process.id) if process else None
     return replace(
-        context, caller=replace(caller, actor=replace(caller.actor, principal=principal))
+        context,
+        caller=replace(caller, actor=replace(caller.actor, principal=principal), confirmation=None),
     )
 
 

@@ -21,11 +21,13 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.authority import acting, refuse_untold, way_on
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, standing
 from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE, may_loosen_all
 from counterpoint.core.rules.trust.independence import (
+    asked_of,
     has_same_name,
     independence,
     suffices,
@@ -33,6 +35,8 @@ from counterpoint.core.rules.trust.independence import (
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden
 
+SIGNED_FROM: Final = ""
+"""The session of a succession of a person's key: it succeeds whoever sits where it signed, not a session."""
 PROJECT: Final = ""
 """Where the mark of whoever loosened what is asked of all work stands."""
 _WHY: Final[dict[Dependence, str]] = {
@@ -43,6 +47,7 @@ _WHY: Final[dict[Dependence, str]] = {
     " that both may be one. So {name} cannot {act} it",
 }
 _ASKED: Final[dict[Independence, str]] = {
+    "self": "two names",
     "declared": "two names",
     "attested": "two attested principals",
     "person": "a person with a key",
@@ -86,10 +91,10 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
         _host(change, line, caller.connection.id)
 
 
-def has_loosened(change: Change, item: str) -> bool:
-    """Return whether the caller loosened an item or something above it, and so does not do it."""
-    marks = _marks_in(change, [*line_of(change, item)])
-    return any(one.how == "loosened" for one in marks)
+def relaxed_by(view: Reading, caller: Caller) -> frozenset[str]:
+    """Return the items, `PROJECT` among them, that a caller made easier to begin or to finish, and so does no work of."""
+    marks = view.select(Contribution, principal=_selves(caller), how="loosened")
+    return frozenset(mark.item for mark in marks)
 
 
 def inherit(change: Change, item: str, above: str) -> None:
@@ -130,7 +135,7 @@ def loosen_project(change: Change, act: str) -> None:
     act: what he would do, as in `take gates from`. The mark is one of all work of the project.
     """
     caller = change.context.caller
-    mine = _selves(change)
+    mine = _selves(change.context.caller)
     if change.writing.exists(Contribution, how="worked"):
         has_worked = change.writing.exists(Contribution, principal=mine, how="worked")
         policy = change.get(Project).reviews
@@ -181,16 +186,20 @@ def refuse_own(
         *change.select(Submission, item=item),
     ]
     sessions = {mark.session for mark in marks}
-    policy = change.get(Project).reviews
-    past = _past(change, change.get(Item, item)) if parts else NO_PAST
+    policy = asked_of(change.get(Project).reviews, acting(change))
+    past = past_of(change, change.get(Item, item)) if parts else NO_PAST
     own, boot = caller.connection, caller.origin.boot
     why = dependence(caller.actor, parts, sessions, own, others, past=past, boot=boot)
+    if why is not None and policy == "self":
+        return "self"
     if why not in {None, "own"} and policy == "declared":
         why = "own" if has_same_name(caller.actor, parts, others) else None
     if why is not None:
         raise Forbidden(
             _WHY[why].format(name=caller.actor.name, item=item, act=act),
-            hint=f"{instead}." if why == "own" else _way_past_doubt(change, instead),
+            hint=_ways_of_others(change, instead)
+            if why == "own"
+            else _way_past_doubt(change, instead),
         )
     found = independence(caller.actor, parts)
     if counts and not suffices(found, policy):
@@ -205,6 +214,12 @@ def refuse_own(
     return found
 
 
+def _ways_of_others(change: Change, instead: Act) -> str:
+    """Return who else may judge; to a person also how people who work alone go on."""
+    is_agent = change.context.caller.actor.kind == "agent"
+    return f"{instead}." if is_agent else f"{Act.WORK_ALONE}."
+
+
 def _way_past_doubt(change: Change, instead: Act) -> str:
     """Return what helps whom nothing tells from who worked: no credential does that for what is there."""
     others = f"{instead}. " if change.context.caller.actor.kind == "agent" else ""
@@ -216,11 +231,21 @@ def _sure(change: Change, instead: Act) -> Act:
     return instead if change.context.caller.actor.kind == "agent" else Act.SIGN
 
 
-def _past(change: Change, item: Item) -> Past:
-    """Return who the caller was before, as far as it bears on an item; as many looks as he was started again."""
+def past_of(change: Change, item: Item) -> Past:
+    """Return who the caller was before, as far as it bears on an item; as many looks as he was started again.
+
+    A person is also each terminal that his key has signed from, and in any of these he is the key.
+    """
+    caller = change.context.caller
     found: dict[str, bool] = {}
     sessions: set[str] = set()
-    waiting = {standing(change.context.caller.actor)}
+    waiting = {standing(caller.actor)}
+    if caller.actor.is_signed and caller.origin.process is not None:
+        found[caller.origin.process.id] = True
+        waiting.add(caller.origin.process.id)
+    if caller.actor.kind == "human":
+        keys = change.select(Succession, former=tuple(waiting), session=SIGNED_FROM)
+        waiting |= {one.principal for one in keys}
     while waiting:
         rows = change.select(Succession, principal=tuple(waiting))
         waiting = {one.former for one in rows if one.is_whole} - found.keys()
@@ -238,13 +263,14 @@ def _marks_in(change: Change, line: Sequence[Item]) -> list[Contribution]:
     places = [here.id for here in line]
     if any(not here.parent for here in line):
         places.append(PROJECT)
-    marks = change.select(Contribution, item=tuple(places), principal=_selves(change))
+    marks = change.select(
+        Contribution, item=tuple(places), principal=_selves(change.context.caller)
+    )
     return sorted(marks, key=lambda one: places.index(one.item))
 
 
-def _selves(change: Change) -> tuple[str, ...]:
-    """Return the caller's principal, and the process that hosts it."""
-    caller = change.context.caller
+def _selves(caller: Caller) -> tuple[str, ...]:
+    """Return a caller's principal, and the process that hosts it."""
     principal = standing(caller.actor)
     return principal, caller.connection.id if caller.connection else principal
 

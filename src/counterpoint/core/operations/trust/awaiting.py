@@ -15,6 +15,8 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
+from counterpoint.kernel.acts import Act
+from counterpoint.kernel.errors import Conflict
 
 _PARTS: Final[tuple[Kind, ...]] = tuple(one for one in get_args(Kind) if one not in WORKABLE)
 _LOOKED_AT: Final = 50
@@ -111,3 +113,11 @@ def rejections(view: Reading, items: Iterable[Item]) -> dict[str, Verdict]:
     handed = {one.item: one for one in rows}
     found = {name: rejection_of(some[name], last[name], handed.get(name)) for name in asked}
     return {name: one for name, one in found.items() if one is not None}
+
+
+def rejected_before(item: str, commit: str) -> Conflict:
+    """Return the refusal to hand in the very state of an item that was rejected."""
+    return Conflict(
+        f"{item} was rejected at the commit {commit[:12]}, and nothing has changed since",
+        hint=f"{Act.SAY_WHY}.",
+    )

@@ -12,9 +12,12 @@ from counterpoint.core.ledger.people.statement import Statement, message_of
 from counterpoint.core.model.identity import (
     BY_EPOCH,
     Confirmation,
+    Connection,
+    Contribution,
     Key,
     KeyStorage,
     ProposedAct,
+    Succession,
 )
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import RECOVERED, Epoch
@@ -24,6 +27,7 @@ from counterpoint.core.operations.recording.authority import (
     unsigned,
 )
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.contributions import SIGNED_FROM
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.keys import Keys
 from counterpoint.core.operations.trust.signing import Signing
@@ -75,6 +79,30 @@ class People(Keys):
             signature="",
             reason=Prose(kept),
         )
+
+    def take_along(self, key: str) -> None:
+        """Write down that who worked at this terminal is the person of a key: one principal, not two.
+
+        What an agent's process signs with a person's key makes no person of the agent, so nothing is written of that.
+        """
+        process = self._context.caller.origin.process
+        if process is None:
+            return
+        with recording(self._context, "key.used") as change:
+            is_known = change.find(Succession, key, SIGNED_FROM, process.id) is not None
+            has_worked = change.writing.exists(Contribution, principal=process.id, how="worked")
+            if is_known or not has_worked or change.find(Connection, process.id) is not None:
+                return
+            change.put(
+                Succession(
+                    project=self._context.project,
+                    principal=key,
+                    session=SIGNED_FROM,
+                    former=process.id,
+                    is_whole=True,
+                )
+            )
+            change.add_facts(key=key, succeeds=process.id)
 
     def sign(self, confirmation: Confirmation, sign: Callable[[bytes], str]) -> Confirmation:
         """Return what was prepared with its signature; sign: answers that of a message."""

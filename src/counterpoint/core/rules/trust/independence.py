@@ -2,6 +2,8 @@
 
 Rule 1: a person is one whom a key attests, and independent of every agent. Rule 2: two principals are attested to be two
 only if something attests each of them. Rule 3: everything else is declared: the names differ, no more is known.
+Rule 4: where a project asks for `self`, people may judge their own work, and the verdict says so; of everybody else such a
+project asks what a project does by default.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from counterpoint.core.model.identity import Authority, Connection, Contribution
 from counterpoint.core.rules.claims import is_declared, name_of
 from counterpoint.core.rules.trust.callers import PEOPLE
 
-_ORDER: Final[tuple[Independence, ...]] = ("declared", "attested", "person")
+_ORDER: Final[tuple[Independence, ...]] = ("self", "declared", "attested", "person")
 
 
 def independence(actor: Actor, contributions: Iterable[Contribution]) -> Independence:
@@ -40,6 +42,11 @@ def has_same_name(
     )
 
 
+def asked_of(policy: Independence, role: Authority) -> Independence:
+    """Return what a project asks of a judge who acts in a role: to judge one's own work is for people alone."""
+    return "attested" if policy == "self" and role not in PEOPLE else policy
+
+
 def suffices(found: Independence, policy: Independence) -> bool:
     """Return whether a verdict that is so independent counts where a project asks for this."""
     return _ORDER.index(found) >= _ORDER.index(policy)
@@ -48,8 +55,8 @@ def suffices(found: Independence, policy: Independence) -> bool:
 def may_ask_for(asker: Authority, before: Independence, after: Independence) -> bool:
     """Return whether somebody may change what a project asks of reviews.
 
-    Where it asks for a person, only one who signs may ask for less.
+    Where it asks for a person, only one who signs may ask for less; and nobody else lets people judge their own work.
     """
-    if before == "person" and not suffices(after, before):
+    if after == "self" or (before == "person" and not suffices(after, before)):
         return asker == "signed"
     return asker in PEOPLE

@@ -20,7 +20,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.overview import ItemReader, Part
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.readiness import judged
+from counterpoint.core.operations.readiness import judged_for
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
@@ -66,14 +66,14 @@ class StrictTasks:
         self, after: int, limit: int, attributes: Mapping[str, Json] | None = None
     ) -> list[NextMove]:
         """Return the tasks that something is still to be done about, and what, beyond a number."""
-        now, session = self._context.ports.clock.now(), self._context.caller.actor.session
+        now, caller = self._context.ports.clock.now(), self._context.caller
         wanted = ItemFilter(category=UNCLOSED, attributes=attributes or {})
         with self._context.reading() as view:
             return [
                 NextMove(
                     task=task,
                     moves=task.item.states.moves[task.item.status],
-                    readiness=judged(view, task.item, session, now),
+                    readiness=judged_for(view, task.item, caller, now),
                 )
                 for task in islice(_found(view, wanted, after), limit)
             ]

@@ -24,16 +24,17 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
 
-@tool(reads=False, idempotent=False)
+@tool(reads=False, idempotent=False, hidden=("reason",))
 def submit(
     call: Call,
     id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     summary: Annotated[Report, Field(description="What is finished, for the reviewer")],
     path: Annotated[Line, Field(description="File that shows it, if there is one")] = "",
     token: AnyToken = None,
+    reason: Annotated[Line, Field(description="Why it comes again as it was rejected")] = "",
 ) -> Json:
     """Hand in a phase or task; it closes or waits for review."""
-    done = call.core.reviews.submit(id, path, summary, token)
+    done = call.core.reviews.submit(id, path, summary, token, reason)
     return {
         "submission": done.submission.id,
         **sparse(sha256=done.submission.sha256, commit=done.submission.commit),

@@ -15,6 +15,7 @@ from counterpoint.dialects.native.words import (
     Counts,
     Id,
     Limit,
+    Line,
     Lines,
     Report,
     Token,
@@ -118,7 +119,7 @@ def start(
     return present_start(call, started)
 
 
-@tool(reads=False)
+@tool(reads=False, hidden=("reason",))
 def finish(
     call: Call,
     id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
@@ -134,6 +135,7 @@ def finish(
     met: Annotated[
         Counts, Field(description="Numbers `n` of the acceptance criteria that are met")
     ] = (),
+    reason: Annotated[Line, Field(description="Why it comes again as it was rejected")] = "",
 ) -> Json:
     """End your work on an item; answers what really changed in git, with remarks."""
     report = filters.Report(
@@ -143,6 +145,7 @@ def finish(
         limitations=limitations,
         next_steps=next_steps,
         met=met,
+        reason=reason,
     )
     return _present(call, call.core.tasks.finish(id, token, report))
 

@@ -16,8 +16,9 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED, Category
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import WORKABLE, Attribute, Dependency, Item, Label
-from counterpoint.core.operations.readiness import judged, ready_among
+from counterpoint.core.operations.readiness import judged_for, ready_among
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import relaxed_by
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, REMOVED, TYPE, Node, Tally
@@ -152,7 +153,9 @@ class Offering:
         """Return what the caller may take up and nobody holds, in the order in which it is offered."""
         view, now = known.view, self._context.ports.clock.now()
         unheld = (item for item in _leaves(view, known.root.id) if not _is_held(view, item, now))
-        yield from ready_among(view, unheld, self._context.caller.actor.session, now)
+        caller = self._context.caller
+        relaxed = relaxed_by(view, caller)
+        yield from ready_among(view, unheld, caller.actor.session, now, relaxed)
 
     def _waits(self, known: Nodes, item: Item) -> Waits:
         view, now = known.view, self._context.ports.clock.now()
@@ -166,7 +169,7 @@ class Offering:
             known, [*(one.needs for one in edges), *soft, *(one.item for one in after[:_MANY])]
         )
         needs = [found[one.needs] for one in edges if one.needs in found]
-        readiness = judged(view, item, self._context.caller.actor.session, now)
+        readiness = judged_for(view, item, self._context.caller, now)
         # What neither blocks a node nor comes before it says the core: who holds it, and whose files it shares.
         reasons = waiting_for(known, item) or (
             [] if readiness.is_ready else texts_in_words(known, readiness.reasons)
