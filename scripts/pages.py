@@ -111,7 +111,7 @@ def tools_page(surface_name: str) -> str:
     ]
     size = surface.listed_size
     parts = [
-        f"# The tools of the {surface_name} surface",
+        f"# The tools of the {surface_name} dialect",
         _GENERATED.format(source=source),
         f"{len(rows)} tools; the list that a client gets has {size:,} bytes.",
         _table(["Tool", "", "Description"], rows),

@@ -105,6 +105,7 @@ class Settings:
 
 
 OTHER_NAMES = {
+    "surface": "dialect",
     "project": "project_id",
     "item": "issue_id",
     "profile": "agent_type",

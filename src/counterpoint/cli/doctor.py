@@ -492,7 +492,7 @@ def _server(app: App) -> Iterator[Finding]:
     yield Finding(name="server", verdict="warn" if slow else "ok", found=seconds, advice=advice)
     large = started.size > _LIST_LIMIT
     found = f"{started.tools} tools in {started.size:,} bytes"
-    advice = "Choose a smaller surface with `--surface`." if large else ""
+    advice = "Choose a smaller dialect with `--dialect`." if large else ""
     yield Finding(name="tools", verdict="warn" if large else "ok", found=found, advice=advice)
 
 

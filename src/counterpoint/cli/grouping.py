@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -32,6 +32,20 @@ _FEW = 12
 def examples(*lines: str) -> str:
     """Return lines that a command's help ends with, each as it is typed; a test runs through them."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
+class RenamedOption(click.Option):
+    """An option whose name of before goes on to work and is not shown."""
+
+    def __init__(self, names: Sequence[str], *, before: str, **settings: Any) -> None:
+        """Prepare it under both names; before: the name that is not shown."""
+        super().__init__([*names, before], **settings)
+        self._before = before
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return what the help shows: the name of now alone."""
+        record = super().get_help_record(ctx)
+        return record and (record[0].replace(f", {self._before}", ""), record[1])
 
 
 class Group(click.Group):

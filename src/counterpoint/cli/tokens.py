@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import Group, examples
+from counterpoint.cli.grouping import Group, RenamedOption, examples
 from counterpoint.cli.local_time import headed, local_time
 from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
@@ -41,7 +41,13 @@ def token_command() -> None:
 )
 @click.argument("name")
 @click.option(
-    "--surface", "surfaces", metavar="NAME", multiple=True, help="Only this surface; repeatable."
+    "--dialect",
+    "surfaces",
+    cls=RenamedOption,
+    before="--surface",
+    metavar="NAME",
+    multiple=True,
+    help="Only this dialect; repeatable.",
 )
 @click.option(
     "--scope",

@@ -108,7 +108,7 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     given = settings or Settings()
     if "mode" not in dialect.varies_by and given.mode not in _MODES:
         raise InvalidInput(
-            f"the surface {name} has no mode {given.mode[:40]!r}",
+            f"the dialect {name} has no mode {given.mode[:40]!r}",
             hint=f"There are: {', '.join(_MODES)}.",
         )
     chosen = Settings(
@@ -174,12 +174,12 @@ def _installed(name: str) -> Dialect:
     found = _entry_points()
     if name not in found.names:
         raise NotFound(
-            f"there is no surface {name[:60]!r}", hint=f"There are: {', '.join(known())}."
+            f"there is no dialect {name[:60]!r}", hint=f"There are: {', '.join(known())}."
         )
     dialect = found[name].load()
     if not isinstance(dialect, Dialect):
         raise Unavailable(
-            f"the surface {name[:60]!r} is no dialect",
+            f"{name[:60]!r} is no dialect",
             hint="Let its entry point name a `counterpoint.dialects.plugin.Dialect`.",
         )
     for table in dialect.lifecycles:

@@ -26,7 +26,7 @@ def read_tools(path: Path, roles: Mapping[str, Sequence[str]], role: str) -> tup
     except tool_scopes.ScopeRefused as refused:
         raise InvalidInput(
             f"the tool scope {path.name} opens no tool: {refused}",
-            hint="Write a JSON array of names of this surface's tools, and of the agent's type, or leave the flag out.",
+            hint="Write a JSON array of names of this dialect's tools, and of the agent's type, or leave the flag out.",
         ) from refused
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FLAGS: Final = {
     **{name: name for name in ("surface", "db", "project", "item", "agent", "profile", "session")},
     **{name: name.replace("-", "_") for name in ("project-slug", "symphony-dir", "tool-scope")},
+    "dialect": "surface",
     "run": "run",
     "worktree": "worktree",
     "run-id": "run",

@@ -20,7 +20,7 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.clients.hooks import HOOKS
 from counterpoint.cli.context import open_here, require
-from counterpoint.cli.grouping import examples
+from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import one_line, output_for
 from counterpoint.cli.present import counted, lease
 from counterpoint.core.coordinator import Core
@@ -47,7 +47,10 @@ _OLD: Final = 200
 
 @click.command("prime", epilog=examples("counterpoint prime"))
 @click.option(
-    "--surface",
+    "--dialect",
+    "surface",
+    cls=RenamedOption,
+    before="--surface",
     type=click.Choice(dialects()),
     help="The dialect that the agent speaks.  [default: native]",
 )

@@ -28,7 +28,7 @@ from counterpoint.cli.clients.files import Change, remove, write
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client
 from counterpoint.cli.clients.toml import set_table
 from counterpoint.cli.context import SILENT, open_here, sign_written
-from counterpoint.cli.grouping import examples
+from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import counted
 from counterpoint.dialects.registry import names as dialects
@@ -58,7 +58,10 @@ _ABSENT: Final = (
     help="Configure this client, even if it is not found; repeatable.  [default: those that are found]",
 )
 @click.option(
-    "--surface",
+    "--dialect",
+    "surface",
+    cls=RenamedOption,
+    before="--surface",
     type=click.Choice(dialects()),
     help="The dialect that agents speak.  [default: as it stands there, else native]",
 )

@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from counterpoint.cli.context import open_here
-from counterpoint.cli.grouping import examples
+from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.serving import Connection
@@ -27,8 +27,15 @@ from counterpoint.settings import Settings
 F = TypeVar("F", bound=Callable[..., object])
 
 
-@click.command("mcp", epilog=examples("counterpoint mcp --surface native --agent ada"))
-@click.option("--surface", metavar="NAME", help="The dialect to speak.  [default: native]")
+@click.command("mcp", epilog=examples("counterpoint mcp --dialect native --agent ada"))
+@click.option(
+    "--dialect",
+    "surface",
+    cls=RenamedOption,
+    before="--surface",
+    metavar="NAME",
+    help="The dialect to speak.  [default: native]",
+)
 @click.option("--db", metavar="PATH", help="The database.  [default: .counterpoint/ledger.db]")
 @click.option(
     "--project",
@@ -68,7 +75,7 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
 
     It forwards calls to the server of the ledger, and starts that server if none runs.
 
-    Each option can also be set by a variable: COUNTERPOINT_SURFACE, COUNTERPOINT_DB, and so on. The first call
+    Each option can also be set by a variable: COUNTERPOINT_DIALECT, COUNTERPOINT_DB, and so on. The first call
     opens the ledger; if that fails, each call says why.
     """
     del in_process  # whoever comes here is: `counterpoint.relay` takes the other calls
@@ -108,9 +115,17 @@ def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
 
 
 @click.command(
-    "tools", epilog=examples("counterpoint tools", "counterpoint tools --surface foundry")
+    "tools", epilog=examples("counterpoint tools", "counterpoint tools --dialect foundry")
 )
-@click.option("--surface", "named", default="native", show_default=True, help="The dialect.")
+@click.option(
+    "--dialect",
+    "named",
+    cls=RenamedOption,
+    before="--surface",
+    default="native",
+    show_default=True,
+    help="The dialect.",
+)
 @click.option("--where", metavar="NAME", help="Show only the file and line of a tool's source.")
 @click.option("--sizes", is_flag=True, help="Show how many bytes each tool takes in the list.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON: what `tools/list` answers.")

@@ -42,7 +42,7 @@ _QUOTAS: Final = Quotas(
 """A person has started it: it may take what a person may."""
 
 PROMPT: Final = """\
-You carry on one unattended run of a spec, with the tools of the MCP server counterpoint (surface foundry). Nobody is here to answer questions.
+You carry on one unattended run of a spec, with the tools of the MCP server counterpoint (dialect foundry). Nobody is here to answer questions.
 Spec: {spec}. Run: {session}.
 
 1. Call `task` with action=session-step, command=next, session_id={session}. If it says that a step is out that you do not have, call it with

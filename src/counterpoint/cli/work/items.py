@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import examples
+from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.present import present_briefly, stands
 from counterpoint.cli.trust import given
 from counterpoint.cli.work.names import ITEM, LABEL, MOVE, item_id
@@ -29,7 +29,7 @@ _PRIORITY: Final = click.IntRange(PRIORITIES[0], PRIORITIES[-1])
     epilog=examples(
         "counterpoint add 'Fix the login'",
         "counterpoint add 'Write the docs' --parent 3 --after 7 --label docs",
-        "counterpoint add 'Parse dates' --parent 3 --area src/dates --verify 'pytest tests/dates'",
+        "counterpoint add 'Parse dates' --parent 3 --area src/dates --check 'pytest tests/dates'",
     ),
 )
 @click.argument("title")
@@ -63,7 +63,13 @@ _PRIORITY: Final = click.IntRange(PRIORITIES[0], PRIORITIES[-1])
     "--accept", multiple=True, metavar="TEXT", help="What must be true when it is done; repeatable."
 )
 @click.option(
-    "--verify", multiple=True, metavar="COMMAND", help="A command that must pass; repeatable."
+    "--check",
+    "verify",
+    cls=RenamedOption,
+    before="--verify",
+    multiple=True,
+    metavar="COMMAND",
+    help="A command that must pass; repeatable.",
 )
 @click.option("--priority", type=_PRIORITY, default=DEFAULT_PRIORITY, help="0 is most urgent.")
 @click.option("--assignee", default="", metavar="NAME", help="Who should do it.")
@@ -173,8 +179,10 @@ def add_command(
     help="The whole list of acceptance sentences.",
 )
 @click.option(
-    "--verify",
+    "--check",
     "checks",
+    cls=RenamedOption,
+    before="--verify",
     multiple=True,
     metavar="COMMAND",
     help="The whole list of commands that must pass.",
@@ -192,7 +200,7 @@ def add_command(
 def edit_command(context: CommandContext, *, name: str, key: str, **given_: Any) -> None:
     """Change an item: title, text, state, labels, order, checks.
 
-    All changes are made, or none. --area, --accept and --verify replace the whole list. Once work has begun, only a
+    All changes are made, or none. --area, --accept and --check replace the whole list. Once work has begun, only a
     person or a maintainer who did not work on the item can remove a check or an acceptance sentence.
     """
     core = context.core

@@ -81,7 +81,7 @@ class Admission:
             raise refuse(
                 403,
                 "insufficient_scope",
-                "the token is not good for this surface",
+                "the token is not good for this dialect",
                 f"It is good for: {', '.join(grant.surfaces)}.",
                 www_authenticate=self._bearer("insufficient_scope"),
             )

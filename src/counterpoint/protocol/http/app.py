@@ -401,13 +401,13 @@ class HttpApp(Generic[C]):
             return refuse(
                 404,
                 "unknown_surface",
-                "there is no surface here that tells events",
+                "no dialect here tells events",
                 f"There are: {known}." if known else "Every entry is sent at /events.",
             )
         if path.startswith("/mcp"):
             known = ", ".join(f"/mcp/{name}" for name in self.config.surfaces)
             return refuse(
-                404, "unknown_surface", "there is no such surface", f"There are: {known}."
+                404, "unknown_surface", "there is no such dialect", f"There are: {known}."
             )
         return refuse(404, "not_found", "there is nothing here", "MCP is served at /mcp.")
 
@@ -432,7 +432,7 @@ class HttpApp(Generic[C]):
         gauges = dict(await self.workers.run(self.config.gauges))
         gauges["counterpoint_open_requests"] = ("Requests that are being answered.", self._open)
         gauges["counterpoint_event_readers"] = (
-            "Readers of the events of surfaces.",
+            "Readers of the events of dialects.",
             self._audience.size,
         )
         return Response(self.metrics.render(gauges), headers={"content-type": MEDIA_TYPE})
