@@ -30,7 +30,7 @@ def test_checks_are_approved_until_any_command_may_be_run(call, installed, said)
     dialect, tool = said.split()
     settings = installed / ".claude" / "settings.json"
     codex = installed / ".codex" / "config.toml"
-    wanted = ["--client", "claude", "--client", "codex", "--hooks", "--surface", dialect]
+    wanted = ["--client", "claude", "--client", "codex", "--hooks", "--dialect", dialect]
 
     def approved() -> tuple[bool, bool]:
         allowed = json.loads(settings.read_text())["permissions"]["allow"]

@@ -18,29 +18,29 @@ def entry_of(folder):
 
 def test_another_dialect_replaces_the_one_before_in_every_file(call, installed):
     """In hooks too, without `--hooks`; what an owner added to the arguments stays, and so do the hooks of others."""
-    call("init", "--yes", "--client", "claude", "--surface", "foundry", "--hooks")
+    call("init", "--yes", "--client", "claude", "--dialect", "foundry", "--hooks")
     path, settings = installed / ".mcp.json", installed / ".claude" / "settings.json"
     path.write_text(path.read_text().replace('"mcp",', '"mcp", "--project", "mine",'))
     theirs = json.loads(settings.read_text())
     theirs["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "bell"}]})
     settings.write_text(json.dumps(theirs))
-    assert call("init", "--yes", "--client", "claude", "--surface", "agentic").code == 0
+    assert call("init", "--yes", "--client", "claude", "--dialect", "agentic").code == 0
     assert entry_of(installed) == [
-        *("mcp", "--surface", "agentic", "--project", "mine", "--agent", "claude")
+        *("mcp", "--dialect", "agentic", "--project", "mine", "--agent", "claude")
     ]
     text = settings.read_text()
-    assert ("foundry" in text, "--hook claude --surface agentic" in text) == (False, True)
+    assert ("foundry" in text, "--hook claude --dialect agentic" in text) == (False, True)
     assert "bell" in text
     assert "mcp__counterpoint__spec" not in text
-    assert call("init", "--yes", "--client", "claude", "--surface", "native").code == 0
-    assert "--surface" not in entry_of(installed)
-    assert "--surface" not in settings.read_text()
+    assert call("init", "--yes", "--client", "claude", "--dialect", "native").code == 0
+    assert "--dialect" not in entry_of(installed)
+    assert "--dialect" not in settings.read_text()
     assert "`brief`" in (installed / "AGENTS.md").read_text()
 
 
 def test_the_dialect_that_stands_there_stays(call, installed):
     """A later `init` that names none tells agents of no tools that they are not offered."""
-    call("init", "--yes", "--client", "claude", "--surface", "workflow")
+    call("init", "--yes", "--client", "claude", "--dialect", "workflow")
     guide = (installed / "AGENTS.md").read_text()
     assert call("init", "--yes", "--client", "cursor").code == 0
     assert (installed / "AGENTS.md").read_text() == guide
@@ -51,7 +51,7 @@ def test_hooks_that_nobody_asked_for_are_not_written(call, installed):
     """Another dialect is no reason to have a client run something."""
     (installed / ".claude").mkdir()
     (installed / ".claude" / "settings.json").write_text("{}")
-    call("init", "--yes", "--client", "claude", "--surface", "workflow")
+    call("init", "--yes", "--client", "claude", "--dialect", "workflow")
     assert (installed / ".claude" / "settings.json").read_text() == "{}"
 
 
@@ -88,3 +88,16 @@ def test_a_ledger_elsewhere_is_told_with_what_finds_it(call, installed, tmp_path
     said = call("init", "--yes", "--client", "claude", "--db", str(place))
     assert f"export COUNTERPOINT_DB='{place}'" in said.out
     assert "else where" not in (installed / ".mcp.json").read_text()
+
+
+def test_what_was_written_with_the_name_of_before_goes_on(call, installed):
+    call("init", "--yes", "--client", "claude", "--dialect", "workflow", "--hooks")
+    files = [installed / ".mcp.json", installed / ".claude" / "settings.json"]
+    for file in files:
+        file.write_text(file.read_text().replace("--dialect", "--surface"))
+    before = [file.read_text() for file in files]
+    assert call("init", "--yes", "--client", "claude", "--hooks").code == 0
+    assert [file.read_text() for file in files] == before
+    assert call("init", "--yes", "--client", "claude", "--dialect", "agentic").code == 0
+    assert entry_of(installed) == ["mcp", "--dialect", "agentic", "--agent", "claude"]
+    assert "--surface" not in files[1].read_text()

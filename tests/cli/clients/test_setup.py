@@ -259,15 +259,15 @@ def test_a_file_of_the_team_names_the_program_and_no_place_of_one_machine(call, 
 def test_a_dialect_that_is_asked_for_stands_in_each_file(call, installed):
     """Also in an entry that speaks another one; the word to agents names its tools and no others."""
     call("init", "--yes", "--client", "claude")
-    call("init", "--yes", "--client", "claude", "--surface", "workflow", "--hooks")
+    call("init", "--yes", "--client", "claude", "--dialect", "workflow", "--hooks")
     entry = json.loads((installed / ".mcp.json").read_text())["mcpServers"]["counterpoint"]
-    assert entry["args"] == ["mcp", "--surface", "workflow", "--agent", "claude"]
+    assert entry["args"] == ["mcp", "--dialect", "workflow", "--agent", "claude"]
     assert "`start_workflow`" in (guide := (installed / "AGENTS.md").read_text())
     assert "`brief`" not in guide
     settings = json.loads((installed / ".claude" / "settings.json").read_text())
     (begin,) = settings["hooks"]["SessionStart"]
     assert begin["hooks"][0]["command"] == (
-        "counterpoint prime --hook claude --surface workflow || true"
+        "counterpoint prime --hook claude --dialect workflow || true"
     )
     assert "mcp__counterpoint__start_task" in settings["permissions"]["allow"]
 

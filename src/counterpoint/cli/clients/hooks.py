@@ -50,8 +50,13 @@ class Hooks:
 
     def command(self, surface: str = "") -> str:
         """Return what is run, whose end never stops the client."""
-        speaks = f" --surface {surface}" if surface else ""
+        speaks = f" --dialect {surface}" if surface else ""
         return f"{PROGRAM} {self.client}{speaks} || true"
+
+    def _commands_for(self, surface: str) -> tuple[str, str]:
+        """Return what is run for a dialect, as it is written now and as it was before."""
+        command = self.command(surface)
+        return command, command.replace(" --dialect ", " --surface ")
 
     def entry(self, command: str = "") -> dict[str, Json]:
         """Return one entry of ours below an event. command: what is run; empty: what a session begins with."""
@@ -94,7 +99,8 @@ class Hooks:
         there = [
             one for event in self.events for one in _list(text, ("hooks", event)) if _is_ours(one)
         ]
-        return all(self.command(surface) in _commands(one) for one in there)
+        wanted = self._commands_for(surface)
+        return all(any(command in _commands(entry) for command in wanted) for entry in there)
 
     def removed(self, text: str) -> str:
         """Return the text of its file without our entries; MalformedDocument if that is not safe."""

@@ -29,7 +29,9 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.client_session import CREDENTIAL
 
 SERVER: Final = "counterpoint"
-SURFACE: Final = "--surface"
+DIALECT: Final = "--dialect"
+_DIALECT_BEFORE: Final = "--surface"
+"""What entries were written with before, and may still have."""
 _VARIABLES: Final = ("env", "env_vars")
 """The keys of an entry that say which variables a client hands on."""
 
@@ -83,7 +85,7 @@ class Client:
 
     def wanted(self, surface: str = "") -> dict[str, Json]:
         """Return our entry as it should be: the same for everybody who has the file, so without a place on a machine."""
-        speaks = [SURFACE, surface] if surface else []
+        speaks = [DIALECT, surface] if surface else []
         return {
             **({"type": self.more["type"]} if "type" in self.more else {}),
             "command": SERVER,
@@ -97,12 +99,13 @@ class Client:
         args = (
             [str(one) for one in cast("list[Any]", there)] if isinstance(there, list) else ["mcp"]
         )
-        if SURFACE in args:
-            place = args.index(SURFACE)
-            del args[place : place + 2]
+        for option in (DIALECT, _DIALECT_BEFORE):
+            if option in args:
+                index = args.index(option)
+                del args[index : index + 2]
         if surface:
-            place = args.index("mcp") + 1 if "mcp" in args else len(args)
-            args[place:place] = [SURFACE, surface]
+            index = args.index("mcp") + 1 if "mcp" in args else len(args)
+            args[index:index] = [DIALECT, surface]
         return {**entry, "args": [*args]}
 
     def missing_variables(self, entry: Mapping[str, Any]) -> dict[str, Json]:
@@ -202,7 +205,9 @@ def spoken(entry: Mapping[str, Any] | None) -> str:
     """Return the dialect that an entry asks for, empty for the default."""
     args = (entry or {}).get("args")
     words = cast("list[Any]", args) if isinstance(args, list) else []
-    named = [str(after) for before, after in pairwise(words) if before == SURFACE]
+    named = [
+        str(after) for before, after in pairwise(words) if before in (DIALECT, _DIALECT_BEFORE)
+    ]
     return named[-1] if named and named[-1] != "native" else ""
 
 

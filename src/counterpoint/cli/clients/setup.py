@@ -45,6 +45,8 @@ _ABSENT: Final = (
     f" it for yourself: `pipx install {SERVER}` or `uv tool install {SERVER}`."
 )
 
+_DIALECT_VARIABLES: Final = ("COUNTERPOINT_SURFACE", "COUNTERPOINT_DIALECT")
+
 
 @click.command(
     "init", epilog=examples("counterpoint init --yes", "counterpoint init --client claude --hooks")
@@ -123,7 +125,7 @@ def init_command(
     tree = app.places.tree
     _look_for_git(tree, out)
     clients = [one for one in CLIENTS if one.name in names or (not names and _used(app, one))]
-    asked = surface or app.environ.get("COUNTERPOINT_SURFACE", "")
+    asked = surface or next(filter(None, map(app.environ.get, _DIALECT_VARIABLES)), "")
     speaks = asked or standing(tree) or app.settings.surface
     setup = Setup(
         tree=tree,
