@@ -155,7 +155,7 @@ def test_a_worker_is_told_what_was_sent_back_and_what_to_mend_first(
     token = ada.does("start", id=repair["id"])["claim"]["token"]
     ada.does("finish", id=repair["id"], token=token, outcome="done", summary="more")
     assert ada.does("brief")["next_call"]["tool"] == "submit"
-    ada.does("submit", id=shippable, summary="more", path="dist/notes.md")
+    ada.does("submit", id=shippable, summary="more", path="dist/notes.md", reason="outside of git")
     assert "sent_back" not in ada.does("brief")
 
 
