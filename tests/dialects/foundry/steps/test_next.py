@@ -62,7 +62,7 @@ def test_a_pause_is_reported_once_the_run_goes_on_and_not_before(run: Stepper) -
         assert refused["remediation"].startswith("End here.")
     run.manages("resume")
     assert run.reports()["status"] == "running"
-    assert run.type == "implement_task"
+    assert run.type == "execute_verification"
 
 
 def test_what_a_run_completes_is_seen_by_every_dialect(run: Stepper, workshop: Workshop) -> None:
