@@ -49,7 +49,7 @@ from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.kernel.frozen import mutable
 from counterpoint.kernel.ids import RandomMint
-from counterpoint.kernel.places import DATABASE, find_database, find_prefix
+from counterpoint.kernel.places import DATABASE, find_database, find_prefix, is_home_or_above
 from counterpoint.kernel.visible import checked_name, label
 from counterpoint.settings import HOSTED, Settings, is_address, load_settings, masked
 from counterpoint.storage import drivers
@@ -74,6 +74,7 @@ class App:
     serving: the variables that git and commands get theirs of: those of the server; None: the same as `environ`.
     hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
     is_open: whether any command may be run, whatever the project says: for a program that embeds this one. begins_anew: whether a person has said that what was in this place is gone.
+    begins_at_home: whether a ledger is asked for here, also in the user's home folder or above it.
     """
 
     settings: Settings
@@ -90,6 +91,7 @@ class App:
     hiding: Mapping[str, str] | None = field(default=None, repr=False)
     is_open: bool = False
     begins_anew: bool = False
+    begins_at_home: bool = False
 
     @property
     def database(self) -> Path:
@@ -167,6 +169,7 @@ class App:
     @cached_property
     def store(self) -> Store:
         """The database, made on first use; NotFound if nothing may be made."""
+        self._refuse_home()
         if self.settings.is_read_only:
             self.require()
         elif self.past is not None:
@@ -253,6 +256,17 @@ class App:
         projects.open(self.places.home.name)
         return ports
 
+    def _refuse_home(self) -> None:
+        """Refuse to begin a ledger in the home folder or above it, where clients start what they were not told to start elsewhere."""
+        is_asked = self.settings.db or self.begins_at_home
+        if is_asked or not is_home_or_above(str(self.places.home), self.environ) or self.exists:
+            return
+        raise NotFound(
+            f"no ledger is begun in {self.places.home} unasked: it would be that of every folder below",
+            hint="Start the client in a project's folder (`cwd` in its settings), or name a ledger there with"
+            " `--db PATH`; `counterpoint init` begins one here all the same.",
+        )
+
     def _require_project(self) -> None:
         if self.project not in {one.project for one in self.store.projects()}:
             raise NotFound(
@@ -338,6 +352,7 @@ class App:
         guarded: if the store is not open yet, it is opened through the breaker; CircuitOpen.
         """
         self.breaker = host.breaker
+        self._refuse_home()
         if self.settings.is_read_only:
             host.require()
         is_first = guarded and "store" not in host.__dict__

@@ -77,7 +77,23 @@ def in_a_submodule(folder: Path) -> Situation:
 def below_a_ledger(folder: Path) -> Situation:
     """Stand below a folder that has a ledger and no repository."""
     (folder / ".counterpoint").mkdir()
+    (folder / ".counterpoint" / "ledger.db").touch()
     return below(folder), folder, folder
+
+
+def below_a_ledger_on_a_server(folder: Path) -> Situation:
+    """Stand below a folder whose ledger is on a server, and which has its files only."""
+    (folder / ".counterpoint").mkdir()
+    (folder / ".counterpoint" / "postgresql-0123456789abcdef-server.lock").touch()
+    return below(folder), folder, folder
+
+
+def below_a_folder_of_the_name(folder: Path) -> Situation:
+    """Stand below folders that are named as if they had a ledger, and have none."""
+    (folder / ".counterpoint").mkdir()
+    deep = below(folder)
+    (deep.parent / ".counterpoint" / "templates").mkdir(parents=True)
+    return deep, deep, deep
 
 
 def behind_a_link(folder: Path) -> Situation:
@@ -130,6 +146,8 @@ def above_its_worktrees(folder: Path) -> Situation:
         in_a_worktree,
         in_a_submodule,
         below_a_ledger,
+        below_a_ledger_on_a_server,
+        below_a_folder_of_the_name,
         behind_a_link,
         in_a_torn_tree,
         in_a_bare_worktree,

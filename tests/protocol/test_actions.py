@@ -489,3 +489,13 @@ def test_the_union_is_no_function() -> None:
     assert parameters.function(Call(), action="next") == "next"
     with pytest.raises(InvalidInput):
         task().chosen({})
+
+
+def test_null_for_an_argument_of_another_action_is_absent() -> None:
+    """A model may fill in every argument that is listed."""
+    listed = dict.fromkeys(task().parameters.names)
+    arguments = {**listed, "action": "next", "spec_id": "s"}
+    chosen = task().chosen(arguments)
+    assert check(chosen.tool.parameters, chosen.arguments, chosen.elsewhere).values == {
+        "spec_id": "s"
+    }

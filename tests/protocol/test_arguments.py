@@ -69,7 +69,7 @@ def test_a_name_given_twice_is_refused(small: ModuleType) -> None:
         ({"lease_minutes": "1"}, 'lease_minutes: must be a whole number, not "1"'),
         ({"lease_minutes": True}, "lease_minutes: must be a whole number, not true"),
         ({"lease_minutes": 1.5}, "lease_minutes: must be a whole number, not 1.5"),
-        ({"lease_minutes": None}, "lease_minutes: must be a whole number, not null"),
+        ({"item": None}, "item: must be text, not null"),
         ({"lease_minutes": 10**30}, "lease_minutes: is too large a number"),
         ({"lease_minutes": float("nan")}, "lease_minutes: must be a finite number"),
         ({"item": 1}, "item: must be text, not 1"),
@@ -150,6 +150,56 @@ def test_a_shape_may_be_nested_where_the_schema_stops(small: ModuleType) -> None
     """The validator knows the whole recursion that the schema only hints at."""
     tree = {"title": "a", "children": [{"title": "b", "children": [{"title": "c"}]}]}
     assert check(small.start.parameters, {"item": "a", "plan": tree}).values["plan"] == tree
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values"),
+    [
+        ({"lease_minutes": None, "kind": None, "trace": None, "idempotency_key": None}, {}),
+        ({"id": None}, {}),
+        ({"plan": None}, {"plan": None}),
+        ({"plan": {"title": "t", "children": None}}, {"plan": {"title": "t"}}),
+        ({"lease_minutes": 5.0}, {"lease_minutes": 5}),
+        ({"plan": '{"title": "t"}'}, {"plan": {"title": "t"}}),
+        (
+            {"plan": '{"title": "t", "children": "[{\\"title\\": \\"u\\"}]"}'},
+            {"plan": {"title": "t", "children": [{"title": "u"}]}},
+        ),
+        ({"names": '["a"]'}, {"names": '["a"]'}),
+        ({"task_progress": "- [ ] write", "wait_for_previous": True}, {}),
+    ],
+)
+def test_what_is_plainly_meant_is_taken(
+    small: ModuleType, arguments: dict[str, Any], values: dict[str, Any]
+) -> None:
+    """A null is absent, packed JSON is unpacked, 5.0 is 5, and what clients add is dropped."""
+    before = json.dumps(arguments)
+    assert check(small.start.parameters, {"item": "a", **arguments}).values == {
+        "item": "a",
+        **values,
+    }
+    assert json.dumps(arguments) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"plan": '{"title": 3}'}, "plan.title: must be text, not 3"),
+        ({"plan": '["t"]'}, "plan: must be an object"),
+        ({"plan": '{"title": "t"'}, "plan: must be an object"),
+        ({"plan": "[" * 500 + "]" * 500}, "plan: must be an object"),
+        ({"plan": {"title": None}}, "plan.title: must be text, not null"),
+        ({"names": [None]}, "names[0]: must be text, not null"),
+        ({"unknown": None}, "unknown: there is no such argument"),
+        ({"lease_minutes": 1e30}, "lease_minutes: is too large a number"),
+        ({"trace": 1.0}, "trace: must be true or false"),
+    ],
+)
+def test_what_is_not_plain_stays_refused(
+    small: ModuleType, arguments: dict[str, Any], message: str
+) -> None:
+    """Nothing is guessed: what is wrong inside is told where it is."""
+    assert refused(small, **{"item": "a", **arguments}).message.startswith(message)
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -70,7 +70,7 @@ def test_a_function_with_an_argument_of_the_name_keeps_it() -> None:
     assert called(action="look", where="b")[0].is_error
 
 
-@pytest.mark.parametrize("wrong", [1, "", None])
+@pytest.mark.parametrize("wrong", [1, ""])
 def test_it_is_checked_as_every_argument(wrong: Json) -> None:
     """Nothing runs with a wrong one."""
     outcome, seen = called(action="open", name="a", place=wrong)

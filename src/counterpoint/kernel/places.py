@@ -2,8 +2,8 @@
 
 One rule for the relay and the server:
 
-1. The tree is the nearest folder upwards that has a `.git`; without one, the nearest folder upwards that
-has a `.counterpoint`, or else the starting folder itself.
+1. The tree is the nearest folder upwards that has a `.git`; without one, the nearest folder upwards whose
+`.counterpoint` holds a ledger, or else the starting folder itself. A `.counterpoint` without one makes no folder a project's.
 2. The home, where `.counterpoint` lies, is the tree; for a linked worktree it is the main one, so that
 all worktrees of a repository share one ledger. Where the main one is bare, it is the folder above if that has a `.git` which leads to
 the bare repository, else the repository's own folder, also for who stands in that.
@@ -36,6 +36,8 @@ SOCKET: Final = "unix:"
 """What begins the name of a ledger whose server is of another account: the path of its socket follows."""
 
 
+_HOLDS: Final = (DATABASE, "postgresql-")
+"""How the names of files begin by which a folder has a ledger, or is where one on a server is met."""
 _LINK: Final = 10_000
 """Characters that a file of git which leads elsewhere may have."""
 _LONGEST: Final = 504
@@ -60,8 +62,15 @@ def find_tree_and_home(folder: str) -> tuple[str, str]:
         return tree, _main_tree(tree)
     if bare := _upwards(here, "HEAD", _is_in_bare):
         return bare, bare
-    home = _upwards(here, FOLDER, os.path.isdir) or here
+    home = _upwards(here, FOLDER, _holds_ledger) or here
     return home, home
+
+
+def is_home_or_above(folder: str, environ: Mapping[str, str]) -> bool:
+    """Return whether a folder is the user's home or one that this lies in: where no ledger is begun unasked."""
+    place = os.path.realpath(folder).rstrip("/")
+    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    return f"{home}/".startswith(f"{place}/")
 
 
 def find_database(folder: str, db: str) -> str:
@@ -247,6 +256,14 @@ def _said_in(file: str) -> str:
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, encoding="utf-8", errors="replace") as read:
         return read.read(_LINK).strip()
+
+
+def _holds_ledger(folder: str) -> bool:
+    try:
+        return any(name.startswith(_HOLDS) for name in os.listdir(folder))
+    except OSError:
+        # It is not there, or no folder of this account: what lies in it cannot be used either.
+        return os.path.exists(os.path.join(folder, DATABASE))
 
 
 def _is_in_bare(head: str) -> bool:

@@ -164,7 +164,13 @@ class ActionTool(Tool[C]):
             raise self._unnamed(arguments)
         part = cast("Action[C]", found)
         own = _OWN if part.command and not part.called else {ACTION}
-        rest = {name: value for name, value in arguments.items() if name not in own}
+        # A model may fill in every argument of the list: null for those of other actions.
+        empty = self.parameters.accepted - part.parameters.accepted
+        rest = {
+            name: value
+            for name, value in arguments.items()
+            if name not in own and not (value is None and name in empty)
+        }
 
         def elsewhere(name: str) -> str:
             return self._elsewhere(name, part)

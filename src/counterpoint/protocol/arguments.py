@@ -4,7 +4,7 @@ Arguments are valid if and only if (1) they can be written as JSON: finite numbe
 valid Unicode, at most 64 levels deep, (2) each name is one of the tool's, or an alias of one that is
 not given too, (3) nothing required is missing, (4) each value has the type its parameter declares,
 without conversion ("1" is no number, true is no number), and lies within the declared bounds.
-Nothing is clamped and nothing unknown is ignored. What is too long to be looked at is refused before all that
+Nothing is clamped and nothing unknown is ignored, but for what is plainly meant (`leniency.py`). What is too long to be looked at is refused before all that
 (`limits/widths.py`), and of many faults only the first are put into words: each costs time, and nobody reads a thousand.
 """
 
@@ -21,6 +21,7 @@ from pydantic_core import ValidationError
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, UnknownArgument
 from counterpoint.protocol.faults import Fault, Path, fault, present
+from counterpoint.protocol.leniency import drop_client_arguments, repair
 from counterpoint.protocol.limits.widths import oversized
 from counterpoint.protocol.parameters import KEY, Parameters
 from counterpoint.protocol.tools import Elsewhere, nowhere
@@ -36,6 +37,9 @@ _SMALL = 1_000
 """Bytes of JSON in which no list has more entries, and no object more names, than are looked at."""
 _MOST_ERRORS = 5_000
 """Beyond so many faults none is looked at."""
+_REPAIRS = 6
+"""How often arguments are repaired and looked at again."""
+Errors = list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,37 +65,56 @@ def check(
         # The first call of an agent is often one: it need not wait until a validator is built.
         return Checked(values={}, given={}, key=None)
     given, faults = _renamed(parameters, arguments)
+    drop_client_arguments(given, parameters.accepted)
     faults += _misplaced(parameters, given, elsewhere)
+    if not _is_writable(arguments):
+        raise refusal(_unwritable(arguments))
+    errors: Errors = []
+    # What was unpacked may hold what is to be unpacked; whoever packs deeper is refused.
+    for _ in range(_REPAIRS):
+        text = _measured(parameters, given)
+        try:
+            # As JSON: there strict means what JSON can say, and a list may become a tuple.
+            values = parameters.validator.validate_json(text, strict=True)
+        except ValidationError as error:
+            errors = _errors_of(error)
+        else:
+            return _accepted(parameters, values, given, faults)
+        # A copy, because what the caller gave is not ours to change.
+        copy = cast("dict[str, Json]", orjson.loads(text))
+        if not repair(parameters, copy, errors):
+            break
+        given = copy
+    found, rest = present(errors, given, parameters.whole, parameters.described_at, most=_LISTED)
+    raise refusal(faults + found, rest)
+
+
+def _measured(parameters: Parameters, given: dict[str, Json]) -> bytes:
+    """Return the JSON of arguments; InvalidInput if they have none, or are too long to be looked at."""
     text = _written(given)
     # A schema is built for what can have too many entries or names, and not for a first small call.
     if len(text or " " * _SMALL) >= _SMALL:
         oversize = list(oversized(parameters.whole, given, parameters.trees))
         if oversize:
             raise refusal(oversize)
-    if text is None or not _is_writable(arguments):
-        raise refusal(_unwritable(arguments))
-    try:
-        # As JSON: there strict means what JSON can say, and a list may become a tuple.
-        values = parameters.validator.validate_json(text, strict=True)
-    except ValidationError as error:
+    if text is None or not _is_writable(given):
+        raise refusal(_unwritable(given))
+    return text
+
+
+def _errors_of(error: ValidationError) -> Errors:
+    """Return what pydantic found wrong; InvalidInput if that is too much to be told."""
+    if error.error_count() > _MOST_ERRORS:
         count = error.error_count()
-        if count > _MOST_ERRORS:
-            raise refusal(
-                [
-                    fault(
-                        (),
-                        f"the arguments are wrong in {count} places, too many to name; try a part of them",
-                    )
-                ]
-            ) from None
-        errors = cast(
-            "list[Mapping[str, Any]]",
-            error.errors(include_url=False, include_input=False),
-        )
-        found, rest = present(
-            errors, given, parameters.whole, parameters.described_at, most=_LISTED
-        )
-        raise refusal(faults + found, rest) from None
+        words = f"the arguments are wrong in {count} places, too many to name; try a part of them"
+        raise refusal([fault((), words)]) from None
+    return cast("Errors", error.errors(include_url=False, include_input=False))
+
+
+def _accepted(
+    parameters: Parameters, values: dict[str, Any], given: dict[str, Json], faults: list[Fault]
+) -> Checked:
+    """Return the arguments that the validator took; InvalidInput for the faults found before."""
     if faults:
         raise refusal(faults)
     given.pop(KEY, None)
@@ -127,7 +150,9 @@ def _renamed(
     faults: list[Fault] = []
     for spelling, value in arguments.items():
         name = parameters.aliases.get(spelling, spelling)
-        if name in given:
+        if name in given and value is None:
+            continue
+        if given.get(name) is not None:
             twice = f"is given twice, as {origin[name]} and as {spelling}; give it once"
             faults.append(fault((name,), twice))
         given[name] = value

@@ -28,7 +28,7 @@ MISSING = "is required"
 _SHORT = 40
 _NAME = 60
 
-_KINDS: dict[str, str] = {
+KINDS: Mapping[str, str] = {
     "string_type": "text",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -47,6 +47,7 @@ _KINDS: dict[str, str] = {
     "date_type": "a date such as 2026-11-20",
     "datetime_type": "a time such as 2026-11-20T12:00:00Z",
 }
+"""What pydantic wanted instead of a value of another type, by the type of its error."""
 
 _LOWEST = ("minimum", "exclusiveMinimum")
 _HIGHEST = ("maximum", "exclusiveMaximum")
@@ -146,7 +147,7 @@ def present(
     # Pydantic tells one error for each branch of a union; a caller made one mistake.
     places: dict[Path, list[Mapping[str, Any]]] = {}
     for error in errors:
-        places.setdefault(_place(error, given), []).append(error)
+        places.setdefault(place_of(error, given), []).append(error)
     above = _above(places)
     told = [path for path, found in places.items() if path not in above or not _is_sort(found)]
     faults = [_one(path, places[path], given, schema, names) for path in told[:most]]
@@ -167,21 +168,21 @@ def _above(places: Iterable[Path]) -> set[Path]:
 
 def _is_sort(errors: list[Mapping[str, Any]]) -> bool:
     """Whether a union's other branch, where it went deeper, has the fault to tell."""
-    return all(error["type"] in _KINDS for error in errors)
+    return all(error["type"] in KINDS for error in errors)
 
 
 def _one(
     path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema, names: Names
 ) -> Fault:
     """Return the fault of one place; a union that failed speaks for all its branches."""
-    wanted = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
-    others = [one for one in errors if one["type"] not in _KINDS]
+    wanted = dict.fromkeys(KINDS[one["type"]] for one in errors if one["type"] in KINDS)
+    others = [one for one in errors if one["type"] not in KINDS]
     if others:
         if others[0]["type"] == "extra_forbidden":
             return unknown(path, names(path[:-1]))
         # A branch that took the type and refused the value knows best what is wrong.
-        return _refused(path, others[0], _value_at(given, path), schema)
-    value = _value_at(given, path)
+        return _refused(path, others[0], value_at(given, path), schema)
+    value = value_at(given, path)
     return fault(path, f"must be {' or '.join(wanted)}, not {show(value)}")
 
 
@@ -280,7 +281,7 @@ _WORDINGS: dict[str, Wording] = {
 }
 
 
-def _place(error: Mapping[str, Any], given: Json) -> Path:
+def place_of(error: Mapping[str, Any], given: Json) -> Path:
     """Return where in the arguments an error is, without the names of union branches."""
     path: list[str | int] = []
     value = given
@@ -301,7 +302,8 @@ def _place(error: Mapping[str, Any], given: Json) -> Path:
     return tuple(path)
 
 
-def _value_at(given: Json, path: Path) -> Json:
+def value_at(given: Json, path: Path) -> Json:
+    """Return the value at a place in the arguments; None if there is none."""
     value = given
     for step in path:
         try:

@@ -17,7 +17,7 @@ from counterpoint.kernel.client_session import (
     starter,
 )
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import SOCKET, find_database
+from counterpoint.kernel.places import SOCKET, find_database, is_home_or_above
 from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay
 from counterpoint.relay.server import PROTOCOL
@@ -75,6 +75,9 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         flags["db"] = find_database("", flags["db"])
     folder = os.getcwd()
     database = find_database(folder, flags.get("db", ""))
+    if not flags.get("db") and _is_unasked(database, environ):
+        # The command line has the words for it, and starts nothing there.
+        return None
     own = [flags.get(name, "") for name in ("surface", "agent", "profile", "item", "worktree")]
     try:
         database.encode()
@@ -111,6 +114,12 @@ def _tell_variables(environ: Mapping[str, str]) -> None:
     if not find_credential(environ) and CREDENTIAL in arrived:
         arrived.remove(CREDENTIAL)
     print(json.dumps({"version": __version__, "variables": sorted(arrived)}))  # noqa: T201 - what doctor reads
+
+
+def _is_unasked(database: str, environ: Mapping[str, str]) -> bool:
+    """Return whether a ledger would be begun in the user's home, or above it, by being called."""
+    home = os.path.dirname(os.path.dirname(database))
+    return not os.path.exists(database) and is_home_or_above(home, environ)
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

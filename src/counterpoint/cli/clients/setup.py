@@ -114,6 +114,7 @@ def init_command(
     It connects the MCP clients that it finds, and tells agents in AGENTS.md how to work.
     """
     app, out = open_here(db=db, project=project), output_for(json=as_json)
+    app.begins_at_home = True
     if is_over:
         _refuse_more(bool(names or surface or hooks or reports or anew))
         _take_out(app, out, dry_run=dry_run, yes=yes)
