@@ -19,8 +19,8 @@ import pytest
 
 from builders import AGENT_PROCESS, let_run
 from counterpoint.cli.demo.agents import Reviewer, Worker
-from counterpoint.cli.demo.command import perform
 from counterpoint.cli.demo.display import Board, Lines, opened_screen
+from counterpoint.cli.demo.performance import perform
 from counterpoint.cli.demo.pipes import WakeSignal
 from counterpoint.cli.demo.processes import AgentProcesses
 from counterpoint.cli.demo.recipes import load_plan, load_recipes
@@ -81,7 +81,7 @@ def test_the_demo_plays_to_a_verified_end(
         kept.append(perform(out, folder))
         return kept[0]
 
-    monkeypatch.setattr("counterpoint.cli.demo.command.perform", performed)
+    monkeypatch.setattr("counterpoint.cli.demo.performance.perform", performed)
     code = run(["demo", "--json"])
     said = capsys.readouterr()
     assert code == 0, said.err
@@ -116,7 +116,9 @@ def assert_words_tell_the_same(
     assert "1, 0" in words
     assert "late write was refused: claim_lost" in words
     assert "rae said reject" in words
-    assert told["proof"]["checkpoint"].splitlines()[-1] in words
+    assert told["proof"]["checkpoint"].splitlines()[2] in words
+    assert "by 6 agents" in words
+    assert max(map(len, words.splitlines())) <= 100
     assert "All of it held" in words
     print_all(Output(), replace(ended, faults=["nothing burned"]), Path("kept"))
     words = capsys.readouterr().out
@@ -375,6 +377,40 @@ def test_lines_tell_what_the_ledger_says(capsys: pytest.CaptureFixture[str]) -> 
     assert len(lines) == 2
     assert "was too late for quill-9" in lines[0]
     assert lines[1].split()[2:] == ["ada", "check.failed", "quill-1", "exit_code=1"]
+
+
+def test_long_lines_are_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is piped has at most 100 columns, and no word of it is lost."""
+    with opened_screen(Output()) as screen:
+        screen.wrote(entry("plan.created", title="word " * 50))
+        screen.said("ada", "was too late for " + "quill-9 " * 30)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_live_view_is_drawn_while_agents_and_entries_come() -> None:
+    """Rich draws in a thread of its own; what it draws changes meanwhile."""
+    board, is_over = Board(), threading.Event()
+
+    def add() -> None:
+        number = 0
+        while not is_over.is_set():
+            number += 1
+            board.said(f"agent{number % 5000}", "works")
+            board.wrote(entry("task.finished"))
+
+    adding = threading.Thread(target=add)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    adding.start()
+    try:
+        for _ in range(30):
+            assert board.__rich__() is not None
+    finally:
+        is_over.set()
+        adding.join()
+        sys.setswitchinterval(interval)
 
 
 def test_a_terminal_shows_agents_progress_and_ledger(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from time import monotonic
-from typing import Protocol
+from typing import Final, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,11 +16,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.output import Output, one_line, wrapped
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.visible import visible
 
+COLUMNS: Final = 100
+"""How wide a line is at most: what is piped into a file or a chat is read there."""
 _LINES = 8
 """Entries of the ledger that the live view shows."""
 _TOLD = ("exit_code", "outcome", "taken_over_from", "title")
@@ -83,7 +86,10 @@ class Lines:
         """Show nothing: the lines count themselves."""
 
     def _line(self, who: str, words: str, *, style: str = "") -> None:
-        self.out.line(f"{monotonic() - self.begun:6.2f} s  {who:<13} {words}", style=style)
+        first = f"{monotonic() - self.begun:6.2f} s  {who:<13} "
+        for part in wrapped(words, COLUMNS - len(first)):
+            self.out.line(f"{first}{part}", style=style)
+            first = " " * len(first)
 
 
 @dataclass(kw_only=True)
@@ -95,14 +101,18 @@ class Board:
     done: int = 0
     total: int = 0
     begun: float = field(default_factory=monotonic)
+    # rich draws in a thread of its own, while this one adds agents and entries.
+    _lock: Lock = field(default_factory=Lock, repr=False)
 
     def said(self, agent: str, words: str) -> None:
         """Show what an agent does."""
-        self.agents[agent] = words
+        with self._lock:
+            self.agents[agent] = words
 
     def wrote(self, entry: Entry) -> None:
         """Show an entry of the ledger."""
-        self.entries.append(entry)
+        with self._lock:
+            self.entries.append(entry)
 
     def counted(self, done: int, total: int) -> None:
         """Show how many tasks are done."""
@@ -110,15 +120,17 @@ class Board:
 
     def __rich__(self) -> RenderableType:
         """Return the view as it is now; rich asks for it again and again."""
+        with self._lock:
+            words_by_agent, entries = dict(self.agents), list(self.entries)
         agents = Table.grid(padding=(0, 2))
-        for name, words in self.agents.items():
+        for name, words in words_by_agent.items():
             agents.add_row(Text(name, style="bold"), Text(visible(one_line(words, 90))))
         progress = Table.grid(padding=(0, 2))
         bar = ProgressBar(total=max(1, self.total), completed=self.done, width=40)
         seconds = f"{monotonic() - self.begun:.0f} s"
         progress.add_row(bar, f"{self.done} of {self.total} tasks", seconds)
         ledger = Table.grid(padding=(0, 2))
-        for entry in self.entries:
+        for entry in entries:
             style = _COLOURS.get(entry.action, "")
             ledger.add_row(
                 Text(f"#{entry.sequence}", style="dim"),

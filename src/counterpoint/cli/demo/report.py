@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from counterpoint.cli.demo.display import COLUMNS
 from counterpoint.cli.demo.scenario import KILLED_AGENT
 from counterpoint.cli.demo.summary import DemoResult, ProofResult, TaskRow
-from counterpoint.cli.output import Output
+from counterpoint.cli.output import Output, wrapped
 
 _SHORT = 7
 """Characters of a hash that are shown."""
@@ -26,17 +28,24 @@ def print_all(out: Output, ended: DemoResult, kept: Path | None) -> None:
     if ended.faults:
         out.line(f"Not as promised: {'; '.join(ended.faults)}.", style="red")
     else:
-        agents = len(ended.history.agents)
-        words = f"{ended.commits} commits by {agents} connected agents"
+        words = f"{ended.commits} commits by {len(ended.history.names)} agents"
         out.line(f"All of it held: {words}, in {ended.seconds:.1f} seconds.", style="green")
-    _print_section(out, "Try next", _further(kept))
+    if kept is not None:
+        out.line()
+        out.line("Look around in what it made", style="bold")
+        # Whole, however long: they are there to be copied.
+        for line in _further(kept, ended):
+            out.line(f"  {line}")
 
 
 def _print_section(out: Output, title: str, lines: Iterator[str]) -> None:
     out.line()
     out.line(title, style="bold")
     for line in lines:
-        out.line(f"  {line}".rstrip())
+        indent = " " * (2 + len(line) - len(line.lstrip()))
+        for part in wrapped(line.strip(), COLUMNS - len(indent) - 2):
+            out.line(f"{indent}{part}".rstrip())
+            indent = f"{indent:<4}"
 
 
 def _branch(line: TaskRow) -> str:
@@ -51,11 +60,17 @@ def _row(line: TaskRow) -> tuple[str, ...]:
     return (
         cells["id"],
         cells["agent"],
-        ", ".join(cells["files"]),
+        _first(cells["files"], 1),
         f"+{cells['insertions']}",
-        ", ".join(commit[:_SHORT] for commit in cells["commits"]),
+        _first([commit[:_SHORT] for commit in cells["commits"]], 2),
         ", ".join(map(str, cells["exit_codes"])),
     )
+
+
+def _first(names: Sequence[str], count: int) -> str:
+    """Return the first names, and how many more there are."""
+    more = len(names) - count
+    return ", ".join(names[:count]) + (f" and {more} more" if more > 0 else "")
 
 
 def _trouble(ended: DemoResult) -> Iterator[str]:
@@ -84,18 +99,24 @@ def _proof(proved: ProofResult) -> Iterator[str]:
         f" {proved.path} hashes lead to the signed root"
     )
     yield f"key       {proved.key}"
-    yield "checkpoint"
-    yield from (f"  {line}" for line in proved.checkpoint.splitlines())
+    origin, size, root, *_ = proved.checkpoint.splitlines()
+    yield f"signed    {size} entries of {origin}, root {root}"
 
 
 def _word(is_sound: bool) -> str:
     return "sound" if is_sound else "BROKEN"
 
 
-def _further(kept: Path | None) -> Iterator[str]:
-    if kept is None:
-        yield "counterpoint demo --keep     the same, to look around in afterwards"
-    else:
-        yield f"cd {kept} && counterpoint log --limit 100"
-    yield "counterpoint init            begin in a repository of your own"
-    yield "counterpoint audit verify    prove your own ledger at any time"
+def _further(kept: Path, ended: DemoResult) -> Iterator[str]:
+    taken_over = next(
+        line.item.id for line in ended.lines if line.outcome and line.outcome.token > 1
+    )
+    folder = shlex.quote(str(kept))
+    yield f"# the task that was taken over, its evidence and its history; {KILLED_AGENT} had it first"
+    yield f"cd {folder} && counterpoint show {taken_over}"
+    yield "# the last entries of the ledger"
+    yield f"cd {folder} && counterpoint log --limit 20"
+    yield "# prove all of it once more"
+    yield f"cd {folder} && counterpoint audit verify"
+    yield "# all of it may go"
+    yield f"rm -rf {shlex.quote(str(kept.parent))}"
