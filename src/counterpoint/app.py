@@ -258,7 +258,8 @@ class App:
 
     def _refuse_home(self) -> None:
         """Refuse to begin a ledger in the home folder or above it, where clients start what they were not told to start elsewhere."""
-        is_asked = self.settings.db or self.begins_at_home
+        # Whoever made a repository there works in it, as accounts of containers do.
+        is_asked = self.settings.db or self.begins_at_home or (self.places.home / ".git").exists()
         if is_asked or not is_home_or_above(str(self.places.home), self.environ) or self.exists:
             return
         raise NotFound(

@@ -41,16 +41,11 @@ def take_note(folder: Path, home: Path, log: Path) -> str:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("below", ["", "account"])
-@pytest.mark.parametrize("is_repository", [False, True])
-def test_an_agent_in_the_home_folder_begins_no_ledger(
-    tmp_path: Path, below: str, is_repository: bool
-) -> None:
-    """Neither there nor above it, with a repository of settings neither; each call says what to do."""
+def test_an_agent_in_the_home_folder_begins_no_ledger(tmp_path: Path, below: str) -> None:
+    """Neither there nor above it; each call says what to do."""
     place = tmp_path / "place"
     home = place / below
     home.mkdir(parents=True)
-    if is_repository:
-        subprocess.run(["git", "init", "-q", str(place)], check=True)
     refused = take_note(place, home, tmp_path / "log")
     assert "no ledger is begun in" in refused
     assert "`cwd`" in refused

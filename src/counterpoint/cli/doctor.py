@@ -27,6 +27,7 @@ from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.witnessed import said_of
 from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.dialects.lacking import said_of_lacking
+from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, PathOutside, Unavailable
@@ -155,6 +156,10 @@ def _git(app: App) -> Finding:
     if not (app.places.tree / ".git").exists():
         advice = "Run `git init`; without a repository evidence is a comparison of file hashes."
         return Finding(name="git", verdict="warn", found=f"{found}, no repository", advice=advice)
+    tree = OpenTrees().find(app.places.tree, app.environ)
+    if isinstance(tree, str) and tree:
+        advice = "Do what git says; until then evidence is a comparison of file hashes."
+        return Finding(name="git", verdict="warn", found=f"{found}, {tree}", advice=advice)
     return Finding(name="git", verdict="ok", found=found)
 
 

@@ -82,9 +82,13 @@ class LocalEvidence:
         # Two states are comparable only if they were measured in the same way, also where git was
         # set up since.
         state = self.database.parent if self.database else None
-        if start.method == "hash":
-            return without_own(hashes.compare(top, start), top, state)
         tree = self.trees.find(top, self._serving)
+        if start.method == "hash":
+            compared = hashes.compare(top, start)
+            if isinstance(tree, str) and tree:
+                # Said again although the start said it: whoever reads the outcome reads no start.
+                compared = replace(compared, warnings=(tree, *compared.warnings))
+            return without_own(compared, top, state)
         if not isinstance(tree, str):
             return without_own(tree.compare(start), top, state)
         reason = tree or "the repository is no longer there"

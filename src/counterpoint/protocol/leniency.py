@@ -51,15 +51,11 @@ def _repair_value(
 ) -> bool:
     if kinds & {"extra_forbidden", "missing"}:
         return False
-    container, name = cast("Any", value_at(given, path[:-1])), path[-1]
+    container: Any = value_at(given, path[:-1])
+    name = path[-1]
     value = value_at(given, path)
     if value is None:
-        if not isinstance(container, dict) or name not in container:
-            return False
-        if name in _required_at(parameters, path[:-1]):
-            return False
-        del container[name]
-        return True
+        return _drop_null(parameters, path, container)
     if isinstance(value, float) and value.is_integer() and kinds & _INTEGERS:
         container[name] = int(value)
         return True
@@ -67,6 +63,17 @@ def _repair_value(
         container[name] = unpacked
         return True
     return False
+
+
+def _drop_null(parameters: Parameters, path: Path, container: Any) -> bool:
+    """Take a null out of its object, unless it is required there; return whether that was done."""
+    name = path[-1]
+    if not isinstance(container, dict) or name not in container:
+        return False
+    if name in _required_at(parameters, path[:-1]):
+        return False
+    del container[name]
+    return True
 
 
 def _required_at(parameters: Parameters, path: Path) -> Collection[str | int]:
@@ -85,4 +92,4 @@ def _unpack(text: str, kinds: set[str]) -> Json:
         value = orjson.loads(text) if types else None
     except ValueError:
         return None
-    return value if isinstance(value, types) else None
+    return cast("Json", value) if isinstance(value, types) else None

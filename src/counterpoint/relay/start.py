@@ -75,14 +75,9 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         flags["db"] = find_database("", flags["db"])
     folder = os.getcwd()
     database = find_database(folder, flags.get("db", ""))
-    if not flags.get("db") and _is_unasked(database, environ):
-        # The command line has the words for it, and starts nothing there.
-        return None
     own = [flags.get(name, "") for name in ("surface", "agent", "profile", "item", "worktree")]
-    try:
-        database.encode()
-    except UnicodeEncodeError:
-        # The command line has the words for it.
+    if not _is_text(database) or (not flags.get("db") and _is_unasked(database, environ)):
+        # The command line has the words for it, and starts nothing there.
         return None
     said = client_session(flags.get("run", ""), environ, (database, *own))
     kept = (said or starter(), database, *own)
@@ -116,10 +111,19 @@ def _tell_variables(environ: Mapping[str, str]) -> None:
     print(json.dumps({"version": __version__, "variables": sorted(arrived)}))  # noqa: T201 - what doctor reads
 
 
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _is_unasked(database: str, environ: Mapping[str, str]) -> bool:
     """Return whether a ledger would be begun in the user's home, or above it, by being called."""
     home = os.path.dirname(os.path.dirname(database))
-    return not os.path.exists(database) and is_home_or_above(home, environ)
+    is_begun = os.path.exists(database) or os.path.exists(os.path.join(home, ".git"))
+    return not is_begun and is_home_or_above(home, environ)
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

@@ -214,3 +214,16 @@ def test_a_log_that_never_stops_growing_fails_nothing(repo: Repo) -> None:
     finally:
         done.set()
         writer.join(10)
+
+
+def test_a_repository_that_git_refuses_is_told_at_the_end_too(repo: Repo) -> None:
+    """Evidence is weaker than git's: start and finish say why, in git's words with its cure."""
+    # As with an owner that git does not trust, which only root could set up.
+    repo.sh("git config core.repositoryformatversion 99")
+    start = repo.evidence.snapshot(repo.root)
+    repo.sh("echo more >> a.txt")
+    found = repo.evidence.compare(repo.root, start)
+    assert (start.method, kinds(found)) == ("hash", {"a.txt": "modified"})
+    for warnings in (start.warnings, found.warnings):
+        assert warnings[0].startswith("git refuses the repository: ")
+        assert "repo version" in warnings[0]

@@ -207,7 +207,7 @@ def faults_of(
         "the ledger verifies": proved.is_sound,
         "the tables are what the ledger says": proved.is_rebuilt,
         "the bundle verifies offline": proved.is_bundle_sound,
-        "every agent worked": history.names == {LEAD, *ROLES_BY_AGENT},
+        "every agent worked": set(history.names) == {LEAD, *ROLES_BY_AGENT},
         f"at least {_TASKS} tasks": len(tasks) >= _TASKS,
         "everything is done": all(line.item.category == "done" for line in lines),
         "every task has commits": all(line.evidence.get("commits") for line in tasks),
