@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.memory import Memory, Notebooks
     from counterpoint.core.operations.models.asking import ModelVerbs
     from counterpoint.core.operations.overview import Overview
+    from counterpoint.core.operations.plan_updates import PlanUpdates
     from counterpoint.core.operations.plans import Plans
     from counterpoint.core.operations.projects import Projects
     from counterpoint.core.operations.readiness import Ready
@@ -152,6 +153,13 @@ class Core:
         from counterpoint.core.operations.projects import Projects
 
         return Projects(self._context)
+
+    @cached_property
+    def plan_updates(self) -> PlanUpdates:
+        """Verbs for plans that are given again."""
+        from counterpoint.core.operations.plan_updates import PlanUpdates
+
+        return PlanUpdates(self._context)
 
     @cached_property
     def plans(self) -> Plans:

@@ -135,27 +135,12 @@ def test_a_plan_is_made_from_a_file_the_input_json_and_a_template(call, ledger, 
     assert said.out.splitlines()[0] == "harbour-8 is open: Ship (6 items, 1 ready)"
     assert "Ready first: harbour-11 Parse" in said.out
     monkeypatch.setattr(sys, "stdin", io.StringIO(PLAN))
-    assert call("plan", "-", "--json").json["count"] == 6
+    assert call("plan", "-", "--again", "--json").json["count"] == 6
     tree = {"title": "T", "items": [{"title": "A"}, {"title": "B", "after": ["A"]}]}
     (ledger / "plan.json").write_text(json.dumps(tree))
     assert call("plan", "plan.json", "--json").json["count"] == 3
     said = call("plan", "--template", "bug-fix", "--set", "BUG=Crash", "--json")
     assert (said.code, said.json["count"] > 3) == (0, True), said.err
-
-
-def test_a_file_that_is_given_twice_is_told_of(call, ledger):
-    """Two trees are made, for nothing says that one is meant; what is closed, or stands elsewhere, is no twin."""
-    (ledger / "PLAN.md").write_text(PLAN)
-    first = call("plan", "PLAN.md", "--json").json
-    assert first["warnings"] == []
-    name = first["root"]["id"]
-    for words in (["--dry-run"], []):
-        said = call("plan", "PLAN.md", *words)
-        assert (said.code, f"{name} has the title 'Ship' too" in said.err) == (0, True)
-    assert call("plan", "PLAN.md", "--dry-run", "--parent", name, "--json").json["warnings"] == []
-    for one in call("list", "--kind", "plan", "--json").json["items"]:
-        call("edit", one["id"], "--status", "cancelled")
-    assert call("plan", "PLAN.md", "--json").json["warnings"] == []
 
 
 def test_what_could_never_start_is_told(call, ledger):

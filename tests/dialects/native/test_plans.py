@@ -265,3 +265,24 @@ def test_a_plan_that_cannot_go_on_says_so(ada: Agent) -> None:
     assert ada.does("plan", tree=waiting)["warnings"] == [
         f"{given_up} is cancelled and 1 item waits for it: reopen it, or let nothing come after it"
     ]
+
+
+def test_a_plan_that_is_open_is_brought_up_to_date(ada: Agent, bob: Agent) -> None:
+    """New lines are made, changed ones edited, what went is told; only its maker prunes it."""
+    text = "# Voyage {#v}\n- [ ] Sail\n- [ ] Row\n"
+    root = ada.does("plan", markdown=text)["root"]
+    changed = "# Voyage {#v}\n- [ ] Anchor\n- [ ] Sail\n  - areas: sea\n- [x] Moor\n"
+    looked = ada.does("plan", markdown=changed, dry_run=True)
+    told = ada.does("plan", markdown=changed)
+    assert (looked["dry_run"], looked["root"], told["root"], told["updated"]) == (
+        True, root, root, True,
+    )  # fmt: skip
+    assert [item["title"] for item in told["items"]] == ["Anchor", "Moor"]
+    assert [(item["title"], item["fields"]) for item in told["changed"]] == [("Sail", ["areas"])]
+    assert [item["title"] for item in told["gone"]] == ["Row"]
+    assert bob.is_refused("plan", markdown=changed, prune=True)["error"] == "forbidden"
+    pruned = ada.does("plan", markdown=changed, prune=True)
+    assert [item["title"] for item in pruned["pruned"]] == ["Row"]
+    assert "gone" not in ada.does("plan", markdown=changed)
+    assert ada.does("plan", markdown=changed, again=True)["root"] != root
+    assert ada.is_refused("plan", markdown=changed, again=True, prune=True)["kind"] == "invalid"

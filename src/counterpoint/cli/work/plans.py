@@ -19,8 +19,8 @@ from counterpoint.cli.work.names import ITEM, item_id
 from counterpoint.cli.work.seat import once, repeatable
 from counterpoint.cli.work.trees import lines_of_plan
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.answers import PlanUpdate
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.operations.trust.erasing import Erased
@@ -34,9 +34,6 @@ from counterpoint.kernel.errors import InvalidInput
 _JSON: Final = ("{", "[")
 _PLAN: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _SHOWN: Final = 5
-_OPEN: Final = ("open", "active", "review")
-_COMPARED: Final = 500
-"""Open items whose title is compared with that of a plan."""
 _LIMITS: Final = click.IntRange(1, 1000)
 
 
@@ -62,7 +59,15 @@ _LIMITS: Final = click.IntRange(1, 1000)
 )
 @click.option("--parent", default="", metavar="ID", type=ITEM, help="Put it below this item.")
 @click.option(
-    "--dry-run", is_flag=True, help="Show the tree and what could start, without making it."
+    "--again",
+    is_flag=True,
+    help="Make a second plan of the same name or title as one that is open.",
+)
+@click.option("--prune", is_flag=True, help="Cancel the open tasks whose lines went from the plan.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show the tree and what could start, or what would change, and write nothing.",
 )
 @repeatable
 @pageable
@@ -74,10 +79,15 @@ def plan_command(
     template: str | None,
     values: tuple[str, ...],
     parent: str,
+    again: bool,
+    prune: bool,
     dry_run: bool,
     key: str,
 ) -> None:
     """Make a tree of work from a Markdown file, JSON or a template.
+
+    A file whose plan is open (by its `{#name}`, else its title) brings that up to date: new lines are new tasks, changed ones are
+    edits. Tasks whose lines went stay, unless --prune cancels them.
 
     In Markdown, headings become phases and check-list items become tasks (docs/plans.md). `-` reads standard
     input. JSON has the form of the `tree` argument of the tool `plan`. The command warns about tasks that could never start.
@@ -87,28 +97,42 @@ def plan_command(
         raise click.UsageError("Give a FILE (or `-`), or --template NAME.")
     if values and template is None:
         raise click.UsageError("--set goes with --template.")
+    if prune and (again or template is not None):
+        raise click.UsageError("--prune goes with a FILE whose plan is open, and not with --again.")
     draft = (
         core.plans.from_template(template, _values(values))
         if template is not None
         else _read(core, given.typed() if str(file) == "-" else given.text_of(Path(str(file))))
     )
     above = item_id(core, parent) if parent else ""
-    twins = _twins(core, draft, above)
+    is_new = again or template is not None
     if dry_run:
-        _print_preview(context, draft, above, twins)
+        update = (
+            None if is_new else core.plan_updates.apply(draft, above, prune=prune, dry_run=True)
+        )
+        if update is None:
+            _print_preview(context, draft, above)
+        else:
+            _print_update(context, draft, _update_to_json(update, draft), "Nothing was changed.")
         return
 
     def make() -> Json:
         with context.out.counting(f"Making {counted(sum(1 for _ in draft.walk()), 'item')}"):
+            update = None if is_new else core.plan_updates.apply(draft, above, prune=prune)
+            if update is not None:
+                return _update_to_json(update, draft)
             made = core.plans.create(draft, above)
         return {
             "root": present_briefly(made.root),
             "count": len(made.items),
             "ready": list(made.ready),
-            "warnings": [*twins, *made.deadlocks, *draft.remarks],
+            "warnings": [*made.deadlocks, *draft.remarks],
         }
 
     answer: Any = once(core, key, {"plan": repr(draft), "below": above}, make)
+    if "updated" in answer:
+        _print_update(context, draft, answer, "")
+        return
     root, ready = core.items.get(answer["root"]["id"]), answer["ready"]
     context.out.result(
         answer,
@@ -146,18 +170,52 @@ def _read(core: Core, text: str) -> Draft:
     return draft_of_tree(cast("dict[str, Any]", tree))
 
 
-def _twins(core: Core, draft: Draft, above: str) -> list[str]:
-    """Return a warning of what is open in the same place under the same title: a file that is given twice is two trees."""
-    alike = ItemFilter(kind=draft.kind, category=_OPEN, parent=above)
-    return [
-        f"{one.id} has the title {one.title!r} too, and is open: change it with `counterpoint edit {one.id}`, or give"
-        f" it up with `counterpoint edit {one.id} --status cancelled`"
-        for one in core.items.list(alike, 0, _COMPARED)
-        if (one.title, one.parent) == (draft.title, above)
-    ]
+def _update_to_json(update: PlanUpdate, draft: Draft) -> dict[str, Json]:
+    return {
+        "root": present_briefly(update.root),
+        "updated": True,
+        "count": len(update.created),
+        "created": [present_briefly(item) for item in update.created],
+        "changed": [
+            {**present_briefly(change.item), "fields": list(change.fields)}
+            for change in update.changed
+        ],
+        "gone": [present_briefly(item) for item in update.gone],
+        "pruned": [present_briefly(item) for item in update.pruned],
+        "ready": list(update.ready),
+        "warnings": [*update.remarks, *update.deadlocks, *draft.remarks],
+    }
 
 
-def _print_preview(context: CommandContext, draft: Draft, parent: str, twins: list[str]) -> None:
+def _print_update(context: CommandContext, draft: Draft, answer: Any, end: str) -> None:
+    """Show what of an open plan changed, or would change."""
+    out = context.out
+    if out.json:
+        out.answer({**({"dry_run": True} if end else {}), **answer})
+        return
+    for sign, name in (("+", "created"), ("~", "changed"), ("-", "pruned"), ("?", "gone")):
+        for item in answer[name]:
+            fields = f"  ({', '.join(item['fields'])})" if name == "changed" else ""
+            # What a dry run would make has no id that it would keep.
+            known = "" if end and name == "created" else f"{item['id']} "
+            why = "  (its line went; it stays, or `--prune` cancels it)" if name == "gone" else ""
+            out.line(f"{sign} {known}{item['title']}{fields}{why}")
+    counts = ", ".join(
+        f"{len(answer[name]):,} {word}"
+        for name, word in (
+            ("created", "new"),
+            ("changed", "changed"),
+            ("pruned", "cancelled"),
+            ("gone", "no longer in it"),
+        )
+        if answer[name]
+    )
+    root = answer["root"]
+    out.line(f"{root['id']} {root['title']}: {counts or 'it is as the file says'}. {end}".rstrip())
+    _warn(context, draft, answer["warnings"])
+
+
+def _print_preview(context: CommandContext, draft: Draft, parent: str) -> None:
     core = context.core
     planned, stuck = core.plans.look(draft, parent)
     outside = {name for part in planned for name in part.outside}
@@ -176,14 +234,14 @@ def _print_preview(context: CommandContext, draft: Draft, parent: str, twins: li
             }
             for place, part in enumerate(planned)
         ]
-        warnings = [*twins, *stuck, *draft.remarks]
+        warnings = [*stuck, *draft.remarks]
         out.answer({"dry_run": True, "count": len(planned), "items": items, "warnings": warnings})
         return
     for line, starts in lines_of_plan(planned, ready):
         out.line(line, style="green" if starts else "")
     out.line()
     out.line(f"{counted(len(planned), 'item')}, {len(ready):,} ready. Nothing was made.")
-    _warn(context, draft, [*twins, *stuck, *draft.remarks])
+    _warn(context, draft, [*stuck, *draft.remarks])
 
 
 def _warn(context: CommandContext, draft: Draft, warnings: list[str]) -> None:

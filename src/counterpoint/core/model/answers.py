@@ -167,6 +167,32 @@ class CreatedPlan:
 
 
 @frozen
+class PlanChange:
+    """An item that a plan has changed, and which of its fields."""
+
+    item: Item
+    fields: tuple[str, ...]
+
+
+@frozen
+class PlanUpdate:
+    """What an open plan became by what its file says now.
+
+    created, ready: new items, and which of them could start. gone: items whose lines went, which stay. pruned: those that were
+    cancelled for it. remarks: lines that changed nothing, and why.
+    """
+
+    root: Item
+    created: tuple[Item, ...] = ()
+    ready: tuple[str, ...] = ()
+    changed: tuple[PlanChange, ...] = ()
+    gone: tuple[Item, ...] = ()
+    pruned: tuple[Item, ...] = ()
+    remarks: tuple[str, ...] = ()
+    deadlocks: tuple[str, ...] = ()
+
+
+@frozen
 class Started:
     """An item that the caller now holds; `renewed` if it held it before."""
 

@@ -95,7 +95,7 @@ class Plans:
         """
         with self._context.reading() as view:
             holder_of(view, parent, draft)
-            return _judged(view, draft)
+            return judge_draft(view, draft)
 
     def create(self, draft: Draft, parent: str = "") -> CreatedPlan:
         """Make a tree of work, below an existing item if one is given.
@@ -103,7 +103,7 @@ class Plans:
         Raises MalformedDocument with every fault, CyclicDependency, NotFound, Conflict.
         """
         with self._context.reading() as view:
-            planned, stuck = _judged(view, draft)
+            planned, stuck = judge_draft(view, draft)
         if may_stage(self._context, len(planned)):
             return replace(Stager(self._context, planned, parent).make(), deadlocks=stuck)
         with joined(self._context):
@@ -140,7 +140,7 @@ class Plans:
         return tidy(self._context)
 
 
-def _judged(view: Reading, draft: Draft) -> tuple[list[Planned], tuple[str, ...]]:
+def judge_draft(view: Reading, draft: Draft) -> tuple[list[Planned], tuple[str, ...]]:
     """Return a draft laid flat, and what is in its way for good; the refusals of `plan_of`."""
     named: dict[str, Item] = {}
 

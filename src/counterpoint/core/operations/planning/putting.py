@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import PART, TASK, lifecycle
@@ -27,6 +27,9 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.drafting import Planned, refuse_misplaced
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict, InvalidInput
+
+PLAN_NAME: Final = "plan_name"
+"""The attribute that keeps the `{#name}` of an item, by which a plan finds it again."""
 
 
 def holder_of(view: Reading, parent: str, draft: Draft) -> Item | None:
@@ -134,6 +137,8 @@ def _put_with_facets(change: Change, item: Item, draft: Draft) -> None:
     for scope, name in dict.fromkeys(draft.aliases):
         give_name(change, item, scope, name)
     set_attributes(change, item, draft.attributes)
+    if draft.name and "\n" not in draft.name:
+        set_attributes(change, item, {PLAN_NAME: draft.name})
     for gate in _gates_of(change, item, draft):
         change.put(gate)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from counterpoint.core.ledger.entry import RowImage
 from counterpoint.core.model.journal import Reply
@@ -29,6 +29,8 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import TOLERANCE_MS, Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, KeyReused
 from counterpoint.kernel.frozen import mutable
+
+T = TypeVar("T")
 
 
 @mutable
@@ -168,6 +170,30 @@ def _resuming(unit: Unit, change: Change) -> Generator[Change]:
 def joined(context: Context) -> Unit:
     """Let every `recording` in the block land in one transaction, that of the call if it has one."""
     return context.unit if isinstance(context.unit, Unit) else Unit(context=context)
+
+
+class _Tried(Exception):
+    """Ends a transaction of which nothing is to land."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+
+def perform(context: Context, act: Callable[[Context], T], *, dry_run: bool = False) -> T:
+    """Return what an act answers, all of which lands together; after a dry run nothing of it has.
+
+    So a dry run refuses what the act would, and tells what it would.
+    """
+    if not dry_run:
+        with joined(context):
+            return act(context)
+    # Apart from the transaction in which an idempotent call keeps its answer, and which has not begun.
+    apart = replace(context, unit=None)
+    try:
+        with Unit(context=apart):
+            raise _Tried(act(apart))  # noqa: TRY301 # it is no refusal, and undoes all
+    except _Tried as tried:
+        return tried.answer
 
 
 def unlanded(context: Context) -> tuple[RowImage, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from counterpoint.core.model.answers import CreatedPlan
+from counterpoint.core.model.answers import CreatedPlan, PlanUpdate
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Item, Kind
 from counterpoint.core.rules.drafting import Planned
@@ -122,10 +122,25 @@ def plan(
     variables: Annotated[Values | None, Field(description="Values of its variables")] = None,
     parent: Annotated[Id, Field(description="Id of an item to put it below")] = "",
     *,
+    again: Annotated[bool, Field(description="Make a second plan of that name or title")] = False,
+    prune: Annotated[bool, Field(description="Cancel open tasks that went from it")] = False,
     dry_run: Annotated[bool, Field(description="Show what would be made, write nothing")] = False,
 ) -> Json:
-    """Make a tree of work from one of markdown, tree, template; see counterpoint://help/plan."""
+    """Make a tree of work from one of markdown, tree, template, or bring the open plan of that name or title up to date."""
     draft = _draft(call, markdown, tree, template, variables)
+    if prune and (again or template):
+        raise InvalidInput(
+            "`prune` is for the open plan that is brought up to date",
+            hint="Leave out `prune`, or `again` and `template`.",
+        )
+    if not (again or template):
+        update = call.core.plan_updates.apply(draft, parent, prune=prune, dry_run=dry_run)
+        if update is not None:
+            return {
+                **({"dry_run": True} if dry_run else {}),
+                **_updated(update),
+                **_warnings(call, draft, (*update.remarks, *update.deadlocks)),
+            }
     if dry_run:
         planned, stuck = call.core.plans.look(draft, parent)
         return {**_previewed(planned), **_warnings(call, draft, stuck)}
@@ -190,6 +205,34 @@ def _present(made: CreatedPlan) -> dict[str, Json]:
         **shown,
         **sparse(rest=_rest(rest, count, f"`list` with root={made.root.root}")),
     }
+
+
+def _updated(update: PlanUpdate) -> dict[str, Json]:
+    """Return what a plan that was open already became."""
+    ready = set(update.ready)
+    entries: dict[str, list[Json]] = {
+        "items": [_made_line(item, ready) for item in update.created],
+        "changed": [
+            {**_short(change.item), "fields": [*change.fields]} for change in update.changed
+        ],
+        "gone": [_short(item) for item in update.gone],
+        "pruned": [_short(item) for item in update.pruned],
+    }
+    parts = {name: part_of_list(some, limit=len(some)) for name, some in entries.items()}
+    shown, rest = shared(parts, _ROOM)
+    more = ", ".join(f"{len(entries[name]) - at} more {name}" for name, at in rest.items())
+    return {
+        "root": update.root.id,
+        "updated": True,
+        "count": len(update.created),
+        "ready_count": len(ready),
+        **shown,
+        **sparse(rest=f"{more}: `list` with root={update.root.root}" if more else ""),
+    }
+
+
+def _short(item: Item) -> dict[str, Json]:
+    return {"id": item.id, "title": clip(str(item.title), 80)}
 
 
 def _made_line(item: Item, ready: set[str]) -> dict[str, Json]:

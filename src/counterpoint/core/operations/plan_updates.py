@@ -1,0 +1,452 @@
+"""Brings an open plan to what its file says now.
+
+Rules: (1) lines find their items as planning/matching.py says; where they cannot be told apart nothing is changed. (2) New lines are
+new items; what changed is an edit, with the rights and refusals of one. (3) A box that is ticked is told of: work ends by `finish`.
+What has ended stays as it is. (4) What the file does not say of texts, labels, priority or profile stays; a check, review, approval,
+artifact, area or acceptance sentence that went from it is taken away, as `edit` would. (5) Items whose lines went are told of and
+stay; `prune` cancels those that are open and that nobody holds. (6) All lands together, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.answers import PlanChange, PlanUpdate
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.identity import Contribution
+from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.work import (
+    CREATED,
+    WORKABLE,
+    Area,
+    Attribute,
+    Criterion,
+    Dependency,
+    Gate,
+    Item,
+    Label,
+)
+from counterpoint.core.operations.items import Items
+from counterpoint.core.operations.planning.putting import (
+    PLAN_NAME,
+    holder_of,
+    put_edges,
+    put_items,
+)
+from counterpoint.core.operations.plans import judge_draft
+from counterpoint.core.operations.readiness import ready_among
+from counterpoint.core.operations.recording.authority import authority_of
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import value_of
+from counterpoint.core.operations.recording.links import shift
+from counterpoint.core.operations.recording.moves import touched
+from counterpoint.core.operations.recording.unit import perform, recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.planning.matching import KnownItem, Matches, children_of, match_plan
+from counterpoint.core.rules.trust.callers import ENTITLED
+from counterpoint.kernel.acts import Act
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
+
+_CHUNK: Final = 500
+_OPEN: Final = ("open", "active", "review")
+_WHY_PRUNED: Final = "Its line went from the plan."
+_WHY_WAIVED: Final = "The plan does not ask for it any more."
+_GATES: Final = ("review", "approval", "artifact")
+
+
+def find_open_plan(view: Reading, draft: Draft, parent: str) -> Item | None:
+    """Return the open plan that a draft means: that of its name, else of its title; Conflict if several have it."""
+    if draft.kind in WORKABLE:
+        return None
+    items = view.select(Item, parent=parent, kind=draft.kind, category=_OPEN, order="number")
+    names = _names_of(view, [item.id for item in items])
+    if draft.name and (named := [item for item in items if names.get(item.id) == draft.name]):
+        return _only(named, f"the name {draft.name!r}")
+    title = Prose(draft.title.strip())
+    titled = [
+        item
+        for item in items
+        if item.title == title and names.get(item.id, draft.name) == draft.name
+    ]
+    return _only(titled, f"the title {draft.title!r}") if titled else None
+
+
+def _only(items: Sequence[Item], what: str) -> Item:
+    if len(items) > 1:
+        ids = ", ".join(item.id for item in items)
+        raise Conflict(
+            f"{ids} are open and have {what}: which of them this plan brings up to date cannot be told",
+            hint="Give the plan a name of its own, `# Title {#name}`, or make another one with `again`.",
+        )
+    return items[0]
+
+
+def _names_of(view: Reading, items: Sequence[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for start in range(0, len(items), _CHUNK):
+        some = tuple(items[start : start + _CHUNK])
+        for row in view.select(Attribute, item=some, name=PLAN_NAME):
+            names[row.item] = str(value_of(row))
+    return names
+
+
+class PlanUpdates:
+    """Verbs for plans that are given again."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def apply(
+        self, draft: Draft, parent: str = "", *, prune: bool = False, dry_run: bool = False
+    ) -> PlanUpdate | None:
+        """Bring the open plan that a draft means to what it says now; None if there is none.
+
+        prune: cancel the open items whose lines went; for a person, a maintainer or the maker of the plan. dry_run: write nothing.
+        Raises what `create` and `edit` would, Conflict if several plans are meant, Forbidden.
+        """
+        with self._context.reading() as view:
+            holder_of(view, parent, draft)
+            root = find_open_plan(view, draft, parent)
+            if root is None:
+                if prune:
+                    raise InvalidInput(
+                        f"there is no open plan {draft.title!r} to prune",
+                        hint="Leave `prune` out to make the plan.",
+                    )
+                return None
+            planned, stuck = judge_draft(view, draft)
+        update = perform(
+            self._context,
+            lambda context: PlanUpdater(context, planned, root).run(prune=prune),
+            dry_run=dry_run,
+        )
+        return replace(update, deadlocks=stuck)
+
+
+class PlanUpdater:
+    """Brings one plan up to date, within a transaction that the caller has opened."""
+
+    def __init__(self, context: Context, planned: Sequence[Planned], root: Item) -> None:
+        self.context = context
+        self.planned = planned
+        self.root = root
+        self.verbs = Items(context)
+        self.created: list[str] = []
+        self.changes: dict[str, list[str]] = {}
+        self.remarks: list[str] = []
+        self.gone: list[str] = []
+        self.pruned: list[str] = []
+        self.rows = _Rows(context, root)
+        self.matches: Matches = match_plan(planned, self.rows.known, root.id)
+        self.ids = self.matches.ids
+
+    def run(self, *, prune: bool) -> PlanUpdate:
+        """Do it; the refusals of `create` and `edit`."""
+        before = dict(self.ids)
+        self._remark_unsure()
+        self._create()
+        for place, item in before.items():
+            self._edit(place, self.rows.items[item])
+        self._connect(before)
+        self._leave(prune=prune)
+        return self._told()
+
+    def _told(self) -> PlanUpdate:
+        context = self.context
+        with context.reading() as view:
+
+            def items(ids: Iterable[str]) -> tuple[Item, ...]:
+                return tuple(item for one in ids if (item := view.find(Item, one)) is not None)
+
+            created = items(self.created)
+            session, now = context.caller.actor.session, context.ports.clock.now()
+            return PlanUpdate(
+                root=view.find(Item, self.root.id) or self.root,
+                created=created,
+                ready=tuple(item.id for item in ready_among(view, created, session, now)),
+                changed=tuple(
+                    PlanChange(item=item, fields=tuple(self.changes[item.id]))
+                    for item in items(self.changes)
+                ),
+                gone=items(self.gone),
+                pruned=items(self.pruned),
+                remarks=tuple(self.remarks),
+            )
+
+    def _tell(self, place: int, remark: str) -> None:
+        line = self.planned[place].draft.line
+        self.remarks.append(f"line {line}: {remark}" if line else remark)
+
+    def _remark_unsure(self) -> None:
+        for place in sorted(self.matches.unsure_places):
+            draft = self.planned[place].draft
+            self._tell(
+                place,
+                f"{draft.title[:80]!r} stands several times in one place and cannot be told apart, so nothing of it is changed;"
+                " give each a `{#name}`",
+            )
+
+    # New lines.
+
+    def _create(self) -> None:
+        """Make the items of lines that mean none yet, each tree of them at once."""
+        below = children_of(self.planned)
+        for place, part in enumerate(self.planned):
+            is_known = place in self.ids or place in self.matches.unsure_places
+            if is_known or part.parent is None or part.parent not in self.ids:
+                continue
+            places = [place]
+            for one in places:
+                places += [child for child in below[one] if self._is_new(child)]
+            names = {one: index for index, one in enumerate(places)}
+            tree = [
+                replace(
+                    self.planned[one],
+                    parent=names.get(self.planned[one].parent or 0) if one != place else None,
+                    position=self.planned[one].position,
+                    needs=(),
+                    outside=(),
+                )
+                for one in places
+            ]
+            self._put(tree, places, self.ids[part.parent])
+
+    def _is_new(self, place: int) -> bool:
+        return place not in self.ids and place not in self.matches.unsure_places
+
+    def _put(self, tree: Sequence[Planned], places: Sequence[int], parent: str) -> None:
+        made: list[Item] = []
+        with recording(self.context, "plan.extended") as change:
+            change.open_session()
+            put_items(change, tree, made, tree, parent)
+            put_edges(change, tree, [item.id for item in made], range(len(tree)))
+            change.subject = made[0].id
+            change.add_facts(items=len(made))
+            change.add_texts(title=made[0].title)
+        for place, item in zip(places, made, strict=True):
+            self.ids[place] = item.id
+            self.created.append(item.id)
+        position = self.planned[places[0]].position
+        if made[0].position > position:
+            self.verbs.edit(made[0].id, Edit(position=position))
+
+    # Changed lines.
+
+    def _edit(self, place: int, item: Item) -> None:
+        draft = self.planned[place].draft
+        fields = self._fields(place, item, draft)
+        gates = [
+            name for name in _GATES if getattr(draft, name) and name not in self.rows.gates[item.id]
+        ]
+        dropped = tuple(
+            name
+            for name in _GATES
+            if not getattr(draft, name) and self.rows.gates[item.id].get(name) == "closed"
+        )
+        if item.is_closed:
+            if fields or gates or dropped:
+                what = ", ".join(sorted({*fields, *gates, *dropped}))
+                self._tell(place, f"{item.id} {item.title[:80]!r} is {item.status}, so its {what} stays; {Act.REOPEN} to change it")  # fmt: skip
+            if item.category == "dropped":
+                self._tell(place, f"{item.id} {item.title[:80]!r} is {item.status} and stands in the plan: {Act.REOPEN}, or take the line out")  # fmt: skip
+            return
+        if draft.done and draft.kind in WORKABLE:
+            self._tell(place, f"{item.id} {item.title[:80]!r} is ticked and is {item.status} here; work ends by `finish`")  # fmt: skip
+        if "approval" in gates and item.category != "open":
+            gates.remove("approval")
+            self._tell(place, f"{item.id} has begun, so nobody approves its start any more")
+        if fields or dropped:
+            named = {PLAN_NAME: draft.name} if "name" in fields else {}
+            fields.pop("name", None)
+            reason = _WHY_WAIVED if dropped else ""
+            edit = Edit(**fields, waive=dropped, reason=reason, attributes=named)
+            self.verbs.edit(item.id, edit)
+            changed = ["labels" if field == "add_labels" else field for field in fields]
+            self.changes[item.id] = [*changed, *(["name"] if named else []), *dropped]
+        if gates:
+            self._ask(item.id, gates)
+            self.changes.setdefault(item.id, []).extend(gates)
+
+    def _fields(self, place: int, item: Item, draft: Draft) -> dict[str, Any]:
+        """Return what of an item is to change, by the names of `Edit`; `name` beside them."""
+        rows, fields = self.rows, dict[str, Any]()
+        texts = {
+            "title": draft.title.strip(),
+            "body": draft.body,
+            "priority": draft.priority,
+            "profile": draft.profile,
+        }
+        for name, value in texts.items():
+            if value != "" and value != getattr(item, name):
+                fields[name] = value
+        if labels := tuple(one for one in draft.labels if one not in rows.labels[item.id]):
+            fields["add_labels"] = labels
+        if set(draft.areas) != set(rows.areas[item.id]):
+            fields["areas"] = draft.areas
+        if tuple(draft.acceptance) != tuple(rows.acceptance[item.id]):
+            fields["acceptance"] = draft.acceptance
+        if set(draft.checks) != set(rows.checks[item.id]):
+            fields["checks"] = draft.checks
+        parent = self.planned[place].parent
+        above = self.ids.get(parent, "") if parent is not None else item.parent
+        if above and above != item.parent:
+            fields["parent"] = above
+        if draft.name and "\n" not in draft.name and rows.names.get(item.id) != draft.name:
+            fields["name"] = draft.name
+        return fields
+
+    def _ask(self, item: str, gates: Sequence[str]) -> None:
+        """Put the gates to an item that the plan asks for since."""
+        with recording(self.context, "item.edited", item) as change:
+            change.open_session()
+            after = touched(change, change.get(Item, item))
+            change.put(after)
+            for name in gates:
+                change.put(
+                    Gate(
+                        project=after.project,
+                        item=item,
+                        name=name,
+                        kind="artifact" if name == "artifact" else "review",
+                        holds="start" if name == "approval" else "finish",
+                        argv=Proses(()),
+                        status="closed",
+                        proof="",
+                        reason=Prose(""),
+                        updated_at=change.now,
+                    )
+                )
+                if name == "approval":
+                    after = shift(change, after, 1)
+            change.add_facts(gates=list(gates))
+
+    def _connect(self, before: dict[int, str]) -> None:
+        """Let items wait for what the plan says now; what is outside of it stays."""
+        mine = {*self.ids.values(), *(one.id for one in self.rows.known)} - self.matches.unsure_ids
+        for place, item in self.ids.items():
+            part = self.planned[place]
+            wanted = {self.ids[need] for need in part.needs if need in self.ids} | {*part.outside}
+            current = set(self.rows.needs[item])
+            row = self.rows.items.get(item)
+            if row is not None and row.is_closed:
+                continue
+            add = tuple(sorted(wanted - current))
+            remove = tuple(sorted((current & mine) - wanted))
+            if add or remove:
+                self.verbs.edit(item, Edit(add_needs=add, remove_needs=remove))
+                if place in before:
+                    self.changes.setdefault(item, []).append("after")
+
+    # Lines that went.
+
+    def _leave(self, *, prune: bool) -> None:
+        """Tell of items whose lines went, or cancel them."""
+        means = {*self.ids.values()} | self.matches.unsure_ids
+        left = [one.id for one in self.rows.known if one.id not in means]
+        is_open = [one for one in left if not self.rows.items[one].is_closed]
+        if not prune:
+            self.gone = is_open
+            return
+        if is_open:
+            self._refuse_stranger()
+        below: dict[str, list[str]] = defaultdict(list)
+        for one in self.rows.known:
+            below[one.parent].append(one.id)
+        free: set[str] = set()
+        for one in reversed(self.rows.known):
+            item = self.rows.items[one.id]
+            if one.id in is_open and item.category == "open" and free >= set(below[one.id]):
+                free.add(one.id)
+        for one in is_open:
+            if one not in free:
+                self.gone.append(one)
+            elif self.rows.items[one].parent not in free:
+                self.verbs.edit(one, Edit(status="cancelled", reason=_WHY_PRUNED))
+        self.pruned = [one for one in is_open if one in free]
+
+    def _refuse_stranger(self) -> None:
+        """Raise Forbidden unless a person, a maintainer or the maker of the plan prunes it."""
+        with self.context.reading() as view:
+            if authority_of(view, self.context) in ENTITLED:
+                return
+            places = [
+                place
+                for action in ("plan.created", CREATED)
+                for place in view.sequences(subject=self.root.id, action=action, limit=1)
+            ]
+            entries = (Entry.from_bytes(next(view.entries(one, one + 1))) for one in places)
+            mine = standing(self.context.caller.actor)
+            if any(standing(entry.actor) == mine for entry in entries):
+                return
+        raise Forbidden(
+            f"{self.context.caller.actor.name} did not make {self.root.id} and cannot prune it",
+            hint="Leave `prune` out: what went from the plan then stays. A person or who made the plan can prune it.",
+        )
+
+
+class _Rows:
+    """A plan as it is: its items, and what an update compares of them, read in one statement each."""
+
+    def __init__(self, context: Context, root: Item) -> None:
+        self.names: dict[str, str] = {}
+        self.labels: dict[str, list[str]] = defaultdict(list)
+        self.areas: dict[str, list[str]] = defaultdict(list)
+        self.acceptance: dict[str, list[str]] = defaultdict(list)
+        self.checks: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        self.gates: dict[str, dict[str, str]] = defaultdict(dict)
+        self.needs: dict[str, list[str]] = defaultdict(list)
+        begun: set[str] = set()
+        with context.reading() as view:
+            below = list(_below(view, root))
+            self.items = {item.id: item for item in (root, *below)}
+            ids = list(self.items)
+            self.names = _names_of(view, ids)
+            for start in range(0, len(ids), _CHUNK):
+                some = tuple(ids[start : start + _CHUNK])
+                self._read(view, some)
+                begun |= {item for (item,) in view.cells(Contribution, ("item",), item=some, how="worked")}  # fmt: skip
+        self.known = [
+            KnownItem(
+                id=item.id,
+                parent=item.parent,
+                kind=item.kind,
+                title=str(item.title),
+                name=self.names.get(item.id, ""),
+                is_begun=item.id in begun or item.category != "open",
+            )
+            for item in below
+        ]
+
+    def _read(self, view: Reading, some: tuple[str, ...]) -> None:
+        for label in view.select(Label, item=some):
+            self.labels[label.item].append(label.name)
+        for area in view.select(Area, item=some):
+            self.areas[area.item].append(area.pattern)
+        for sentence in view.select(Criterion, item=some, order="item,position"):
+            self.acceptance[sentence.item].append(str(sentence.text))
+        for need in view.select(Dependency, item=some):
+            self.needs[need.item].append(need.needs)
+        for gate in view.select(Gate, item=some, order="item,name"):
+            if gate.kind == "check":
+                self.checks[gate.item].append(tuple(gate.argv))
+            else:
+                self.gates[gate.item][gate.name] = gate.status
+
+
+def _below(view: Reading, root: Item) -> Iterator[Item]:
+    """Return all below an item by levels, in their places."""
+    parents: tuple[str, ...] = (root.id,)
+    while parents:
+        level: list[Item] = []
+        for start in range(0, len(parents), _CHUNK):
+            some = parents[start : start + _CHUNK]
+            level += view.select(Item, parent=some, order="position,number")
+        yield from level
+        parents = tuple(item.id for item in level)

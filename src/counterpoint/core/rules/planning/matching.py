@@ -1,0 +1,181 @@
+"""Finds the items that the lines of a plan mean, never by position alone.
+
+In this order, each step again whenever a later one has found something:
+
+1. The name that both have.
+2. The title, below the same item, if one line and one item have it. Where several have, none is taken: they cannot be told apart.
+3. The title elsewhere in the plan, if one line and one item have it that nobody has begun: it was moved.
+4. The only line and the only item that are left below the same item, if nobody has begun it: its title was changed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from counterpoint.core.model.work import WORKABLE, Kind
+from counterpoint.core.rules.drafting import Planned
+from counterpoint.kernel.frozen import frozen
+
+
+@frozen
+class KnownItem:
+    """An item of the plan as it is. name: its `{#name}`. is_begun: whether somebody worked on it or below it."""
+
+    id: str
+    parent: str
+    kind: Kind
+    title: str
+    name: str = ""
+    is_begun: bool = False
+
+
+@dataclass(slots=True)
+class Matches:
+    """Which item each line means.
+
+    ids: by the place of the line. unsure_places, unsure_ids: lines and items that cannot be told apart, and what is below them.
+    """
+
+    ids: dict[int, str] = field(default_factory=dict[int, str])
+    unsure_places: set[int] = field(default_factory=set[int])
+    unsure_ids: set[str] = field(default_factory=set[str])
+
+
+def match_plan(planned: Sequence[Planned], known: Sequence[KnownItem], root: str) -> Matches:
+    """Return which items the lines of a plan mean. known: all below the root, parents first."""
+    matching = _Matching(planned, known, root)
+    matching.by_name()
+    while matching.by_title() or matching.by_move() or matching.by_place():
+        pass
+    return matching.matches
+
+
+class _Matching:
+    def __init__(self, planned: Sequence[Planned], known: Sequence[KnownItem], root: str) -> None:
+        self.planned = planned
+        self.known = known
+        self.matches = Matches(ids={0: root})
+        self.taken: set[str] = {root}
+
+    def _take(self, place: int, item: str) -> None:
+        self.matches.ids[place] = item
+        self.taken.add(item)
+
+    def _places(self) -> Iterator[int]:
+        """Return the lines that are open, those of sure parents."""
+        unsure = self.matches.unsure_places
+        for place, part in enumerate(self.planned):
+            if part.parent in unsure:
+                unsure.add(place)
+            elif place not in self.matches.ids and place not in unsure:
+                yield place
+
+    def _items(self) -> Iterator[KnownItem]:
+        unsure = self.matches.unsure_ids
+        for item in self.known:
+            if item.parent in unsure:
+                unsure.add(item.id)
+            elif item.id not in self.taken and item.id not in unsure:
+                yield item
+
+    def by_name(self) -> None:
+        named: dict[str, list[KnownItem]] = defaultdict(list)
+        for item in self.known:
+            if item.name:
+                named[item.name].append(item)
+        for place, part in enumerate(self.planned):
+            items = named.get(part.draft.name, [])
+            if place and len(items) == 1 and _is_alike(part, items[0]):
+                self._take(place, items[0].id)
+
+    def by_title(self) -> bool:
+        """Take what has one title below one item; answer whether anything was found."""
+        places: dict[tuple[str, bool, str], list[int]] = defaultdict(list)
+        items: dict[tuple[str, bool, str], list[KnownItem]] = defaultdict(list)
+        for place in self._places():
+            parent = self.planned[place].parent
+            above = self.matches.ids.get(parent, "") if parent is not None else ""
+            if above:
+                places[above, *_title_of(self.planned[place])].append(place)
+        for item in self._items():
+            items[item.parent, *_title_of(item)].append(item)
+        has_found = False
+        for key, some in places.items():
+            others = items.get(key, [])
+            if len(some) == len(others) == 1:
+                if self._is_named_otherwise(some[0], others[0]):
+                    continue
+                self._take(some[0], others[0].id)
+                has_found = True
+            elif others:
+                self.matches.unsure_places.update(some)
+                self.matches.unsure_ids.update(item.id for item in others)
+                has_found = True
+        return has_found
+
+    def by_move(self) -> bool:
+        """Take what has one title in the whole plan; answer whether anything was found."""
+        places: dict[tuple[bool, str], list[int]] = defaultdict(list)
+        items: dict[tuple[bool, str], list[KnownItem]] = defaultdict(list)
+        for place in self._places():
+            places[_title_of(self.planned[place])].append(place)
+        for item in self._items():
+            items[_title_of(item)].append(item)
+        has_found = False
+        for key, some in places.items():
+            others = items.get(key, [])
+            if (
+                len(some) == len(others) == 1
+                and not others[0].is_begun
+                and not self._is_named_otherwise(some[0], others[0])
+            ):
+                self._take(some[0], others[0].id)
+                has_found = True
+        return has_found
+
+    def by_place(self) -> bool:
+        """Take the only ones that are left below one item; answer whether anything was found."""
+        places: dict[tuple[str, bool], list[int]] = defaultdict(list)
+        items: dict[tuple[str, bool], list[KnownItem]] = defaultdict(list)
+        for place in self._places():
+            parent = self.planned[place].parent
+            if parent is not None and parent in self.matches.ids:
+                kind = self.planned[place].draft.kind in WORKABLE
+                places[self.matches.ids[parent], kind].append(place)
+        for item in self._items():
+            items[item.parent, item.kind in WORKABLE].append(item)
+        for key, some in places.items():
+            others = items.get(key, [])
+            if (
+                len(some) == len(others) == 1
+                and not others[0].is_begun
+                and not (self.planned[some[0]].draft.name or others[0].name)
+            ):
+                self._take(some[0], others[0].id)
+                return True
+        return False
+
+    def _is_named_otherwise(self, place: int, item: KnownItem) -> bool:
+        name = self.planned[place].draft.name
+        return bool(name and item.name and name != item.name)
+
+
+def _is_alike(part: Planned, item: KnownItem) -> bool:
+    return (part.draft.kind in WORKABLE) == (item.kind in WORKABLE)
+
+
+def _title_of(part: Planned | KnownItem) -> tuple[bool, str]:
+    """Return what tells titles apart: all their letters, in any script, and whether it is work or a phase."""
+    draft = part.draft if isinstance(part, Planned) else part
+    return draft.kind in WORKABLE, " ".join(draft.title.split())
+
+
+def children_of(planned: Sequence[Planned]) -> Mapping[int, list[int]]:
+    """Return the places directly below each place."""
+    below: dict[int, list[int]] = defaultdict(list)
+    for place, part in enumerate(planned):
+        if part.parent is not None:
+            below[part.parent].append(place)
+    return below
