@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.core.rules.identity import agent_behind
 from counterpoint.evidence import host as host_module
-from counterpoint.evidence.host import Presence, ProcessHost
-from counterpoint.evidence.processes import lineage, peer
+from counterpoint.evidence.host import ProcessHost, ServedConnection
+from counterpoint.evidence.processes import mark_of
 from counterpoint.kernel.clock import SystemClock, Timestamp, later
 from counterpoint.kernel.errors import StoreReadOnly
 from counterpoint.kernel.ids import RandomMint
@@ -104,16 +104,16 @@ def test_a_server_knows_which_connections_have_ended(tmp_path: Path) -> None:
     """And for how long; of one that it never saw, or that is there again, it knows nothing."""
     times = iter([10.0, 25.0, 30.0])
     here = ProcessHost(tmp_path / "running", SystemClock(), RandomMint(), lambda: next(times))
-    one, other = Presence(), Presence()
+    one, other = ServedConnection(), ServedConnection()
     assert here.take_seat("ses_1", one)
     assert here.take_seat("ses_1", other)
-    assert not here.take_seat("ses_1", Presence(), alone=True)
+    assert not here.take_seat("ses_1", ServedConnection(), alone=True)
     assert (here.is_here("ses_1", 60), here.absence("ses_1")) == (True, None)
     here.depart(one)
     assert here.is_here("ses_1", 60)
     here.depart(other)
     assert (here.is_here("ses_1", 60), here.absence("ses_1")) == (False, 15.0)
-    assert here.take_seat("ses_1", Presence(), alone=True)
+    assert here.take_seat("ses_1", ServedConnection(), alone=True)
     assert here.absence("ses_1") is None
     assert (here.is_here("ses_2", 60), here.absence("ses_2")) == (False, None)
 
@@ -124,7 +124,7 @@ def test_of_those_that_are_gone_the_latest_are_remembered(
     """So that a server that runs for years does not grow; of the others nobody can tell, and the lease decides."""
     monkeypatch.setattr(host_module, "MOST", 2)
     for seat in ("ses_1", "ses_2", "ses_3"):
-        presence = Presence()
+        presence = ServedConnection()
         here.take_seat(seat, presence)
         here.depart(presence)
     known = [here.absence(seat) is not None for seat in ("ses_1", "ses_2", "ses_3")]
@@ -137,32 +137,48 @@ def test_of_many_that_come_with_one_secret_at_once_one_is_seated(here: ProcessHo
 
     def come(_: int) -> bool:
         start.wait()
-        return here.take_seat("ses_1", Presence(), alone=True)
+        return here.take_seat("ses_1", ServedConnection(), alone=True)
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(come, range(8))) == 1
 
 
-def test_whose_process_has_ended_is_gone_also_to_a_server_that_never_saw_it(
-    tmp_path: Path,
+def test_of_a_process_it_is_known_that_it_ended_where_the_kernel_shows_it(
+    here: ProcessHost,
 ) -> None:
-    """As after a crash of the one before; only of this boot, namespace and user, and from when it is first asked."""
-    times = iter((5.0, 9.0))
-    made = ProcessHost(tmp_path / "running", SystemClock(), RandomMint(), lambda: next(times))
+    """Only of this boot, namespace and user; also while nobody has waited for its end."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        found = agent_behind(peer(process.pid), NOW)
-        assert found is not None
-        living = replace(found, pid=process.pid, started=lineage(process.pid)[0].started)
-        assert made.absence("ses_a", [living]) is None
+        mark = mark_of(process.pid)
+        assert here.has_ended(mark) is False
         process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert here.has_ended(mark) is True
+    assert here.has_ended(mark) is True
     for other in (
-        replace(living, boot="another"),
-        replace(living, namespace="another"),
-        replace(living, uid=living.uid + 1),
-        replace(living, pid=0),
+        replace(mark, boot="another"),
+        replace(mark, namespace="another"),
+        replace(mark, uid=mark.uid + 1),
+        replace(mark, pid=0),
     ):
-        assert made.absence("ses_a", [other]) is None
-        assert made.absence("ses_a", [living, other]) is None
-    assert made.absence("ses_a") is None
-    assert made.absence("ses_a", [living]) == 4.0
-    made.close()
+        assert here.has_ended(other) is None
+
+
+def test_a_row_is_due_once_and_its_end_when_the_connection_is_gone(here: ProcessHost) -> None:
+    """A beat is due while a row says that a connection is open; an end that comes with the server's own is none."""
+    one, other = ServedConnection(origin="here"), ServedConnection()
+    here.take_seat("ses_1", one)
+    here.take_seat("ses_2", other)
+    assert here.next_beat(NOW) is None
+    for seat in ("ses_1", "ses_2"):
+        row = here.unwritten("demo", seat, NOW)
+        assert row is not None
+        here.note_written("demo", row)
+        assert here.unwritten("demo", seat, NOW) is None
+    assert here.next_beat(NOW) is not None
+    assert here.next_beat(NOW) is None
+    here.depart(one)
+    assert here.departures("demo") == ["ses_1"]
+    assert here.note_departure("demo", "ses_1")
+    here.stop_noting()
+    here.depart(other)
+    assert here.departures("demo") == []

@@ -39,7 +39,7 @@ from fakes.golden.stage import PROJECT, Stage, staged
 from fakes.looking import faults_of
 from fakes.servers import connected
 
-NUMBERS: Final = (13, 14, 15)
+NUMBERS: Final = (13, 14, 15, 16)
 """The formats whose ledgers are looked at; each has a folder of its own."""
 LAST: Final = NUMBERS[-1]
 FOUNDRY: Final = 14

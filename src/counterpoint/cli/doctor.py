@@ -356,10 +356,10 @@ def _checkpoint(app: App) -> Finding:
 
 def _leases(app: App) -> Finding:
     state = app.person().overview.state()
-    stale = [one.item.id for one in state.live if not one.claim.is_live(state.now)]
+    stale = [one.item.id for one in state.live if one.is_abandoned(state.now)]
     if stale:
         advice = "Their agents went away; `next` offers them to others."
-        found = f"ran out: {', '.join(stale)}"
+        found = f"left or run out: {', '.join(stale)}"
         return Finding(name="leases", verdict="warn", found=found, advice=advice)
     return Finding(name="leases", verdict="ok", found=f"{len(state.live)} are held")
 

@@ -19,6 +19,7 @@ from counterpoint.core.model.journal import (
     Submission,
     Verdict,
 )
+from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
@@ -212,10 +213,15 @@ def ahead_in_words(ahead: Ahead) -> str:
     return f"the ledger's time is {in_words(ahead.seconds)} ahead since entry {ahead.since}{after}"
 
 
-def lease(claim: Claim, now: Timestamp) -> str:
-    """Return in words how long a claim still holds."""
+def lease(claim: Claim, now: Timestamp, departure: Departure | None = None) -> str:
+    """Return in words how long a claim still holds; departure: that its holder is gone."""
     if not claim.is_held:
         return claim.state
+    if departure is not None and claim.is_live(now):
+        free = "free for others"
+        if now < departure.free_at:
+            free += f" in {span(now, min(departure.free_at, claim.leased_until))}"
+        return f"gone since {departure.since}, {free}"
     left = span(now, claim.leased_until)
     if claim.is_ahead(now):
         return "given by a clock that was ahead, free for others"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.overview import Overview
     from counterpoint.core.operations.plan_updates import PlanUpdates
     from counterpoint.core.operations.plans import Plans
+    from counterpoint.core.operations.presences import Presences
     from counterpoint.core.operations.projects import Projects
     from counterpoint.core.operations.readiness import Ready
     from counterpoint.core.operations.reviews import Reviews
@@ -97,6 +98,13 @@ class Core:
         from counterpoint.core.operations.access import Identities
 
         return Identities(self._context)
+
+    @cached_property
+    def presences(self) -> Presences:
+        """Verbs with which a server tells of its connections."""
+        from counterpoint.core.operations.presences import Presences
+
+        return Presences(self._context)
 
     @cached_property
     def exports(self) -> Exports:

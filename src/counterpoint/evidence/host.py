@@ -6,11 +6,10 @@ the process ends.
 
 Beside that it knows who was connected to it: the server of a database serves all that are on this machine. A
 connection is known by the session that it came with, its seat. It is gone since it ended here, or since the kernel
-said that the process ended which is held at its other end, whichever is first. Nothing of this is written
-down: of whom it never saw, as after a crash of the server before it, the kernel is asked whether the agent's
-process has ended, if that is known and is of this boot, namespace and user, of the bearer of a credential each that he wrote through; it counts as gone from when that
-is asked first. One of another container or machine looks the same as one that has ended, and is not asked for. Of those that are
-gone the latest `MOST` are remembered; for others the lease decides, as for those that nobody ever saw.
+said that the process ended which is held at its other end, or that of the agent behind it, whichever is first. What others need
+of this is written beside the ledger (`core/model/presence.py`): with the first transaction of a connection, when it has
+ended, and every few seconds that this process lives. Connections that end because this process does are not gone: without
+it their processes decide. Of those that are gone the latest `MOST` are remembered.
 
 A process is gone if and only if (1) it ran on this machine and its file is not there or can be
 locked, or (2) it ran on another machine and was last heard of more than an hour ago.
@@ -23,15 +22,17 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from counterpoint.core.model.identity import Connection
-from counterpoint.evidence.processes import has_ended
-from counterpoint.kernel.clock import Clock, Timestamp, elapsed_ms
+from counterpoint.core.model.presence import Presence, ProcessMark, ServerBeat
+from counterpoint.core.rules.presence import BEAT_SECONDS
+from counterpoint.evidence.processes import has_ended, mark_of
+from counterpoint.kernel.clock import Clock, Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import StoreReadOnly
 from counterpoint.kernel.frozen import mutable
 from counterpoint.kernel.ids import Mint
@@ -52,16 +53,19 @@ def _stays(seconds: float) -> bool:
 
 
 @mutable
-class Presence:
+class ServedConnection:
     """One connection, as its server knows it.
 
     has_ended: whether its process ended within so many seconds. seat: the session that it came with, once it has one.
-    is_over: whether the connection has ended.
+    is_over: whether the connection has ended. process: what is at the other end. agent: the process behind that. origin: as in `Presence`.
     """
 
     has_ended: Callable[[float], bool] = _stays
     seat: str = ""
     is_over: bool = False
+    process: ProcessMark = field(default_factory=ProcessMark)
+    agent: ProcessMark = field(default_factory=ProcessMark)
+    origin: str = ""
 
     def is_gone(self) -> bool:
         """Return whether nothing can come from it any more."""
@@ -88,10 +92,19 @@ class ProcessHost:
         self._naming = threading.Lock()
         self.swept: set[str] = set()
         self._seating = threading.Lock()
-        self._open: dict[str, list[Presence]] = {}
+        self._open: dict[str, list[ServedConnection]] = {}
         self._ended: OrderedDict[str, float] = OrderedDict()
         self._fresh: OrderedDict[str, str] = OrderedDict()
         self._heard: OrderedDict[str, float] = OrderedDict()
+        self._written: dict[tuple[str, str], ServedConnection] = {}
+        """Connections whose rows say that they are open, by project and seat."""
+        self._departed_at: dict[str, Timestamp] = {}
+        """When connections ended, as it was first answered."""
+        self._origins: OrderedDict[str, str] = OrderedDict()
+        self.server = mint.mint("srv")
+        """Its name in rows of connections, which needs no lock."""
+        self._beaten: float | None = None
+        self._is_closing = False
 
     @property
     def name(self) -> str:
@@ -128,7 +141,7 @@ class ProcessHost:
                 self._fresh.popitem(last=False)
             return found
 
-    def take_seat(self, seat: str, presence: Presence, *, alone: bool = False) -> bool:
+    def take_seat(self, seat: str, presence: ServedConnection, *, alone: bool = False) -> bool:
         """Seat a connection by the session that it came with, unless it is over; answer whether it was seated.
 
         alone: only if nobody is there who has this seat. Who has it and is about to end is waited for, for a moment.
@@ -143,13 +156,26 @@ class ProcessHost:
                 presence.seat = seat
                 self._open.setdefault(seat, []).append(presence)
                 self._ended.pop(seat, None)
+                self._origins[seat] = presence.origin
+                if len(self._origins) > MOST:
+                    self._origins.popitem(last=False)
             return True
 
-    def depart(self, presence: Presence) -> None:
+    def depart(self, presence: ServedConnection) -> None:
         """Know that a connection has ended: it is seated nowhere, now or later. This never waits."""
         with self._seating:
+            # Whoever is cut off since this process ends is not gone for that.
+            if self._is_closing and not presence.has_ended(0):
+                # Its descriptor is closed next, and would say anything.
+                presence.has_ended = _stays
+                return
             presence.is_over = True
             self._look(presence.seat)
+
+    def stop_noting(self) -> None:
+        """Take no end of a connection from now on for the end of whoever is behind it: this process ends."""
+        with self._seating:
+            self._is_closing = True
 
     def hear(self, seat: str) -> None:
         """Note that who came with a session has called, over what keeps no connection between two calls."""
@@ -167,21 +193,75 @@ class ProcessHost:
             heard = self._heard.get(seat)
         return heard is not None and self._seconds() - heard < within
 
-    def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
-        """Return for how many seconds a connection has been gone; None: it is there, or nobody can tell."""
+    def absence(self, seat: str) -> float | None:
+        """Return for how many seconds a connection of this process has been gone; None: it is there, or was never seen here."""
         with self._seating:
             self._look(seat)
-            is_unknown = seat not in self._open and seat not in self._ended
-            if is_unknown and behind and all(map(has_ended, behind)):
-                self._note_end(seat)
             ended = self._ended.get(seat)
         return None if ended is None else self._seconds() - ended
 
-    def _seated(self, seat: str) -> list[Presence]:
+    def departed_at(self, seat: str, now: Timestamp) -> Timestamp:
+        """Return when a connection of this process that is gone ended, by the clock that says now; always the same."""
+        with self._seating:
+            if seat not in self._departed_at:
+                seconds = self._seconds() - self._ended.get(seat, self._seconds())
+                self._departed_at[seat] = later(now, -seconds)
+            return self._departed_at[seat]
+
+    def origin(self, seat: str) -> str:
+        """Return where the connection of a session comes from; empty for one that was never seen here."""
+        return self._origins.get(seat, "")
+
+    def has_ended(self, process: ProcessMark) -> bool | None:
+        """Return whether a process has ended; None where the kernel does not show it here."""
+        return has_ended(process)
+
+    def unwritten(self, project: str, seat: str, now: Timestamp) -> Presence | None:
+        """Return the row of a connection that is open here, if no transaction has written it yet; else None."""
+        with self._seating:
+            connections = self._open.get(seat, ())
+            if not connections or self._written.get((project, seat)) is connections[-1]:
+                return None
+            served = connections[-1]
+        server = ServerBeat(name=self.server, process=mark_of(os.getpid()), beat_at=now)
+        return Presence(seat=seat, origin=served.origin, process=served.process, server=server)
+
+    def note_written(self, project: str, presence: Presence) -> None:
+        """Know that the row of a connection is in the database."""
+        with self._seating:
+            connections = self._open.get(presence.seat) or [ServedConnection(is_over=True)]
+            self._written[project, presence.seat] = connections[-1]
+
+    def departures(self, project: str) -> list[str]:
+        """Return the sessions of connections that are gone and whose rows in a project still say that they are open."""
+        with self._seating:
+            for seat, connections in list(self._open.items()):
+                for connection in connections:
+                    connection.is_over = connection.is_over or bool(has_ended(connection.agent))
+                self._look(seat)
+            seats = [seat for where, seat in self._written if where == project]
+            return [seat for seat in seats if seat in self._ended]
+
+    def note_departure(self, project: str, seat: str) -> bool:
+        """Know that the row of a connection says its end; return False if its session is open again."""
+        with self._seating:
+            self._written.pop((project, seat), None)
+            return seat not in self._open
+
+    def next_beat(self, now: Timestamp) -> ServerBeat | None:
+        """Return the sign of life that is due; None while none is, or no row of an open connection needs it."""
+        with self._seating:
+            is_due = self._beaten is None or self._seconds() - self._beaten >= BEAT_SECONDS
+            if not (is_due and self._written):
+                return None
+            self._beaten = self._seconds()
+        return ServerBeat(name=self.server, process=mark_of(os.getpid()), beat_at=now)
+
+    def _seated(self, seat: str) -> list[ServedConnection]:
         with self._seating:
             return list(self._look(seat))
 
-    def _look(self, seat: str) -> list[Presence]:
+    def _look(self, seat: str) -> list[ServedConnection]:
         """Return who is there of those that came with a session; the caller holds the lock."""
         if seat not in self._open:
             return []
@@ -193,8 +273,10 @@ class ProcessHost:
 
     def _note_end(self, seat: str) -> None:
         self._ended[seat] = self._seconds()
+        self._departed_at.pop(seat, None)
         if len(self._ended) > MOST:
-            self._ended.popitem(last=False)
+            forgotten, _ = self._ended.popitem(last=False)
+            self._departed_at.pop(forgotten, None)
 
     def free_bytes(self) -> int:
         """Return the room on the disk; -1 where it cannot be asked."""

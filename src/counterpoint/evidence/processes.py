@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from counterpoint.core.model.identity import COVERED, Connection, Peer, Process
+from counterpoint.core.model.presence import ProcessMark
 from counterpoint.core.rules.identity import REAPERS
 from counterpoint.evidence import procfs
 from counterpoint.evidence.procfs import Covered
@@ -114,14 +115,53 @@ def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
     return Peer(found if is_same else (), boot(), namespace(), is_served=is_served)
 
 
-def has_ended(connection: Connection) -> bool:
-    """Return whether the process of a connection is known to have ended: one that the kernel would show here."""
-    is_ours = connection.uid == os.getuid() and (connection.boot, connection.namespace) == (
+def mark_of(pid: int) -> ProcessMark:
+    """Return what tells a process from all others; an empty mark for one that is not there, or cannot be seen."""
+    try:
+        process = look(pid) if pid else None
+    except Covered:
+        process = None
+    if process is None:
+        return ProcessMark()
+    return marked(process, boot(), namespace())
+
+
+def marked(process: Process, boot: str, namespace: str) -> ProcessMark:
+    """Return the mark of a process that was looked at."""
+    return ProcessMark(
+        uid=process.uid,
+        pid=process.pid,
+        started=process.started,
+        boot=boot,
+        namespace=namespace,
+    )
+
+
+def has_ended(process: ProcessMark) -> bool | None:
+    """Return whether a process has ended; None where the kernel would not show it here."""
+    is_ours = process.uid == os.getuid() and (process.boot, process.namespace) == (
         boot(),
         namespace(),
     )
-    is_one = bool(connection.pid and connection.boot)
-    return is_ours and is_one and not _is_there(connection)
+    if not (is_ours and process.pid) or process.boot in {"", COVERED}:
+        return None
+    try:
+        found = look(process.pid)
+        return found is None or found.started != process.started or _is_zombie(process.pid)
+    except Covered:
+        return None
+
+
+def _is_zombie(pid: int) -> bool:
+    """Return whether a process has ended and only waits for its parent to hear so; Covered."""
+    try:
+        fields = procfs.read(f"{pid}/stat").rpartition(_AFTER_NAME)[2].split()
+    except Covered:
+        raise
+    except OSError:
+        return False
+    # The first thread of a process may have ended before the others.
+    return fields[0] == b"Z" and fields[17] == b"1"
 
 
 def _is_there(connection: Connection) -> bool:

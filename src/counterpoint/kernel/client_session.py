@@ -129,21 +129,46 @@ def _asked(client: int) -> str:
 
 def starter() -> str:
     """Return which process has started this one, as no other is told; empty if nobody can tell, or many have it."""
-    pid = os.getppid()
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
+    except OSError:
+        return ""
+    pid, started = _find_starter()
+    return f"{_PROCESS} {pid} {started} {boot}" if pid else ""
+
+
+def open_client() -> int:
+    """Return a descriptor that can be read once the process has ended that started this one; -1 without such a one."""
+    pid, started = _find_starter()
+    if not (pid and hasattr(os, "pidfd_open")):
+        return -1
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return -1
+    # Its number may be another's by now.
+    if _find_starter() == (pid, started):
+        return descriptor
+    os.close(descriptor)
+    return -1
+
+
+def _find_starter() -> tuple[int, str]:
+    """Return number and start of the process that has started this one, past what only stands between; 0 if many have it."""
+    pid = os.getppid()
+    try:
         for _ in range(_MOST_STARTERS):
             with open(f"/proc/{pid}/stat", "rb") as file:
                 named, _, rest = file.read().rpartition(b") ")
             name, fields = named.partition(b"(")[2], rest.split()
             if name not in _STARTERS:
                 is_common = pid <= 1 or name in _COMMON
-                return "" if is_common else f"{_PROCESS} {pid} {fields[19].decode()} {boot}"
+                return (0, "") if is_common else (pid, fields[19].decode())
             pid = int(fields[1])
     except OSError:
         pass
-    return ""
+    return 0, ""
 
 
 def forget_secret(secret: str, words: Sequence[str], environ: Mapping[str, str]) -> None:

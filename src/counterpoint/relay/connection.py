@@ -10,6 +10,7 @@ import signal
 import time
 from contextlib import suppress
 
+from counterpoint.kernel.client_session import open_client
 from counterpoint.relay.answers import LINE_LIMIT, Lines, answered, envelope_version, is_object
 from counterpoint.relay.server import PATIENCE, Refused, open_server
 
@@ -54,6 +55,7 @@ class Relay:
         self._attempt = 0
         self._arrived: list[tuple[int, _socket.socket | Refused]] = []
         self._wake_reader, self._wake_writer = os.pipe()
+        self._client = open_client()
         self._from_client, self._from_server = Lines(), Lines()
         self._to_server, self._to_client = bytearray(), bytearray()
         self._waiting: list[tuple[bytes, object, Json | None]] = []
@@ -109,9 +111,8 @@ class Relay:
         """Wait for what can be done, and do it."""
         poll = select.poll()
         poll.register(self._wake_reader, select.POLLIN)
-        # Whoever does not take what there is for him is not listened to.
-        if not self._is_over and len(self._to_server) < _HIGH_WATER:
-            poll.register(self._source, select.POLLIN)
+        if not self._is_over:
+            self._register_client(poll)
         # After the end of the input without answers too: so it is heard that nobody is left to read one.
         if self._to_client or self._is_over:
             poll.register(self._sink, select.POLLOUT if self._to_client else 0)
@@ -132,8 +133,23 @@ class Relay:
             if found[self._sink] & ~select.POLLOUT:
                 raise BrokenPipeError
             self._write()
+        self._hear_client(found)
+
+    def _register_client(self, poll: select.poll) -> None:
+        # Somebody else may keep the pipes of a client open that was killed.
+        if self._client >= 0:
+            poll.register(self._client, select.POLLIN)
+        # Whoever does not take what there is for him is not listened to.
+        if len(self._to_server) < _HIGH_WATER:
+            poll.register(self._source, select.POLLIN)
+
+    def _hear_client(self, found: dict[int, int]) -> None:
+        """Take what the client says, or that its process has ended."""
         if self._source in found:
             self._read_client()
+        elif self._client in found:
+            # What it wrote before it ended was read first.
+            self._is_over = True
 
     def _flush(self) -> None:
         """Give the client what is still for it, for a moment."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest
+from counterpoint.core.model.presence import Presence, ProcessMark, ServerBeat
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of, prose_columns
 from counterpoint.core.model.trust.heads import MovedAway
 from counterpoint.core.model.trust.writers import WriterSignature
@@ -277,6 +278,18 @@ class StoreReading(VectorReading):
         row = self._link.execute(statements.METER, (self.project, subject, measure)).fetchone()
         return 0 if row is None else int(row[0])
 
+    def presences(self, seats: Sequence[str]) -> list[Presence]:
+        """Return what servers wrote of the connections that came with some sessions."""
+        found: list[Presence] = []
+        for start in range(0, len(seats), PAGE):
+            some = tuple(seats[start : start + PAGE])
+            # A power of two, so that few statements are prepared whatever is asked.
+            many = 1 << (len(some) - 1).bit_length()
+            values = (self.project, *some, *some[-1:] * (many - len(some)))
+            rows = self._link.execute(statements.presences(many), values).fetchall()
+            found += (_presence_of(row) for row in rows)
+        return found
+
     def measures(self, subject: str) -> list[str]:
         """Return every measure of which a subject has used anything, in order."""
         return [row[0] for row in self._link.execute(statements.MEASURES, (self.project, subject))]
@@ -409,6 +422,27 @@ class StoreWriting(StoreReading, VectorWriting):
         """Remember that the ledger was moved to a place, and goes on there."""
         self._link.execute(statements.LEAVE, (self.project, place, time))
 
+    def seat(self, presence: Presence) -> None:
+        """Keep that a connection is open, and a beat of its server."""
+        self.beat(presence.server)
+        one = presence
+        values = (self.project, one.seat, one.server.name, one.origin, *_mark_cells(one.process))
+        self._link.execute(statements.SEAT, values)
+
+    def unseat(self, seat: str, server: str, ended_at: Timestamp) -> None:
+        """Keep that a connection has ended."""
+        self._link.execute(statements.UNSEAT, (ended_at, self.project, seat, server))
+
+    def beat(self, server: ServerBeat) -> None:
+        """Keep a sign of life of a server."""
+        values = (server.name, *_mark_cells(server.process), server.beat_at)
+        self._link.execute(statements.BEAT, values)
+
+    def forget_presences(self, before: Timestamp) -> None:
+        """Forget connections that ended before a time, and those of servers whose last beat is older."""
+        for text in (statements.FORGET_ENDED, statements.FORGET_LOST, statements.FORGET_SERVERS):
+            self._link.execute(text, (before,))
+
     def use(self, subject: str, measure: str, used: int) -> None:
         """Set how much of a measure a subject has used."""
         self._link.execute(statements.USE, (self.project, subject, measure, used))
@@ -498,3 +532,21 @@ class StoreWriting(StoreReading, VectorWriting):
         self._link.execute(text, values)
         if not self._link.changes():
             raise StateDiffers(f"{noun.table} has no row {place} in {self.project!r}")
+
+
+def _presence_of(row: Row) -> Presence:
+    seat, origin, *own, ended_at = row[:8]
+    name, *served, beat_at = row[8:]
+    server = ServerBeat(name=name, process=_mark_of(served), beat_at=Timestamp(beat_at))
+    return Presence(
+        seat=seat, origin=origin, process=_mark_of(own), server=server, ended_at=ended_at
+    )
+
+
+def _mark_of(cells: Sequence[Any]) -> ProcessMark:
+    uid, pid, started, boot, namespace = cells
+    return ProcessMark(uid=uid, pid=pid, started=started, boot=boot, namespace=namespace)
+
+
+def _mark_cells(process: ProcessMark) -> tuple[Cell, ...]:
+    return process.uid, process.pid, process.started, process.boot, process.namespace

@@ -42,6 +42,7 @@ RELEASED: Final = (
     (15, "research"),
     (15, "writing"),
     (15, "nearness"),
+    (16, "presence"),
 )
 """Every migration by number and name, in the order in which they are made. Of the first number, what is not `first`
 is the table of a noun that not every program asks for."""

@@ -45,6 +45,20 @@ USE = (
     "INSERT INTO meters (project, subject, measure, used) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (project, subject, measure) DO UPDATE SET used = excluded.used"
 )
+SEAT = (
+    "INSERT INTO presences (project, seat, server, origin, uid, pid, started, boot, namespace, ended_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '') ON CONFLICT (project, seat, server) DO UPDATE SET"
+    " origin = excluded.origin, uid = excluded.uid, pid = excluded.pid, started = excluded.started,"
+    " boot = excluded.boot, namespace = excluded.namespace, ended_at = ''"
+)
+UNSEAT = "UPDATE presences SET ended_at = ? WHERE project = ? AND seat = ? AND server = ?"
+BEAT = (
+    "INSERT INTO servers (name, uid, pid, started, boot, namespace, beat_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (name) DO UPDATE SET beat_at = excluded.beat_at"
+)
+FORGET_ENDED = "DELETE FROM presences WHERE ended_at > '' AND ended_at < ?"
+FORGET_LOST = "DELETE FROM presences WHERE server IN (SELECT name FROM servers WHERE beat_at < ?)"
+FORGET_SERVERS = "DELETE FROM servers WHERE beat_at < ?"
 HIDES = f"SELECT 1 FROM {Staging.table} WHERE project = ? AND status = 'hidden' LIMIT 1"
 VEILED: Final = frozenset((Item, *OF_PLANS))
 """What is not found of plans under way."""
@@ -78,6 +92,17 @@ def check(noun: type[Noun], asked: Iterable[str]) -> None:
     unknown = [name for name in asked if name not in known]
     if unknown:
         raise AssertionError(f"{noun.table} has no column {', '.join(unknown)}")
+
+
+@cache
+def presences(many: int) -> str:
+    """Return the statement that reads what is known of the connections of so many sessions."""
+    return (
+        "SELECT p.seat, p.origin, p.uid, p.pid, p.started, p.boot, p.namespace, p.ended_at,"
+        " s.name, s.uid, s.pid, s.started, s.boot, s.namespace, s.beat_at"
+        " FROM presences AS p JOIN servers AS s ON s.name = p.server"
+        f" WHERE p.project = ? AND p.seat IN ({_marks(many)})"
+    )
 
 
 def projects() -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
 import pytest
 
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Note, ReadyFilter, Report
-from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.presence import Presence
+from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Area
 from counterpoint.core.operations.readiness import busy_areas
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
@@ -287,15 +290,21 @@ class Asked:
         self.nouns.append(noun)
         return self.view.select(noun, **more)
 
+    def presences(self, seats: Sequence[str]) -> list[Presence]:
+        """Ask the real view."""
+        self.nouns.append(Presence)
+        return self.view.presences(seats)
 
-def test_what_others_hold_is_asked_in_two_statements_however_many_hold_something(studio, ada, bob):
-    """One for the claims, one for all their areas; an item without areas has none."""
+
+def test_what_others_hold_is_asked_in_four_statements_however_many_hold_something(studio, ada, bob):
+    """For the claims, their sessions, the connections of these, and all areas; an item without areas has none."""
     text = "# P\n- [ ] A\n  - areas: a, a2\n- [ ] B\n  - areas: b\n- [ ] C\n"
     held = ada.plans.create(ada.plans.read(text)).ready
     for item in held:
         ada.claims.start(item)
     with studio.view() as view:
         asked = Asked(view)
-        found = busy_areas(cast("Reading", asked), "ses_other", studio.clock.now())
+        context = studio.context(studio.core("cid"))
+        found = busy_areas(cast("Reading", asked), Holders(cast("Reading", asked), context))
     assert found == dict(zip(held, [("a", "a2"), ("b",), ()], strict=True))
-    assert asked.nouns == [Claim, Area]
+    assert asked.nouns == [Claim, Session, Presence, Area]

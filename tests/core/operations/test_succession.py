@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -19,7 +18,7 @@ from counterpoint.core.model.filters import (
     ReadyFilter,
     Report,
 )
-from counterpoint.core.model.identity import Connection, Contribution, Origin, Succession
+from counterpoint.core.model.identity import Contribution, Origin, Succession
 from counterpoint.core.model.sessions import Claim, Session, SessionOpening
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.ports.host import OnlyHost
@@ -49,12 +48,9 @@ class Hall(OnlyHost):
         del within
         return seat in self.here
 
-    def absence(self, seat: str, behind: Collection[Connection] = ()) -> float | None:
-        """Answer how long one has been gone, or all processes behind it."""
-        if seat in self.ended or not behind:
-            return self.ended.get(seat)
-        past = [self.ended.get(one.id) for one in behind]
-        return None if None in past else min(past)
+    def absence(self, seat: str) -> float | None:
+        """Answer how long one has been gone."""
+        return self.ended.get(seat)
 
 
 def window(studio: Studio, principal: str, secret: str = "", session: str = "", **more) -> Core:

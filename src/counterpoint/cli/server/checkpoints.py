@@ -55,6 +55,8 @@ class Waiting:
     not_before: float = 0.0
     tidied: float | None = None
     why: str = ""
+    has_forgotten: bool = False
+    why_silent: str = ""
 
 
 @dataclass(kw_only=True)
@@ -108,6 +110,19 @@ class Checkpoints:
     def _look_at_all(self, *, at_end: bool = False) -> None:
         for one in list(self._ledgers.values()):
             self.look(one, at_end=at_end)
+            self._tell_presences(one)
+
+    def _tell_presences(self, one: Waiting) -> None:
+        """Have it written which connections have ended; what cannot be written now is tried with the next look."""
+        try:
+            if not one.has_forgotten:
+                one.core.presences.forget_old()
+                one.has_forgotten = True
+            one.core.presences.tend()
+        except CounterpointError as fault:
+            if fault.message != one.why_silent:
+                logger.warning("Connections are not told of: %s %s", fault.message, fault.hint)
+            one.why_silent = fault.message
 
     def look(self, one: Waiting, *, at_end: bool = False) -> None:
         """Have a ledger signed if it is time, and tidied."""

@@ -16,21 +16,24 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.events import Heard, peer_of
 from counterpoint.core.model.identity import Attested, Peer
+from counterpoint.core.model.presence import ProcessMark
 from counterpoint.core.rules.access import capability_of
-from counterpoint.core.rules.identity import share_of
+from counterpoint.core.rules.identity import agent_behind, share_of
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
-from counterpoint.evidence.host import Presence
+from counterpoint.evidence.host import ServedConnection
 from counterpoint.evidence.places import FOLDER, open_folder
-from counterpoint.evidence.processes import variables_of
+from counterpoint.evidence.processes import marked, variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
 from counterpoint.kernel.starting.garbage import settle
 from counterpoint.kernel.visible import label
@@ -108,7 +111,7 @@ class Connection:
         secret: str,
         host: App | None = None,
         checkpoints: Checkpoints | None = None,
-        presence: Presence | None = None,
+        presence: ServedConnection | None = None,
         *,
         has_run: bool = False,
     ) -> None:
@@ -128,11 +131,11 @@ class Connection:
         # Who brings no secret has one all the same, which he cannot show a second time.
         capability = capability_of("secret", secret or token_hex())
         self._identity = replace(app.agent(), capability=capability)
-        self._presence = presence or Presence()
+        self._presence = presence or ServedConnection()
         self._has_run = has_run
         self._attested: Attested | None = None
         self._user = peer.lineage[0].uid if peer.lineage else -1
-        self._seated: dict[str, tuple[Identity, Presence]] = {}
+        self._seated: dict[str, tuple[Identity, ServedConnection]] = {}
         self._host_process = (host or app).host
         self.caller = share_of(peer, (host or app).connected, app.credential)
         self._opening = threading.Lock()
@@ -167,7 +170,7 @@ class Connection:
             attested = self._attested
             if attested is not None and attested.name and not self._app.settings.agent:
                 name = attested.name
-            identity = replace(self._seat(conversation), name=name, client=client)
+            identity = replace(self._seat(conversation, client), name=name, client=client)
             identity = replace(identity, attested=attested)
         core = self._app.core(identity, guarded=self._is_guarded)
         if not self._app.settings.is_read_only:
@@ -178,17 +181,18 @@ class Connection:
             self._checkpoints.research.tend(self._app)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)
 
-    def _seat(self, conversation: str) -> Identity:
+    def _seat(self, conversation: str, client: str) -> Identity:
         """Return as whom a call is heard that belongs to a conversation; empty: to the connection itself."""
         known = self._seated.get(conversation)
         if known is None:
             identity, presence = self._identity, self._presence
+            presence.origin = _origin_of(presence.origin, client)
             if conversation:
                 # Who knows it by hearsay, under another account, has another capability.
                 user = str(self._user)
                 capability = capability_of("conversation", user, conversation)
                 identity = replace(self._app.agent(), capability=capability)
-                presence = Presence(has_ended=presence.has_ended, is_over=presence.is_over)
+                presence = replace(presence, seat="")
             known = self._take_seat(identity, presence), presence
             if len(self._seated) >= CONVERSATIONS:
                 _, oldest = self._seated.pop(next(name for name in self._seated if name))
@@ -196,7 +200,7 @@ class Connection:
             self._seated[conversation] = known
         return known[0]
 
-    def _take_seat(self, identity: Identity, presence: Presence) -> Identity:
+    def _take_seat(self, identity: Identity, presence: ServedConnection) -> Identity:
         """Return the identity in the session that it came with before, or comes with now."""
         host = self._host_process
         if not self._app.settings.session:
@@ -205,6 +209,8 @@ class Connection:
             core = self._app.core(identity, guarded=self._is_guarded)
             session, seat = core.identities.recall(identity.capability, fresh)
             if host.take_seat(seat, presence, alone=True):
+                if not self._app.settings.is_read_only:
+                    core.presences.renew(seat)
                 return replace(identity, session=session, seat=seat)
             # Two that live are not one, whoever copied the secret.
             identity = replace(self._app.agent(), capability=capability_of("secret", token_hex()))
@@ -278,7 +284,7 @@ class ConnectionApps:
         """Return the context for a relay; InvalidInput for another database or a wrong setting."""
         app = self.app(greeting)
         found = peer_of(greeting)
-        presence = Presence(has_ended=greeting.peer.has_ended)
+        presence = _served(app, greeting, found)
         connection = Connection(
             app,
             found,
@@ -297,6 +303,31 @@ class ConnectionApps:
             leave=connection.leave,
             caller=connection.caller,
         )
+
+
+def _origin_of(place: str, client: str) -> str:
+    """Return the hash that tells where a client is started; place: as it is known before its name."""
+    return sha256(f"{place}\0{client}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _served(app: App, greeting: Greeting, found: Peer) -> ServedConnection:
+    """Return a connection as the host knows it: its processes, and where it comes from."""
+    relay = found.lineage[0] if found.lineage else None
+    agent = agent_behind(found, app.clock.now())
+    settings = app.settings
+    words = (
+        gethostname(),
+        str(greeting.peer.user),
+        greeting.folder,
+        settings.agent,
+        settings.profile,
+    )
+    return ServedConnection(
+        has_ended=greeting.peer.has_ended,
+        process=marked(relay, found.boot, found.namespace) if relay else ProcessMark(),
+        agent=agent.mark if agent else ProcessMark(),
+        origin="\0".join((*words, settings.surface)),
+    )
 
 
 def _is_one(one: Path, other: Path) -> bool:
@@ -370,6 +401,8 @@ async def serve_sockets(
                 task.cancel()
             if _identity(rendezvous) == mine:
                 rendezvous.clear()
+            # Whoever is cut off now goes on with the next server.
+            app.host.stop_noting()
             was_quiet = await sockets.close()
             has_ended = await asyncio.to_thread(checkpoints.close)
             # Closing the store under a call that runs would wait for it, or break it.

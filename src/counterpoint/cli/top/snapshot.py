@@ -130,7 +130,7 @@ def _claims(state: State) -> Iterator[Row]:
     """Return what is held, the lease that ends first first."""
     for live in sorted(state.live, key=lambda live: live.claim.leased_until):
         claim, item = live.claim, live.item
-        cells = (item.id, flat(claim.agent), left_of(claim, state.now), flat(item.title))
+        cells = (item.id, flat(claim.agent), left_of(live, state.now), flat(item.title))
         yield Row(item.id, item.id, cells)
 
 

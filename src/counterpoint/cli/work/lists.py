@@ -113,7 +113,7 @@ def list_command(
         if status or category or kind or parent or assignee:
             raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
         asked = ReadyFilter(label=label, root=tree_top(context.core, root))
-        _print_offers(context, asked, limit, cursor)
+        _print_offers(context, asked, limit, cursor, in_order=True)
         return
     core = context.core
     chosen = ItemFilter(
@@ -202,10 +202,12 @@ def next_command(
     _print_offers(context, asked, limit, cursor)
 
 
-def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, cursor: str) -> None:
+def _print_offers(
+    context: CommandContext, wanted: ReadyFilter, limit: int, cursor: str, *, in_order: bool = False
+) -> None:
     last = context.core.items.get(cursor) if cursor else None
     after = (last.priority, last.number) if last else None
-    found = context.core.ready.offers(wanted, limit + 1, after)
+    found = context.core.ready.offers(wanted, limit + 1, after, in_order=in_order)
     offers, more = found[:limit], len(found) > limit
     items = [offer.item for offer in offers]
     if not items:

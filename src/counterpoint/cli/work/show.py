@@ -253,7 +253,9 @@ def _hanging(core: Core, id_: str, limit: int) -> Iterator[tuple[str, Sequence[N
 
 def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
     item, claim = facets.item, facets.claim
-    held = f"{claim.agent} ({claim.session}), {lease(claim, now)}" if claim else ""
+    held = (
+        f"{claim.agent} ({claim.session}), {lease(claim, now, facets.departure)}" if claim else ""
+    )
     return {
         "kind": item.kind,
         "status": item.status,

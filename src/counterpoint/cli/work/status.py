@@ -23,9 +23,8 @@ from counterpoint.cli.present import (
 from counterpoint.cli.trust.caller import said, shown
 from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.answers import Awaiting, State
+from counterpoint.core.model.answers import Awaiting, Live, State
 from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.heads import Unsigned
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
@@ -124,7 +123,7 @@ def _print_work(
         ],
     )
     live = [
-        (one.item.id, one.claim.agent, left_of(one.claim, state.now), one_line(one.item.title))
+        (one.item.id, one.claim.agent, left_of(one, state.now), one_line(one.item.title))
         for one in state.live
     ]
     is_open = any(_unclosed(categories) for categories in state.counts.values())
@@ -213,14 +212,16 @@ def due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) -
         what = f"a blocker of {record.agent}"
         yield Due(about, what, headline(record), f"counterpoint unblock {record.id}")
     for live in state.live:
-        if not live.claim.is_live(state.now):
+        if live.is_abandoned(state.now):
             id_, what = live.item.id, f"{live.claim.agent} is gone"
             yield Due(id_, what, one_line(live.item.title), f"counterpoint release {id_}")
 
 
-def left_of(claim: Claim, now: Timestamp) -> str:
+def left_of(live: Live, now: Timestamp) -> str:
     """Return how long a claim still holds; one that ends soon says that first, and has its colour."""
-    words = lease(claim, now)
+    claim, words = live.claim, lease(live.claim, now, live.departure)
+    if live.departure is not None and claim.is_live(now):
+        return words
     if not claim.is_live(now):
         return f"ran out, {words.removeprefix('ran out ')}"
     left = (moment(claim.leased_until) - moment(now)).total_seconds()
@@ -290,7 +291,8 @@ def _state(state: State, progress: dict[str, dict[str, int]], unsigned: Unsigned
             {
                 "claim": present(one.claim),
                 "item": present_briefly(one.item),
-                "lease": lease(one.claim, state.now),
+                "lease": lease(one.claim, state.now, one.departure),
+                "gone": asdict(one.departure) if one.departure else None,
             }
             for one in state.live
         ],

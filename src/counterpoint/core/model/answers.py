@@ -16,6 +16,7 @@ from counterpoint.core.model.journal import (
     Submission,
     Verdict,
 )
+from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.trust.heads import Epoch, Witnessed
@@ -338,7 +339,10 @@ class ItemView:
 
 @frozen
 class Facets(ItemView):
-    """An item with everything small that hangs on it; claim: the last one; rejection: the verdict that sent it back."""
+    """An item with everything small that hangs on it; claim: the last one; rejection: the verdict that sent it back.
+
+    departure: that the holder of a claim in force is gone.
+    """
 
     needed_by: tuple[str, ...]
     areas: tuple[str, ...]
@@ -346,14 +350,21 @@ class Facets(ItemView):
     claim: Claim | None
     readiness: Readiness
     rejection: Verdict | None
+    departure: Departure | None = None
 
 
 @frozen
 class Live:
-    """A claim that is held now, with its item."""
+    """A claim that is held now, with its item; departure: that its holder is gone, None while nobody can tell."""
 
     claim: Claim
     item: Item
+    departure: Departure | None = None
+
+    def is_abandoned(self, now: Timestamp) -> bool:
+        """Return whether others may take the item over: its lease has run out, or its holder is gone for long enough."""
+        is_gone = self.departure is not None and now >= self.departure.free_at
+        return is_gone or not self.claim.is_live(now)
 
 
 @frozen

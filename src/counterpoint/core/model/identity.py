@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import ClassVar, Final, Literal, NamedTuple
 
 from counterpoint.core.model.access import ActorKind, Principal
+from counterpoint.core.model.presence import ProcessMark
 from counterpoint.core.model.rows import (
     Agent,
     Digest,
@@ -112,6 +113,17 @@ class Connection(Noun):
     unit: Name
     ancestry: JsonText
     opened_at: Timestamp
+
+    @property
+    def mark(self) -> ProcessMark:
+        """What tells its process from all others."""
+        return ProcessMark(
+            uid=self.uid,
+            pid=self.pid,
+            started=self.started,
+            boot=self.boot,
+            namespace=self.namespace,
+        )
 
 
 Part = Literal["worked", "loosened", "hosted"]

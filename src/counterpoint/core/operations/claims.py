@@ -21,6 +21,7 @@ from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import StartPoint
+from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.readiness import but_relaxed, judged, offers
@@ -37,12 +38,13 @@ from counterpoint.core.operations.recording.handover import (
     tree_of,
 )
 from counterpoint.core.operations.recording.held import live_claims
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.leases import due_at, extended
 from counterpoint.core.operations.recording.moves import follow, give_back, touched
 from counterpoint.core.operations.recording.seats import may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
+from counterpoint.core.rules.claims import held_until, holder_of, prove
 from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
@@ -86,7 +88,7 @@ class Claims:
             before = change.find(Claim, item)
             is_own = before is not None and before.is_held_by(session)
             if before is None or not is_own or not before.is_live(change.clock):
-                judgment = judged(change.writing, found, session, change.clock)
+                judgment = judged(change.writing, found, Holders(change.writing, change.context))
                 # Whoever succeeds a holder goes on with what was begun, whatever is in the way of others.
                 if not (judgment.is_ready or judgment.held_by):
                     _refuse_unready(item, judgment)
@@ -134,7 +136,7 @@ class Claims:
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with recording(self._context, "task.started") as change:
-            found = offers(change.writing, wanted, self._context.caller.actor.session, change.clock)
+            found = offers(change.writing, wanted, Holders(change.writing, change.context))
             offer = next(but_relaxed(change.writing, found, self._context.caller), None)
             if offer is None:
                 # Nothing is written where there is nothing to take, not even that somebody asked.
@@ -246,7 +248,8 @@ class Claims:
         session = change.get(Session, claim.session)
         reason = may_have(change, session, claim.ends(change.clock))
         if reason is None:
-            refuse_taken(claim)
+            departure = Holders(change.writing, change.context).departure(claim)
+            refuse_taken(claim, departure=departure)
         take_parts(change, session, reason)
         return holder_of(claim)
 
@@ -428,17 +431,21 @@ def refuse_uncounted(view: Reading, caller: Caller, item: str, token: int | None
 
 def refuse_held(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed unless a person would move what another session holds at this moment."""
-    session = change.context.caller.actor.session
-    other = other_claim(change.find(Claim, item.id), session, change.clock)
+    holders = Holders(change.writing, change.context)
+    other = holders.other(change.find(Claim, item.id))
     if other is not None and acting(change) not in PEOPLE:
-        refuse_taken(other)
+        refuse_taken(other, departure=holders.departure(other))
 
 
-def refuse_taken(claim: Claim, hint: str = "") -> NoReturn:
-    """Raise AlreadyClaimed: who holds the item of a claim, and until when."""
+def refuse_taken(claim: Claim, hint: str = "", *, departure: Departure | None = None) -> NoReturn:
+    """Raise AlreadyClaimed: who holds the item of a claim, and until when; departure: that the holder is gone."""
+    until = claim.leased_until
+    if departure is not None:
+        until = min(until, departure.free_at)
+        hint = hint or f"{Act.TAKE_OTHER_WORK}, or repeat this at {until}."
     raise AlreadyClaimed(
-        f"{claim.item} is {held_until(claim)}",
+        f"{claim.item} is {held_until(claim, departure)}",
         hint=hint,
         holder=claim.agent,
-        until=claim.leased_until,
+        until=until,
     )

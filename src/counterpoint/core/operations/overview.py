@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from itertools import dropwhile, islice
 from typing import Any, Final, Literal, TypeVar
@@ -40,6 +40,7 @@ from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
 from counterpoint.core.operations.recording.held import begun_by, last_handoff, live_claims
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.trust.awaiting import rejections
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.fitting import asked_words, fold, nearness, telling
@@ -287,8 +288,8 @@ class Overview:
         # Who looks at the whole asks this of no item.
         from counterpoint.core.operations.readiness import judged_for
 
-        caller, now = self._context.caller, self._context.ports.clock.now()
         with self._context.reading() as view:
+            holders = Holders(view, self._context)
             found = item_named(view, item)
             if found is None:
                 raise missing(Item, item)
@@ -299,9 +300,10 @@ class Overview:
                 needed_by=tuple(e.item for e in view.select(Dependency, needs=item, limit=50)),
                 areas=tuple(area.pattern for area in view.select(Area, item=item)),
                 gates=tuple(view.select(Gate, item=item)),
-                claim=view.find(Claim, item),
+                claim=(claim := view.find(Claim, item)),
                 rejection=rejections(view, [found]).get(item),
-                readiness=judged_for(view, found, caller, now),
+                readiness=judged_for(view, found, holders),
+                departure=holders.departure(claim),
             )
 
     def state(self) -> State:
@@ -314,8 +316,11 @@ class Overview:
             return State(
                 project=project,
                 counts=_counts(view),
-                live=_with_items(
-                    view, view.select(Claim, state="live", order="claimed_at,item", limit=50)
+                live=_with_departures(
+                    Holders(view, self._context),
+                    _with_items(
+                        view, view.select(Claim, state="live", order="claimed_at,item", limit=50)
+                    ),
                 ),
                 blockers=tuple(
                     view.select(Record, kind="blocker", status="open", order="number", limit=20)
@@ -505,6 +510,11 @@ def _statuses() -> Iterator[str]:
 def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:
     items = [(claim, view.find(Item, claim.item)) for claim in claims]
     return tuple(Live(claim=claim, item=item) for claim, item in items if item is not None)
+
+
+def _with_departures(holders: Holders, live: Sequence[Live]) -> tuple[Live, ...]:
+    holders.load(one.claim for one in live)
+    return tuple(replace(one, departure=holders.departure(one.claim)) for one in live)
 
 
 def _left(view: Reading, session: str) -> Record | Handoff | None:

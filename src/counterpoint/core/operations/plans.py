@@ -20,6 +20,7 @@ from counterpoint.core.operations.planning.staging import SLICE, Stager, may_sta
 from counterpoint.core.operations.readiness import ready_among
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import relaxed_by
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import close_when_done
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
@@ -111,10 +112,9 @@ class Plans:
             with self._context.reading() as view:
                 # Read again: the edges, which came last, hold some of them.
                 after = tuple(view.find(Item, item.id) or item for item in made)
-                caller, now = self._context.caller, self._context.ports.clock.now()
-                relaxed = relaxed_by(view, caller)
-                found = ready_among(view, after, caller.actor.session, now, relaxed)
-                ready = tuple(item.id for item in found)
+                relaxed = relaxed_by(view, self._context.caller)
+                items = ready_among(view, after, Holders(view, self._context), relaxed)
+                ready = tuple(item.id for item in items)
             return CreatedPlan(root=after[0], items=after, ready=ready, deadlocks=stuck)
 
     def _create(self, planned: Sequence[Planned], parent: str) -> list[Item]:

@@ -16,11 +16,10 @@ from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import PROJECT, relaxed_by
 from counterpoint.core.operations.recording.facets import line_of
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules.claims import other_claim
 from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import GateClosed
 
 RELAXED = "you approved its start or changed what it asks for, so somebody else does it"
@@ -36,37 +35,42 @@ class Ready:
         self._context = context
 
     def offers(
-        self, wanted: ReadyFilter, limit: int, after: tuple[int, int] | None = None
+        self,
+        wanted: ReadyFilter,
+        limit: int,
+        after: tuple[int, int] | None = None,
+        *,
+        in_order: bool = False,
     ) -> list[ReadyItem]:
-        """Return ready items in order: by priority, then by age.
+        """Return ready items: what the caller's predecessor left, then by priority, then by age.
 
-        after: priority and number of the last one seen.
+        after: priority and number of the last one seen. in_order: whether a predecessor's work comes in the order of all.
         """
-        session, now = self._context.caller.actor.session, self._context.ports.clock.now()
         with self._context.reading() as view:
-            found = offers(view, wanted, session, now, after)
-            found = but_relaxed(view, found, self._context.caller)
-            return list(islice(found, limit))
+            holders = Holders(view, self._context)
+            found = offers(view, wanted, holders, after, in_order=in_order)
+            return list(islice(but_relaxed(view, found, self._context.caller), limit))
 
     def judge(self, item: Item) -> Readiness:
         """Return whether the caller may take up an item, with every reason."""
         with self._context.reading() as view:
-            return judged_for(view, item, self._context.caller, self._context.ports.clock.now())
+            return judged_for(view, item, Holders(view, self._context))
 
 
 def offers(
     view: Reading,
     wanted: ReadyFilter,
-    session: str,
-    now: Timestamp,
+    holders: Holders,
     after: tuple[int, int] | None = None,
+    *,
+    in_order: bool = False,
 ) -> Iterator[ReadyItem]:
-    """Return what a session may take up, in order, as long as somebody asks for more."""
-    busy = busy_areas(view, session, now)
-    for item in _candidates(view, wanted, now, after):
+    """Return what a caller may take up, in order, as long as somebody asks for more; see `Ready.offers`."""
+    busy = busy_areas(view, holders)
+    for item in _candidates(view, wanted, holders, after, in_order=in_order):
         if not _is_wanted(view, item, wanted):
             continue
-        found = judge(item, _around(view, item, busy), session, now)
+        found = judge(item, _around(view, item, busy, holders), holders.session, holders.now)
         if found.is_ready:
             waiting = len(view.select(Dependency, needs=item.id, limit=_PAGE))
             why = (*found.reasons, f"{waiting} wait for it") if waiting else found.reasons
@@ -86,49 +90,49 @@ def _is_relaxed(view: Reading, item: Item, relaxed: Collection[str]) -> bool:
     return PROJECT in relaxed or any(here.id in relaxed for here in line_of(view, item.id))
 
 
-def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness:
-    """Return whether a session may take up an item, with every reason."""
+def judged(view: Reading, item: Item, holders: Holders) -> Readiness:
+    """Return whether a caller may take up an item, with every reason."""
     # What has no areas overlaps nothing: then nobody is asked what is held.
-    busy = busy_areas(view, session, now) if _areas(view, item.id) else {}
-    return judge(item, _around(view, item, busy), session, now)
+    busy = busy_areas(view, holders) if _areas(view, item.id) else {}
+    return judge(item, _around(view, item, busy, holders), holders.session, holders.now)
 
 
-def judged_for(view: Reading, item: Item, caller: Caller, now: Timestamp) -> Readiness:
+def judged_for(view: Reading, item: Item, holders: Holders) -> Readiness:
     """Return whether a caller may take up an item; he does no work that he made easier or approved the start of."""
-    found = judged(view, item, caller.actor.session, now)
-    relaxed = relaxed_by(view, caller) if found.is_ready and not found.is_mine else ()
+    found = judged(view, item, holders)
+    relaxed = relaxed_by(view, holders.caller) if found.is_ready and not found.is_mine else ()
     if not relaxed or not _is_relaxed(view, item, relaxed):
         return found
     return replace(found, is_ready=False, may_go_on=False, reasons=(RELAXED,))
 
 
 def ready_among(
-    view: Reading,
-    items: Iterable[Item],
-    session: str,
-    now: Timestamp,
-    relaxed: Collection[str] = (),
+    view: Reading, items: Iterable[Item], holders: Holders, relaxed: Collection[str] = ()
 ) -> Iterator[Item]:
-    """Return those of some items that a session may take up, in their order.
+    """Return those of some items that a caller may take up, in their order.
 
-    relaxed: what its caller made easier (`relaxed_by`).
+    relaxed: what the caller made easier (`relaxed_by`).
     """
-    busy = busy_areas(view, session, now)
+    busy = busy_areas(view, holders)
     for item in items:
         # Most items of a large plan wait for others, which their counter says without a look.
         if item.blockers or (relaxed and _is_relaxed(view, item, relaxed)):
             continue
-        if judge(item, _around(view, item, busy), session, now).is_ready:
+        around = _around(view, item, busy, holders)
+        if judge(item, around, holders.session, holders.now).is_ready:
             yield item
 
 
-def busy_areas(view: Reading, session: str, now: Timestamp) -> dict[str, tuple[str, ...]]:
-    """Return the areas of every item that another session holds at this moment."""
-    live = view.select(Claim, state="live")
-    held = [claim.item for claim in live if other_claim(claim, session, now)]
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(held, ())
+def busy_areas(view: Reading, holders: Holders) -> dict[str, tuple[str, ...]]:
+    """Return the areas of every item that another session holds at this moment, and is there."""
+    return areas_of(view, [claim.item for claim in holders.in_force()])
+
+
+def areas_of(view: Reading, items: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the areas of each of some items."""
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(items, ())
     # In one statement, however many agents hold something.
-    for area in view.select(Area, item=tuple(held)) if held else ():
+    for area in view.select(Area, item=tuple(items)) if items else ():
         found[area.item] += (area.pattern,)
     return found
 
@@ -137,11 +141,15 @@ def _areas(view: Reading, item: str) -> tuple[str, ...]:
     return tuple(area.pattern for area in view.select(Area, item=item))
 
 
-def _around(view: Reading, item: Item, busy: dict[str, tuple[str, ...]]) -> Surroundings:
+def _around(
+    view: Reading, item: Item, busy: dict[str, tuple[str, ...]], holders: Holders
+) -> Surroundings:
+    claim = view.find(Claim, item.id) if item.category == "active" else None
     return Surroundings(
         obstacles=tuple(obstacles(view, item)),
         has_open_below=has_open_children(view, item),
-        claim=view.find(Claim, item.id) if item.category == "active" else None,
+        claim=claim,
+        departure=holders.departure(claim),
         areas=_areas(view, item.id) if busy else (),
         busy=busy,
     )
@@ -195,11 +203,24 @@ def _is_wanted(view: Reading, item: Item, wanted: ReadyFilter) -> bool:
 
 
 def _candidates(
-    view: Reading, wanted: ReadyFilter, now: Timestamp, after: tuple[int, int] | None
+    view: Reading,
+    wanted: ReadyFilter,
+    holders: Holders,
+    after: tuple[int, int] | None,
+    *,
+    in_order: bool,
 ) -> Iterator[Item]:
-    """Return items with nothing in the way, and those begun that nobody holds any more, in order."""
+    """Return items with nothing in the way, and those begun that nobody holds any more, in order.
+
+    Unless all come in order, those that the caller's predecessor left come first, and never again.
+    """
+    inherited = () if in_order else tuple(holders.inherited())
+    if inherited and after is None:
+        yield from _left(view, wanted, holders, None, inherited)
     streams = [_open(view, kind, wanted.root, after) for kind in wanted.kinds]
-    return merge(*streams, _left(view, wanted, now, after), key=_order)
+    for item in merge(*streams, _left(view, wanted, holders, after), key=_order):
+        if item.id not in inherited:
+            yield item
 
 
 def _order(item: Item) -> tuple[int, int]:
@@ -218,9 +239,16 @@ def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) ->
 
 
 def _left(
-    view: Reading, wanted: ReadyFilter, now: Timestamp, after: tuple[int, int] | None
+    view: Reading,
+    wanted: ReadyFilter,
+    holders: Holders,
+    after: tuple[int, int] | None,
+    only: tuple[str, ...] = (),
 ) -> Iterator[Item]:
+    """Return items that were begun and that nobody holds any more; only: the ids of those that are asked about."""
     below: dict[str, Filter] = {"root": wanted.root} if wanted.root else {}
+    if only:
+        below["id"] = only
     for item in view.select(
         Item,
         order="priority,number",
@@ -232,5 +260,8 @@ def _left(
         **below,
     ):
         claim = view.find(Claim, item.id)
-        if (claim is None or not claim.is_live(now)) and not has_open_children(view, item):
+        is_own = (
+            claim is not None and claim.is_live(holders.now) and claim.session == holders.session
+        )
+        if not (is_own or holders.other(claim) or has_open_children(view, item)):
             yield item

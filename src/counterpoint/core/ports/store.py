@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from counterpoint.core.model.presence import Presence, ServerBeat
 from counterpoint.core.model.rows import Cell, N, Noun
 from counterpoint.core.model.trust.heads import MovedAway
 from counterpoint.core.model.trust.writers import WriterSignature
@@ -290,6 +291,10 @@ class Reading(Protocol):
         """Return how much of a measure a subject has used; the ledger does not tell of it."""
         ...
 
+    def presences(self, seats: Sequence[str]) -> list[Presence]:
+        """Return what servers wrote of the connections that came with some sessions; the ledger does not tell of it."""
+        ...
+
     def measures(self, subject: str) -> list[str]:
         """Return every measure of which a subject has used anything, in order."""
         ...
@@ -346,6 +351,22 @@ class Writing(Reading, Protocol):
 
     def leave(self, place: str, time: Timestamp) -> None:
         """Remember that the ledger was moved to a place, and goes on there; no entry tells of it."""
+        ...
+
+    def seat(self, presence: Presence) -> None:
+        """Keep that a connection is open, and a beat of its server; no entry tells of it."""
+        ...
+
+    def unseat(self, seat: str, server: str, ended_at: Timestamp) -> None:
+        """Keep that a connection has ended; no entry tells of it."""
+        ...
+
+    def beat(self, server: ServerBeat) -> None:
+        """Keep a sign of life of a server; no entry tells of it."""
+        ...
+
+    def forget_presences(self, before: Timestamp) -> None:
+        """Forget connections that ended before a time, and those of servers whose last beat is older."""
         ...
 
     def use(self, subject: str, measure: str, used: int) -> None:

@@ -21,6 +21,7 @@ from typing import Final, Literal, NamedTuple
 
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import COVERED, Connection, Contribution
+from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.rules.identity import is_below, may_be_one
 from counterpoint.kernel.clock import Timestamp
@@ -76,9 +77,13 @@ def holder_of(claim: Claim) -> str:
     return claim.agent or claim.session
 
 
-def held_until(claim: Claim) -> str:
-    """Return in words by whom and until when an item is held."""
-    return f"held by {holder_of(claim)} until {claim.leased_until}"
+def held_until(claim: Claim, departure: Departure | None = None) -> str:
+    """Return in words by whom and until when an item is held; departure: that the holder is gone."""
+    words = f"held by {holder_of(claim)} until {claim.leased_until}"
+    if departure is None or departure.is_over:
+        return words
+    free_at = min(departure.free_at, claim.leased_until)
+    return f"{words}, who is gone since {departure.since}: others may take it over at {free_at}"
 
 
 def standing(actor: Actor) -> str:

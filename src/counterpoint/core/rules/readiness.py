@@ -1,7 +1,7 @@
 """When an item is ready: the one definition for list, next and claim.
 
 Ready if and only if (1) a session can work on its kind, (2) its state is of the category `open`, or
-`active` without a lease that still runs, (3) nothing is in the way: no unfinished dependency, no closed
+`active` without a lease that still runs of somebody who is there, (3) nothing is in the way: no unfinished dependency, no closed
 gate that holds the start, no open blocker, no parked state, no blocked parent, (4) no work below it is open, and
 (5) its areas do not overlap with the areas of an item that another session holds at this moment.
 
@@ -17,6 +17,7 @@ from typing import Final
 
 from counterpoint.core.model.answers import Obstacle, Readiness, Standing
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.rules.areas import overlap_reasons
@@ -32,13 +33,14 @@ class Surroundings:
     """What readiness looks at beside the item itself.
 
     obstacles: each open thing in the way. has_open_below: whether work below it is not closed.
-    claim: the item's last claim.
-    busy: areas of every item that is held now, by item.
+    claim: the item's last claim. departure: that the holder of that is gone.
+    busy: areas of every item that is held now by who is there, by item.
     """
 
     obstacles: tuple[Obstacle, ...] = ()
     has_open_below: bool = False
     claim: Claim | None = None
+    departure: Departure | None = None
     areas: tuple[str, ...] = ()
     busy: Mapping[str, tuple[str, ...]]
 
@@ -51,7 +53,7 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
         reasons.append("its sub-tasks are not finished")
     reasons += overlap_reasons(around.areas, around.busy, but=item.id)
     if reasons:
-        held = around.claim is not None and around.claim.is_live(now)
+        held = around.claim is not None and around.claim.is_live(now) and not _is_free(around)
         holder = around.claim.session if held and around.claim is not None else ""
         is_blocked = any(one.kind == "blocker" for one in around.obstacles)
         return Readiness(
@@ -64,10 +66,24 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
     why = [f"priority {item.priority}", "nothing in the way"]
     claim, is_mine = around.claim, False
     if item.category == "active" and claim is not None and claim.is_held:
-        is_mine = claim.is_live(now)
-        mine = f"you hold it until {claim.leased_until}"
-        why.append(mine if is_mine else f"the lease of {holder_of(claim)} has run out")
+        is_mine = claim.is_live(now) and not _is_free(around)
+        why.append(_holding_reason(claim, around.departure, now))
     return Readiness(is_ready=True, may_go_on=True, reasons=tuple(why), is_mine=is_mine)
+
+
+def _is_free(around: Surroundings) -> bool:
+    return around.departure is not None and around.departure.is_over
+
+
+def _holding_reason(claim: Claim, departure: Departure | None, now: Timestamp) -> str:
+    """Return why an item that somebody holds may be taken up."""
+    if not claim.is_live(now):
+        return f"the lease of {holder_of(claim)} has run out"
+    if departure is None:
+        return f"you hold it until {claim.leased_until}"
+    if departure.was_own:
+        return f"you left it at {departure.since}, under the name {holder_of(claim)}; you take it up again"
+    return f"its holder {holder_of(claim)} is gone since {departure.since}; you take it over"
 
 
 def holds_against_word(item: Item, obstacles: Iterable[Obstacle]) -> list[Obstacle]:
@@ -117,4 +133,4 @@ def _state_reasons(item: Item, around: Surroundings, session: str, now: Timestam
     if item.category != "active":
         return [f"it is {'in ' if item.status == 'review' else ''}{item.status}"]
     other = other_claim(around.claim, session, now)
-    return [held_until(other)] if other else []
+    return [held_until(other, around.departure)] if other and not _is_free(around) else []

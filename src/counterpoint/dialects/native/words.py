@@ -15,6 +15,7 @@ from counterpoint.core.model.answers import Awaiting, Facets, ReadyItem, Started
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Receipt, Record, Verdict
+from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import Criterion, Gate, Item
 from counterpoint.dialects import arguments
@@ -146,6 +147,11 @@ def present_claim(claim: Claim) -> dict[str, Json]:
     return {"item": claim.item, "token": claim.token, "until": claim.leased_until}
 
 
+def present_departure(departure: Departure | None) -> dict[str, Json] | None:
+    """Return since when a holder is gone, and when others may take over what it holds; None if it is not known to be."""
+    return {"since": departure.since, "free_at": departure.free_at} if departure else None
+
+
 def present_header(facets: Facets) -> dict[str, Json]:
     """Return the small and certain facts of an item."""
     item, claim = facets.item, facets.claim
@@ -159,7 +165,12 @@ def present_header(facets: Facets) -> dict[str, Json]:
             updated_at=item.updated_at,
             closed_at=item.closed_at,
             progress=facets.progress.by_category(),
-            held_by=sparse(agent=claim.agent, session=claim.session, until=claim.leased_until)
+            held_by=sparse(
+                agent=claim.agent,
+                session=claim.session,
+                until=claim.leased_until,
+                gone=present_departure(facets.departure),
+            )
             if held and claim
             else None,
             sent_back=present_verdict(facets.rejection) if facets.rejection else None,

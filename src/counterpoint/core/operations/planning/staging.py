@@ -38,6 +38,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import note_part, relaxed_by
 from counterpoint.core.operations.recording.facets import refuse_taken
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import (
     next_position,
     refuse_circle_through,
@@ -171,11 +172,10 @@ class Stager:
 
     def _ready(self) -> list[str]:
         """Return what can be taken when all see the plan, but for what waits for something outside."""
-        caller, now = self.context.caller, self.context.ports.clock.now()
         with self._apart.reading() as view, view.unveiled():
-            relaxed = relaxed_by(view, caller)
-            found = ready_among(view, self.made, caller.actor.session, now, relaxed)
-            return [item.id for item in found]
+            relaxed = relaxed_by(view, self.context.caller)
+            items = ready_among(view, self.made, Holders(view, self.context), relaxed)
+            return [item.id for item in items]
 
     def _publish(self) -> tuple[Item, ...]:
         """Let all see the plan, and put it where it belongs as others have left that."""

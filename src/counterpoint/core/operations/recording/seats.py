@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.authority import acting
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import line_of
+from counterpoint.core.operations.recording.holders import absences_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, standing
 from counterpoint.core.rules.sessions import may_write
@@ -62,23 +62,16 @@ def current(view: Reading, seat: str, capability: str) -> str:
 
 def left_behind(view: Reading, context: Context) -> list[Session]:
     """Return the sessions with something open that the caller had before, over a connection that has ended."""
-    actor, host = context.caller.actor, context.ports.host
+    actor = context.caller.actor
     if actor.principal is None:
         return []
     live = view.select(Claim, state="live", order="claimed_at,item", limit=_MOST_HELD)
     others = tuple(dict.fromkeys(claim.session for claim in live if claim.session != actor.session))
-    found = view.select(Session, id=others, principal=actor.principal.id) if others else []
+    sessions = view.select(Session, id=others, principal=actor.principal.id) if others else []
+    absences = absences_of(view, context.ports, [session.seat for session in sessions])
     return [
-        one
-        for one in found
-        if one.status == "paused" or host.absence(one.seat, _behind(view, one)) is not None
+        session for session in sessions if session.status == "paused" or session.seat in absences
     ]
-
-
-def _behind(view: Reading, session: Session) -> list[Connection]:
-    """Return the processes of agents that wrote in a session, as far as they are known."""
-    hosts = view.select(Contribution, item=session.id, how="hosted")
-    return view.select(Connection, id=(session.principal, *(one.principal for one in hosts)))
 
 
 def may_have(
@@ -95,10 +88,11 @@ def may_have(
         authority=acting(change),
         is_naming=is_named,
     )
+    absence = absences_of(change.writing, ports, [session.seat]).get(session.seat)
     holder = Holder(
         session=session,
         is_here=ports.host.is_here(session.seat, ports.grace_seconds),
-        absence=ports.host.absence(session.seat, _behind(change.writing, session)),
+        absence=absence.seconds if absence else None,
         lapses_at=lapses_at,
     )
     return succession(asker, holder, change.clock, ports.grace_seconds)

@@ -67,19 +67,26 @@ class Unit:
         # A block inside of the block lands together with it.
         if self._depth:
             return None
-        self.context.unit = None
+        self.context.unit, host = None, self.context.ports.host
         if fault is not None:
             return self._held.__exit__(kind, fault, trace)
+        project, presence = self.context.project, None
         with self._held:
             if self._spoiled is not None:
                 raise self._spoiled
-            for change in self.changes:
-                # A change that did nothing, and says nothing, was only a look inside the
-                # transaction.
-                if change.images or change.facts:
-                    if change.clock < change.now:
-                        _tell_skew(change)
-                    change.append()
+            # A change that did nothing, and says nothing, was only a look inside the transaction.
+            written = [change for change in self.changes if change.images or change.facts]
+            for change in written:
+                if change.clock < change.now:
+                    _tell_skew(change)
+                change.append()
+            if written and self.writing is not None:
+                # Lands with what the connection writes first, and so costs no transaction of its own.
+                presence = host.unwritten(project, self.context.caller.own_seat, written[0].clock)
+                if presence is not None:
+                    self.writing.seat(presence)
+        if presence is not None:
+            host.note_written(project, presence)
         return None
 
     def at_begin(self, look: Callable[[Writing], None]) -> None:

@@ -24,6 +24,7 @@ from counterpoint.core.operations.readiness import judged_for
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.colibri.nouns import STAGED, NextMove
 from counterpoint.kernel.canonical import Json
@@ -66,14 +67,14 @@ class StrictTasks:
         self, after: int, limit: int, attributes: Mapping[str, Json] | None = None
     ) -> list[NextMove]:
         """Return the tasks that something is still to be done about, and what, beyond a number."""
-        now, caller = self._context.ports.clock.now(), self._context.caller
         wanted = ItemFilter(category=UNCLOSED, attributes=attributes or {})
         with self._context.reading() as view:
+            holders = Holders(view, self._context)
             return [
                 NextMove(
                     task=task,
                     moves=task.item.states.moves[task.item.status],
-                    readiness=judged_for(view, task.item, caller, now),
+                    readiness=judged_for(view, task.item, holders),
                 )
                 for task in islice(_found(view, wanted, after), limit)
             ]

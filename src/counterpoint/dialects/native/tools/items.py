@@ -80,7 +80,9 @@ def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
     pages = pages_of(call, cursor, "list ready", kind, asked.label, asked.root, first=None)
     chosen = wanted(call, root=asked.root, label=asked.label, kinds=(kind,) if kind else ())
     offers, further = pages.rows(
-        call.core.ready.offers(chosen, limit + 1, tuple(pages.at) if pages.at else None),
+        call.core.ready.offers(
+            chosen, limit + 1, tuple(pages.at) if pages.at else None, in_order=True
+        ),
         limit,
         present_offer,
         lambda offer: [offer.item.priority, offer.item.number],

@@ -29,6 +29,7 @@ from counterpoint.dialects.native.words import (
     present_back,
     present_claim,
     present_contract,
+    present_departure,
     present_handoff,
     present_line,
     present_record,
@@ -211,6 +212,7 @@ def _others(call: Call, state: State) -> list[Json]:
             title=clip(live.item.title, _NAME),
             agent=clip(live.claim.agent, _NAME),
             until=live.claim.leased_until,
+            gone=present_departure(live.departure),
         )
         for live in state.live
         if live.claim.session != mine

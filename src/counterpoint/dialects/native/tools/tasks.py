@@ -22,6 +22,7 @@ from counterpoint.dialects.native.words import (
     Word,
     present_back,
     present_change,
+    present_departure,
     present_line,
     present_offer,
     present_record,
@@ -90,7 +91,12 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
         **sparse(
             waiting=[_held_back(call, item.id) for item in waiting],
             active=[
-                sparse(id=live.item.id, agent=live.claim.agent, until=live.claim.leased_until)
+                sparse(
+                    id=live.item.id,
+                    agent=live.claim.agent,
+                    until=live.claim.leased_until,
+                    gone=present_departure(live.departure),
+                )
                 for live in state.live[:_SHOWN]
             ],
             sent_back=present_back(awaiting),

@@ -26,6 +26,7 @@ from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import refuse_own
 from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
@@ -157,13 +158,12 @@ class Issues:
 
     def _free(self, view: Reading, name: str) -> str:
         """Return the id of an issue that the caller can take up now; empty if that cannot be."""
-        session, now = self._context.caller.actor.session, self._context.ports.clock.now()
+        holders = Holders(view, self._context)
         found = queries.find_issue(view, name)
-        claim = view.find(Claim, found.id)
         # What is held needs no taking up, whoever holds it: the write itself then judges the claim.
-        if not session or (claim is not None and claim.is_live(now)):
+        if not holders.session or holders.is_held(view.find(Claim, found.id)):
             return ""
-        return found.id if judged(view, found, session, now).is_ready else ""
+        return found.id if judged(view, found, holders).is_ready else ""
 
     def report(self, name: str, status: Reported, reason: str = "", run: str = "") -> Item:
         """Report on an issue that the caller has claimed: the claim ends, measured.
@@ -205,7 +205,9 @@ class Issues:
     def _token(self, claim: Claim) -> int:
         """Return the token of the caller's claim; AlreadyClaimed if it is another's."""
         if claim.session != self._context.caller.actor.session:
-            refuse_taken(claim)
+            with self._context.reading() as view:
+                departure = Holders(view, self._context).departure(claim)
+            refuse_taken(claim, departure=departure)
         return claim.token
 
     def _send_back(self, item: Item) -> None:

@@ -22,6 +22,7 @@ from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import hand_in
 from counterpoint.core.ports.evidence import Watch
@@ -120,8 +121,7 @@ class Requests:
             return self.put(change, measured)
 
     def _is_free(self, view: Reading, item: Item) -> bool:
-        session, now = self._context.caller.actor.session, self._context.ports.clock.now()
-        return judged(view, item, session, now).is_ready
+        return judged(view, item, Holders(view, self._context)).is_ready
 
     def _refuse_idle(self, item: Item | None, name: str) -> None:
         if item is None:

@@ -38,11 +38,11 @@ from counterpoint.core.operations.recording.facets import (
     names_of,
     set_attributes,
 )
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import other_claim
 from counterpoint.core.rules.trust.independence import suffices
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
@@ -128,10 +128,10 @@ class Transfer:
                 hint=f"It needs a phase:* label, or one of {', '.join(sorted(meaning.MOVABLE))}.",
             )
         refuse_open_children(view, item)
-        session, now = self._context.caller.actor.session, self._context.ports.clock.now()
-        other = other_claim(view.find(Claim, item.id), session, now)
+        holders = Holders(view, self._context)
+        other = holders.other(view.find(Claim, item.id))
         if other is not None:
-            refuse_taken(other)
+            refuse_taken(other, departure=holders.departure(other))
 
     def _refuse_looser(self, item: Item, there: Context) -> None:
         """Refuse who may not loosen what is asked of an issue, if less is asked of reviews there."""

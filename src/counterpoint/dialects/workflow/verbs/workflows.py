@@ -24,7 +24,7 @@ from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.readiness import busy_areas
+from counterpoint.core.operations.readiness import areas_of, busy_areas
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
@@ -34,6 +34,7 @@ from counterpoint.core.operations.recording.facets import (
     line_of,
     set_attributes,
 )
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
@@ -336,7 +337,7 @@ def _beside(
         warnings.append(
             f"{running[0].id} still runs in this phase, which is not declared as parallel"
         )
-    busy = busy_areas(view, "", context.ports.clock.now())
+    busy = busy_areas(view, Holders(view, context, session=""))
     return (*warnings, *overlap_reasons(mine, busy, but=parent))
 
 
@@ -344,7 +345,8 @@ def _verified(
     view: Reading, finished: Finished, point: StartPoint, words: TaskWords
 ) -> Verification:
     item = finished.item
-    busy = busy_areas(view, "", point.taken_at)
+    claims = view.select(Claim, state="live")
+    busy = areas_of(view, [one.item for one in claims if one.is_live(point.taken_at)])
     receipts = view.select(Receipt, item=item.id, order="number")
     return verification(
         Ended(

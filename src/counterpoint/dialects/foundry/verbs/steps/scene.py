@@ -13,6 +13,7 @@ from counterpoint.core.ledger.entry import RowImage
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.work import Gate, Item, Label
 from counterpoint.core.operations.readiness import ready_among
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.dialects.foundry.nouns.autonomy import (
@@ -162,7 +163,7 @@ def receipts_in(scene: Scene) -> tuple[KeptReceipt, ...]:
 def situation_of(
     scene: Scene,
     shape: SpecShape,
-    now: Timestamp,
+    holders: Holders,
     *,
     had_step: bool,
     stop_requested: bool,
@@ -170,16 +171,16 @@ def situation_of(
 ) -> Situation:
     """Return what the next step of a run is decided by.
 
-    unlanded: what this call has written itself. had_step: whether one was reported in this call. stop_requested: whether somebody asks the run to stop.
+    holders: who holds what, as the run's session sees it. unlanded: what this call has written itself. had_step: whether one was reported in this call. stop_requested: whether somebody asks the run to stop.
     """
     row, view = scene.row, shape.known.view
     gates = {gate.phase: gate for gate in phase_gates(view, shape, row, scene.terms)}
-    phases = tuple(_phases(shape, row, gates, now))
+    phases = tuple(_phases(shape, row, gates, holders))
     # The ledger is asked where everything seems to be complete: what somebody edited gets no further.
     is_complete = all(phase.is_complete for phase in phases)
     events = gate_events(view, shape, unlanded) if is_complete else ()
     return Situation(
-        now=now,
+        now=holders.now,
         status=status_in(row),
         pause_reason=cast("PauseReason", row.pause_reason),
         limits=scene.terms.limits,
@@ -210,7 +211,7 @@ def _is_sound(row: SpecSession) -> bool:
 
 
 def _phases(
-    shape: SpecShape, row: SpecSession, gates: dict[str, PhaseGate], now: Timestamp
+    shape: SpecShape, row: SpecSession, gates: dict[str, PhaseGate], holders: Holders
 ) -> Iterator[PhaseState]:
     is_put_away = shape.known.view.find(Label, row.spec, ARCHIVED) is not None
     is_found = False
@@ -226,8 +227,8 @@ def _phases(
             title=phase.title,
             open_tasks=len(tasks),
             open_verifications=len(checks),
-            task=_free(shape, tasks, row.session, now) if looks else None,
-            verification=_free(shape, checks, row.session, now) if looks and not tasks else None,
+            task=_free(shape, tasks, holders) if looks else None,
+            verification=_free(shape, checks, holders) if looks and not tasks else None,
             gate=gates.get(name),
         )
         is_found = is_found or state.can_go_on
@@ -241,7 +242,7 @@ def _unfinished(shape: SpecShape, phase: Item) -> list[Item]:
     return [item for item in left if item.id not in holders]
 
 
-def _free(shape: SpecShape, items: Sequence[Item], session: str, now: Timestamp) -> TaskRef | None:
+def _free(shape: SpecShape, items: Sequence[Item], holders: Holders) -> TaskRef | None:
     """Return the first of some tasks that the run may take up; None."""
     view = shape.known.view
     asked = (
@@ -249,7 +250,7 @@ def _free(shape: SpecShape, items: Sequence[Item], session: str, now: Timestamp)
         for item in items
         if item.category in {"open", "active"} and shape.types[item.id] != "group"
     )
-    found = next(ready_among(view, asked, session, now), None)
+    found = next(ready_among(view, asked, holders), None)
     if found is None:
         return None
     line = command_in(view, found.id) if shape.types[found.id] == "verify" else ""

@@ -17,6 +17,7 @@ from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.unit import joined, recording, unlanded
 from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
 from counterpoint.dialects.foundry.nouns.autonomy import LIVE, GateStatus, SessionStep, SpecSession
@@ -224,7 +225,7 @@ def _decided(
     situation = situation_of(
         here,
         shape,
-        change.clock,
+        Holders(change.writing, change.context, session=row.session),
         had_step=judged is not None,
         stop_requested=asked.stop,
         unlanded=unlanded(change.context),

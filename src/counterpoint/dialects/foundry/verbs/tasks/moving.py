@@ -33,6 +33,7 @@ from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import closed_gates, follow
 from counterpoint.core.operations.recording.unit import Unit, joined, recording, resumed
 from counterpoint.core.operations.tasks import Looked, Tasks
@@ -408,8 +409,7 @@ def _complete_above(change: Change, item: Item) -> Iterator[str]:
     """Complete the tasks above a node of which it was the last; answer their ids."""
     while item.parent:
         item = change.get(Item, item.parent)
-        claim = change.find(Claim, item.id)
-        is_held = claim is not None and claim.is_live(change.clock)
+        is_held = Holders(change.writing, change.context).is_held(change.find(Claim, item.id))
         is_free = item.is_workable and item.parent and item.category in {"open", "active"}
         if not is_free or is_held or closed_gates(change, item.id):
             return

@@ -20,6 +20,7 @@ from counterpoint.core.operations.readiness import judged_for, ready_among
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import relaxed_by
 from counterpoint.core.operations.recording.facets import value_of
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, REMOVED, TYPE, Node, Tally
 from counterpoint.dialects.foundry.nouns.tasks import (
@@ -50,7 +51,6 @@ from counterpoint.dialects.foundry.verbs.tasks.moving import phase_of, type_in, 
 from counterpoint.dialects.foundry.verbs.tasks.naming import texts_in_words
 from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies, tallies_for
 from counterpoint.kernel.canonical import Json, dump_any
-from counterpoint.kernel.clock import Timestamp
 
 _FIRST: Final = 8
 _PAGE: Final = 50
@@ -151,14 +151,22 @@ class Offering:
 
     def _free(self, known: Nodes) -> Iterator[Item]:
         """Return what the caller may take up and nobody holds, in the order in which it is offered."""
-        view, now = known.view, self._context.ports.clock.now()
-        unheld = (item for item in _leaves(view, known.root.id) if not _is_held(view, item, now))
-        caller = self._context.caller
-        relaxed = relaxed_by(view, caller)
-        yield from ready_among(view, unheld, caller.actor.session, now, relaxed)
+        view, holders = known.view, Holders(known.view, self._context)
+        relaxed = relaxed_by(view, self._context.caller)
+        inherited = tuple(holders.inherited())
+        if inherited:
+            left = view.select(
+                Item, id=inherited, root=known.root.id, category="active", blockers=0
+            )
+            yield from ready_among(view, left, holders, relaxed)
+        unheld = (
+            item for item in _leaves(view, known.root.id) if not _is_held(view, item, holders)
+        )
+        others = (item for item in unheld if item.id not in inherited)
+        yield from ready_among(view, others, holders, relaxed)
 
     def _waits(self, known: Nodes, item: Item) -> Waits:
-        view, now = known.view, self._context.ports.clock.now()
+        view, holders = known.view, Holders(known.view, self._context)
         edges = view.select(Dependency, item=item.id)
         after = view.select(Dependency, needs=item.id, limit=_MANY + 1)
         more = 0
@@ -169,7 +177,7 @@ class Offering:
             known, [*(one.needs for one in edges), *soft, *(one.item for one in after[:_MANY])]
         )
         needs = [found[one.needs] for one in edges if one.needs in found]
-        readiness = judged_for(view, item, self._context.caller, now)
+        readiness = judged_for(view, item, holders)
         # What neither blocks a node nor comes before it says the core: who holds it, and whose files it shares.
         reasons = waiting_for(known, item) or (
             [] if readiness.is_ready else texts_in_words(known, readiness.reasons)
@@ -228,9 +236,8 @@ def _below(view: Reading, parent: str, categories: tuple[Category, ...]) -> Iter
         after, size = (found[-1].position, found[-1].number), _PAGE
 
 
-def _is_held(view: Reading, item: Item, now: Timestamp) -> bool:
-    claim = view.find(Claim, item.id) if item.category == "active" else None
-    return claim is not None and claim.is_live(now)
+def _is_held(view: Reading, item: Item, holders: Holders) -> bool:
+    return item.category == "active" and holders.is_held(view.find(Claim, item.id))
 
 
 def _is_complete(known: Nodes) -> bool:
