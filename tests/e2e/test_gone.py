@@ -120,7 +120,7 @@ def test_what_a_killed_agent_held_is_refused_until_the_grace_is_over_and_then_of
     assert ben.call("start", id="demo-3")["claim"]["token"] == 2
 
 
-@BOTH
+@pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 def test_without_its_server_an_agents_process_says_whether_it_is_gone(
     start: Callable[[str], Agent],
     counterpoint: Callable[..., Any],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -13,7 +15,7 @@ from counterpoint.cli.context import open_here
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.server.checkpoints import Checkpoints
-from counterpoint.cli.server.serving import Connection
+from counterpoint.cli.server.serving import Connection, served_connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
@@ -95,12 +97,17 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
         kept = (said or starter(), *place)
     secret = open_secret(kept, app.environ)
     checkpoints = Checkpoints()
-    connection = Connection(app, app.own_peer, secret, has_run=bool(said), checkpoints=checkpoints)
+    own_peer = app.own_peer
+    presence = served_connection(app, own_peer, os.getuid(), str(Path.cwd()))
+    connection = Connection(
+        app, own_peer, secret, has_run=bool(said), checkpoints=checkpoints, presence=presence
+    )
     surface = surface_named(app.settings.surface, app.settings)
     settle()
     try:
         serve_stdio(surface, connection.call)
     finally:
+        connection.leave()
         checkpoints.close()
         if kept[0] and not said:
             forget_secret(secret, kept, app.environ)

@@ -284,7 +284,8 @@ class ConnectionApps:
         """Return the context for a relay; InvalidInput for another database or a wrong setting."""
         app = self.app(greeting)
         found = peer_of(greeting)
-        presence = _served(app, greeting, found)
+        peer = greeting.peer
+        presence = served_connection(app, found, peer.user, greeting.folder, peer.has_ended)
         connection = Connection(
             app,
             found,
@@ -310,23 +311,22 @@ def _origin_of(place: str, client: str) -> str:
     return sha256(f"{place}\0{client}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _served(app: App, greeting: Greeting, found: Peer) -> ServedConnection:
-    """Return a connection as the host knows it: its processes, and where it comes from."""
-    relay = found.lineage[0] if found.lineage else None
+def served_connection(
+    app: App, found: Peer, user: int, folder: str, has_ended: Callable[[float], bool] | None = None
+) -> ServedConnection:
+    """Return a connection as the host knows it: its processes, and where it comes from.
+
+    has_ended: whether its process ended within so many seconds; None for this process.
+    """
+    nearest = found.lineage[0] if found.lineage else None
     agent = agent_behind(found, app.clock.now())
     settings = app.settings
-    words = (
-        gethostname(),
-        str(greeting.peer.user),
-        greeting.folder,
-        settings.agent,
-        settings.profile,
-    )
+    words = (gethostname(), str(user), folder, settings.agent, settings.profile, settings.surface)
     return ServedConnection(
-        has_ended=greeting.peer.has_ended,
-        process=marked(relay, found.boot, found.namespace) if relay else ProcessMark(),
+        has_ended=has_ended or (lambda _seconds: False),
+        process=marked(nearest, found.boot, found.namespace) if nearest else ProcessMark(),
         agent=agent.mark if agent else ProcessMark(),
-        origin="\0".join((*words, settings.surface)),
+        origin="\0".join(words),
     )
 
 
