@@ -101,8 +101,7 @@ class ProcessHost:
         self._departed_at: dict[str, Timestamp] = {}
         """When connections ended, as it was first answered."""
         self._origins: OrderedDict[str, str] = OrderedDict()
-        self.server = mint.mint("srv")
-        """Its name in rows of connections, which needs no lock."""
+        self._server = ""
         self._beaten: float | None = None
         self._is_closing = False
 
@@ -112,6 +111,14 @@ class ProcessHost:
         with self._naming:
             self._name = self._name or self._taken()
         return self._name
+
+    @property
+    def server(self) -> str:
+        """The name of this process in rows of connections, which needs no lock."""
+        with self._naming:
+            # Minting loads what a command that only looks has no use for.
+            self._server = self._server or self._mint.mint("srv")
+        return self._server
 
     def _taken(self) -> str:
         name = f"{_machine()}-{self._mint.mint('host').removeprefix('host_')}"

@@ -1,4 +1,4 @@
-"""Decide whether a connection is gone, by what its server wrote of it and by what the kernel shows.
+"""Decide whether a connection is gone, by its row and what the kernel shows.
 
 Rule 1: a connection that its server saw end is gone since then. Rule 2: while that server lives it is there. A server lives
 unless its process is known to have ended or its last beat is older than the time of grace. Rule 3: without its server the

@@ -1,6 +1,6 @@
-"""Who holds work now, who of them is gone, and what the caller may take over: one rule for lists, offers and claims.
+"""Decide whose claims keep a caller out, and which holders are gone.
 
-A claim keeps others out while its lease runs, unless its holder's connection has ended and the caller succeeds it
+One rule for lists, offers and claims. A claim keeps others out while its lease runs, unless its holder's connection has ended and the caller succeeds it
 (`rules.trust.succession`): at once if it was the caller's own before, after the time of grace for everybody.
 Of connections that this process serves its memory tells, of all others their rows (`rules.presence`); a session without a
 row is judged by its lease alone.
