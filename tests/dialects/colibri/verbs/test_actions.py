@@ -11,6 +11,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
+from counterpoint.core.ports.host import OnlyHost
 from counterpoint.dialects.colibri.nouns import Action, Asked, Ended
 from counterpoint.dialects.colibri.verbs import actions as condition
 from counterpoint.dialects.colibri.verbs.actions import Actions, Health
@@ -23,7 +24,7 @@ OK = Ended(outcome="ok", answer="b" * 64)
 
 
 @dataclass
-class FakeHost:
+class FakeHost(OnlyHost):
     """A process that knows which others are gone."""
 
     name: str = "here"
