@@ -43,6 +43,7 @@ from counterpoint.core.operations.readiness import ready_among
 from counterpoint.core.operations.recording.authority import authority_of
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import touched
 from counterpoint.core.operations.recording.unit import perform, recording
@@ -166,11 +167,11 @@ class PlanUpdater:
                 return tuple(item for one in ids if (item := view.find(Item, one)) is not None)
 
             created = items(self.created)
-            session, now = context.caller.actor.session, context.ports.clock.now()
+            holders = Holders(view, context)
             return PlanUpdate(
                 root=view.find(Item, self.root.id) or self.root,
                 created=created,
-                ready=tuple(item.id for item in ready_among(view, created, session, now)),
+                ready=tuple(item.id for item in ready_among(view, created, holders)),
                 changed=tuple(
                     PlanChange(item=item, fields=tuple(self.changes[item.id]))
                     for item in items(self.changes)

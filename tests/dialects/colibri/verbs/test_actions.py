@@ -48,7 +48,7 @@ def on(studio: Studio) -> Callable[..., Core]:
 
     def running(name: str, *gone: str) -> Any:
         was = studio.ports
-        studio.ports = replace(was, host=FakeHost(name, frozenset(gone)))
+        studio.ports = replace(was, host=FakeHost(name=name, gone=frozenset(gone)))
         core = studio.core("ada")
         studio.ports = was
         return core
