@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 
 from counterpoint.kernel.durable import make_folder
 from counterpoint.kernel.errors import InvalidInput, ProviderAway
+from counterpoint.kernel.extras import install_hint
 from counterpoint.kernel.places import provider_folder
 from counterpoint.providers.known import variables_of
 
@@ -143,7 +144,7 @@ class Keys:
         except ImportError as missing:
             raise ProviderAway(
                 "a key in the keyring of the system needs the package keyring, which is not installed",
-                hint="Run `pip install 'counterpoint[keyring]'`.",
+                hint=install_hint("keyring"),
             ) from missing
         try:
             return cast("str | None", getattr(ring, verb)(RING, name, *more))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.extras import install_hint
 
 
 def postgres() -> ModuleType:
@@ -14,6 +15,6 @@ def postgres() -> ModuleType:
     except ImportError as missing:
         raise Unavailable(
             "a database on a PostgreSQL server needs the driver psycopg, which is not installed",
-            hint="Run `pip install 'counterpoint[postgres]'`.",
+            hint=install_hint("postgres"),
         ) from missing
     return store

@@ -284,5 +284,5 @@ def test_without_its_library_it_says_how_to_install_it(ledger, on_terminal, monk
     _, err = on_terminal()
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert run(["top"]) == 3
-    assert "pip install 'counterpoint[top]'" in err.getvalue()
+    assert "counterpoint[top]" in err.getvalue()
     assert "counterpoint status" in err.getvalue()

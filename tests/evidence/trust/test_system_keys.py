@@ -14,6 +14,7 @@ from counterpoint.evidence.trust.opening import own_signer
 from counterpoint.evidence.trust.signer import FileSigner
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import SignerAway
+from counterpoint.kernel.extras import install_hint
 
 LEDGER = "led_one"
 KEYRING = pytest.importorskip("keyring", reason="the extra `keyring` is not installed")
@@ -86,4 +87,4 @@ def test_without_the_library_it_is_told_what_to_install(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
     )
-    assert ran.stdout.splitlines() == ["32", "Run `pip install 'counterpoint[keyring]'`."]
+    assert ran.stdout.splitlines() == ["32", install_hint("keyring")]

@@ -11,6 +11,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.extras import install_hint
 
 _BROKEN: Final = 3
 """The exit code of a view that ended by itself."""
@@ -35,8 +36,7 @@ def top_command(context: CommandContext) -> int:
             raise
         raise Unavailable(
             "`top` draws with the library Textual, which is not installed",
-            hint="Run `pip install 'counterpoint[top]'`, or use `counterpoint status` and"
-            " `counterpoint log --follow`.",
+            hint=f"{install_hint('top')} Or use `counterpoint status` and `counterpoint log --follow`.",
         ) from missing
     view = TopView(context, where=_where(context))
     view.run()

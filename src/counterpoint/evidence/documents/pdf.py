@@ -50,10 +50,11 @@ def read(content: bytes, watch: Callable[[str], None] | None, seconds: float) ->
     if importlib.util.find_spec(LIBRARY) is None:
         # Imported here, for the process that reads has nothing of ours.
         from counterpoint.kernel.errors import Unavailable
+        from counterpoint.kernel.extras import install_hint
 
         raise Unavailable(
             f"PDF files are read by {LIBRARY}, which is not installed",
-            hint="Run `pip install 'counterpoint[documents]'`, or give the document as text.",
+            hint=f"{install_hint('documents')} Or give the document as text.",
         )
     waiting = _Waiting(watch or _nobody, seconds)
     with waiting.turn():

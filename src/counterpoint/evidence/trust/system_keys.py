@@ -14,6 +14,7 @@ from typing import Final
 from counterpoint.evidence.keys import ProjectKey, load_key, make_key
 from counterpoint.evidence.trust.folders import locked
 from counterpoint.kernel.errors import SignerAway
+from counterpoint.kernel.extras import install_hint
 
 NAME: Final = "counterpoint"
 _HINT: Final = "Unlock or set up a keyring, or set COUNTERPOINT_SIGNER to `file`."
@@ -73,6 +74,6 @@ def _library() -> ModuleType:
     except ImportError as missing:
         raise SignerAway(
             "a key in the keyring of the system needs the package keyring, which is not installed",
-            hint="Run `pip install 'counterpoint[keyring]'`.",
+            hint=install_hint("keyring"),
         ) from missing
     return keyring
