@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import git
 from counterpoint.cli.server.starting import Started, start_server
 from counterpoint.kernel.places import short_name
 
@@ -258,3 +259,12 @@ def test_the_list_is_measured_as_it_comes(place):
     found = start_server([sys.executable, "-c", f"print({line!r})"], Path.cwd(), patience=10)
     assert isinstance(found, Started)
     assert (found.tools, found.size) == (2, len('{"tools":[{"name":"a"},{"name":"b"}]}'))
+
+
+def test_a_fresh_project_is_not_warned_of_a_witness_that_cannot_know_it(call, place):
+    git(place, "init", "-q")
+    call("init", "--yes")
+    (witness,) = [
+        one for one in call("doctor", "--json").json["checks"] if one["name"] == "witness"
+    ]
+    assert (witness["verdict"], "no head of this ledger yet" in witness["found"]) == ("ok", True)

@@ -25,6 +25,7 @@ from counterpoint.cli.server.starting import Started, start_server
 from counterpoint.cli.trust.caller import ADVICE, said
 from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.witnessed import said_of
+from counterpoint.core.model.answers import State
 from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.evidence.git.opened import OpenTrees
@@ -44,6 +45,8 @@ _LATE: Final = 600_000
 """Milliseconds after which entries that wait for a signature are worth a warning."""
 _SKEW_MS: Final = 2_000
 """Milliseconds that this machine's clock may differ from the database's before it is told."""
+_WITNESSED_WITHIN_MS: Final = 600_000
+"""A server that runs tells witnesses within a minute; one may not have been started yet."""
 _LIST_LIMIT: Final = 15_500
 _PATIENT: Final = 1.0
 """Seconds that the least patient client waits for the list of an optional server."""
@@ -218,7 +221,7 @@ def _witnesses(app: App) -> Iterator[Finding]:
     """Look at what others than the signer have of the ledger, and how old that is."""
     core, now = app.itself(), app.clock.now()
     try:
-        found, size = core.witnessing.compare(), core.overview.state().ledger_size
+        found, state = core.witnessing.compare(), core.overview.state()
     except CounterpointError as refusal:
         yield Finding(
             name="witness", verdict="fail", found=refusal.message, advice=refusal.hint_in(_PHRASES)
@@ -228,17 +231,26 @@ def _witnesses(app: App) -> Iterator[Finding]:
     if left:
         yield _left(left)
     for one in (*found.faults, *(one for one in found.remarks if one not in left)):
-        verdict: Verdict = "warn" if isinstance(one, Unavailable) else "fail"
+        is_new = bool(one.facts.get("has_none")) and _is_recent(state)
+        verdict: Verdict = (
+            "fail" if not isinstance(one, Unavailable) else "ok" if is_new else "warn"
+        )
         yield Finding(
             name="witness", verdict=verdict, found=one.message, advice=one.hint_in(_PHRASES)
         )
     told = {one.facts["witness"] for one in (*found.faults, *found.remarks)}
     for has in found.witnesses:
         if has.witness not in told:
-            yield Finding(name="witness", verdict="ok", found=said_of(has, size, now))
+            yield Finding(name="witness", verdict="ok", found=said_of(has, state.ledger_size, now))
     if not found.witnesses and not told:
         advice = "Run `git init`, or name one in COUNTERPOINT_WITNESSES."
         yield Finding(name="witness", verdict="warn", found="there is none", advice=advice)
+
+
+def _is_recent(state: State) -> bool:
+    """Return whether the ledger was written so lately that no witness can be expected to know."""
+    written = state.last_entry_at
+    return not written or elapsed_ms(Timestamp(written), state.now) < _WITNESSED_WITHIN_MS
 
 
 def _left(remarks: Sequence[CounterpointError]) -> Finding:

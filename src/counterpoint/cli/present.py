@@ -164,6 +164,8 @@ def progress_in_words(counts: Mapping[str, Mapping[str, int]]) -> str:
     """Return how far the work is: `3 of 21 tasks done, 2 in work, 1 in review`."""
     tasks = task_counts(counts)
     total = sum(tasks.values()) - tasks["dropped"]
+    if not total:
+        return "nothing is planned"
     parts = [
         f"{tasks['done']} of {counted(total, 'task')} done",
         *([f"{tasks['active']} in work"] if tasks["active"] else []),

@@ -216,7 +216,7 @@ class Witnessing:
         """Say what is wrong between the ledger and a head that a witness has; Unavailable is a remark."""
         size = view.head().size
         if has is None:
-            yield Unavailable("it has no head of this ledger yet", hint=_LATER)
+            yield Unavailable("it has no head of this ledger yet", hint=_LATER, has_none=True)
             return
         if not has.note:
             signed = self._signed_here(view)
