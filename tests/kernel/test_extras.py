@@ -19,13 +19,14 @@ def test_in_an_environment_of_pipx_it_is_injected(tmp_path: Path, monkeypatch) -
 
 @pytest.mark.parametrize(
     ("has_pip", "command"),
-    [(True, "{python} -m pip install"), (False, "uv pip install --python {python}")],
+    [(True, "{python} -P -m pip install"), (False, "uv pip install --python {prefix}")],
 )
 def test_elsewhere_it_goes_into_the_interpreter_that_runs(
     tmp_path: Path, monkeypatch, has_pip, command
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(extras, "find_spec", lambda _name: object() if has_pip else None)
-    assert f"`{command.format(python=sys.executable)} 'psycopg[binary]'`" in install_hint(
-        "postgres"
+    assert (
+        f"`{command.format(python=sys.executable, prefix=sys.prefix)} 'psycopg[binary]'`"
+        in install_hint("postgres")
     )

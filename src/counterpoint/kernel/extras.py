@@ -22,12 +22,12 @@ _PIPX: Final = "pipx_metadata.json"
 
 def install_hint(extra: Extra) -> str:
     """Return the sentence that says how to install an extra: by pipx, pip or uv, into this environment."""
-    library = shlex.quote(_LIBRARIES[extra])
+    library = _LIBRARIES[extra]
     if (Path(sys.prefix) / _PIPX).exists():
-        command = f"pipx inject counterpoint {library}"
+        command = ["pipx", "inject", "counterpoint", library]
     elif find_spec("pip") is not None:
-        command = f"{shlex.quote(sys.executable)} -m pip install {library}"
+        command = [sys.executable, "-P", "-m", "pip", "install", library]
     else:
         # An environment of uv has no pip.
-        command = f"uv pip install --python {shlex.quote(sys.executable)} {library}"
-    return f"Run `{command}` (the extra `counterpoint[{extra}]`)."
+        command = ["uv", "pip", "install", "--python", sys.prefix, library]
+    return f"Run `{shlex.join(command)}` (the extra `counterpoint[{extra}]`)."
