@@ -25,19 +25,13 @@ def lines(*some: object) -> bytes:
 @pytest.mark.parametrize(
     ("tool", "name", "content", "problem"),
     [
-        ("beads", "i.jsonl", b'{"id": "bd-1"}\n{', "i.jsonl, line 2"),
+        ("beads", "i.jsonl", b"{}\n{", "i.jsonl, line 2"),
         ("beads", "i.jsonl", b"[1]\n", "line 1: it is no JSON object"),
-        ("beads", "i.jsonl", lines(BEAD, BEAD), "i.jsonl, line 2: the id 'bd-1' was given i.jsonl, line 1"),
         ("beads", "i.jsonl", lines({**BEAD, "id": ""}), "line 1: it has no id"),
         ("beads", "i.jsonl", b"\xff\xfe", "it is not UTF-8"),
         ("beads", "i.jsonl", b'{"id":"a","x":' + b"[" * 5000 + b"]" * 5000 + b"}", "i.jsonl, line 1"),
         ("beads", "i.jsonl", b'{"id":"a","x":' + b"[" * 150 + b"]" * 150 + b"}", "deeper than 100 levels"),
         ("beads", "i.jsonl", b'{"id":"a","priority":NaN}', "NaN is no number"),
-        (
-            "beads", "i.jsonl",
-            lines(*({**BEAD, "id": f"b{n}", "dependencies": [{"depends_on_id": f"b{1 - n}", "type": "blocks"}]} for n in (0, 1))),
-            "these wait for each other: b0, b1",
-        ),
         ("beads", "beads.db", b"SQLite format 3\0" + b"\xff" * 4000, "SQLite says"),
         ("beads", "beads.db", b"no database at all, but text", "SQLite says"),
         ("task-master", "tasks.json", b'{"master": {"tasks": [7]}}', "master.tasks[0]: it is no task"),

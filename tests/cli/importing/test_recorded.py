@@ -127,7 +127,17 @@ def test_tags_of_task_master_are_roots(bring: Any, agent: Core) -> None:
 def test_backlog_is_read_from_every_folder(bring: Any, agent: Core) -> None:
     """Files in every folder, marked sections, check-lists as acceptance, comments as records."""
     (source,) = bring("backlog")
-    assert source["remarks"] == ["decisions: 1 file stays beside them"]
+    assert source["remarks"] == [
+        "tasks/task-1 - Draw-the-hull.md: a task with ticked acceptance sentences, whose ticks are not imported",
+        (
+            "decisions: decision-1 - Use-oak.md is a document and no task, so it is not imported;"
+            " keep it as a file when you leave Backlog.md, and name it in the tasks that need it"
+        ),
+        (
+            "milestones: m-0 - v1.md is a document and no task, so it is not imported;"
+            " keep it as a file when you leave Backlog.md, and name it in the tasks that need it"
+        ),
+    ]
     assert one(agent, "TASK-1") == ("Draw the hull", "done", "demo (Backlog.md)", 1)
     assert one(agent, "TASK-2.1")[2] == "Build it"
     assert needs(agent, "TASK-2") == ["Draw the hull"]
@@ -156,7 +166,12 @@ def test_vibe_kanban_is_read_from_its_database(bring: Any, agent: Core) -> None:
 def test_openspec_changes_have_phases_in_order(bring: Any, agent: Core) -> None:
     """Sections are phases in order, numbers are ids, the proposal is the description."""
     (source,) = bring("openspec")
-    assert source["remarks"] == ["changes/add-lamps/specs: 1 specs stay files"]
+    assert source["remarks"] == [
+        (
+            "changes/add-lamps/specs: lamps is a document and no task, so it is not imported;"
+            " keep it as a file when you leave OpenSpec, and name it in the tasks that need it"
+        )
+    ]
     assert one(agent, "add-lamps/1.1")[:3] == (
         "Buy lamps and verify that each burns",
         "done",
@@ -193,7 +208,9 @@ def test_beads_come_from_lines_and_database_alike(
 ) -> None:
     """From JSON Lines and from the database alike: edges by their sort, comments, why it was closed."""
     said = call("import", "beads", str(laid(ledger, name)), "--json").json["sources"][0]
-    assert said["remarks"] == ["bd-c3d4: discovered-from bd-a1b2 has no place here"]
+    assert [remark.partition(": ")[2] for remark in said["remarks"]] == [
+        "bd-c3d4: discovered-from bd-a1b2 has no place here"
+    ]
     assert said["items"] == 4
     assert one(agent, "bd-a1b2.1") == ("Buy oak", "done", "Build the hull", 0)
     assert one(agent, "bd-a1b2.2")[1] == "active"
@@ -234,10 +251,10 @@ def test_markdown_of_any_form_is_a_check_list(bring: Any, agent: Core) -> None:
     """Boxes of every form, several headings, no title, and text that is not understood."""
     (source,) = bring("markdown")
     assert source["remarks"] == [
-        "line 10: the box `[/]` has no meaning here, so the task is open",
-        "line 11: priority is a number from 0 to 4, not 'high'",
-        "line 20: the box `[>]` has no meaning here, so the task is open",
-        "line 13: no task is below 'Notes', so it is text and no phase",
+        "TODO.md, line 11: priority is a number from 0 to 4, not 'high'",
+        "TODO.md, line 10: the box `[/]` has no meaning here, so the task is open",
+        "TODO.md, line 20: the box `[>]` has no meaning here, so the task is open",
+        "TODO.md, line 13: 1 × a heading without a task below it, which is text and no phase",
     ]
     states = {
         name: one(agent, f"TODO/{name}")[1:3]

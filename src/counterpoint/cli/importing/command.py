@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 import click
 
@@ -15,8 +16,9 @@ from counterpoint.cli.importing.foundry import foundry_command
 from counterpoint.cli.output import Output
 from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.foreign import Arrival, Difference, ForeignWork, Source
+from counterpoint.core.model.foreign import Arrival, Difference, ForeignWork, Remark, Source, Weight
 from counterpoint.core.operations.foreign.importing import ForeignImports
+from counterpoint.core.rules.planning.foreign import refuse_empty, refuse_remarks, settle
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 
@@ -131,28 +133,54 @@ def _command(name: str, reader: Reader) -> click.Command:
         default="",
         help="A name for this source, to import from a second one.",
     )
+    @click.option(
+        "--strict",
+        is_flag=True,
+        help="Import nothing if anything would be left out or changed.",
+    )
     @with_context
-    def command(context: CommandContext, *, source: Path, dry_run: bool, named: str) -> int:
-        return _import(context, name, reader, source, named, dry_run=dry_run)
+    def command(
+        context: CommandContext, *, source: Path, dry_run: bool, named: str, strict: bool
+    ) -> int:
+        works = _read(reader, source, strict=strict)
+        return _import(context, name, works, source, named, dry_run=dry_run)
 
     return command
 
 
+def _read(reader: Reader, path: Path, *, strict: bool) -> list[ForeignWork]:
+    """Return the work of a source that has any; MalformedDocument if it has none, or with strict if it is not as it should be."""
+    read: Callable[[Path], list[ForeignWork]] = import_module(
+        f"counterpoint.cli.importing.readers.{reader.module}"
+    ).read
+    works = read(path)
+    empty = [remark for work in works if not work.items for remark in work.remarks]
+    works = [work for work in works if work.items]
+    if not works:
+        if empty:
+            refuse_empty(empty)
+        raise InvalidInput(
+            f"there is no work in {str(path)!r}", hint="Name another file or folder."
+        )
+    works[0] = replace(works[0], remarks=(*empty, *works[0].remarks))
+    if strict:
+        refuse_remarks(remark for work in works for remark in settle(work).remarks)
+    return works
+
+
 def _import(
-    context: CommandContext, tool: str, reader: Reader, path: Path, named: str, *, dry_run: bool
+    context: CommandContext,
+    tool: str,
+    works: list[ForeignWork],
+    path: Path,
+    named: str,
+    *,
+    dry_run: bool,
 ) -> int:
     if named and ("/" in named or len(named) > _NAME):
         raise InvalidInput(
             f"the name of a source has at most {_NAME} characters, and no `/`",
             hint="Choose another.",
-        )
-    read: Callable[[Path], list[ForeignWork]] = import_module(
-        f"counterpoint.cli.importing.readers.{reader.module}"
-    ).read
-    works = read(path)
-    if not works:
-        raise InvalidInput(
-            f"there is no work in {str(path)!r}", hint="Name another file or folder."
         )
     found: list[tuple[ForeignWork, Arrival]] = []
     with context.out.counting("Items and records") as count:
@@ -192,11 +220,20 @@ def _tell(out: Output, work: ForeignWork, one: Arrival, *, dry_run: bool) -> Non
         else f"{one.root:10}  {work.title}: {counted(one.items, 'item')}; {one.created:,} created,"
         f" {len(one.changed):,} changed, {same:,} as before; {counted(one.records, 'record')} written"
     )
-    _tell_some(out, "changed", [f"{x.item}  {x.id}: {', '.join(x.fields)}" for x in one.changed])
+    remarks = {
+        weight: [str(each) for each in one.remarks if each.weight == weight]
+        for weight in get_args(Weight)
+    }
+    be = "would be " if dry_run else ""
+    _tell_some(out, f"{be or 'was '}left out", remarks["loss"], style="yellow")
+    _tell_some(out, f"{be or 'was '}imported otherwise than it stands there", remarks["change"])
+    _tell_some(
+        out, f"{be}changed", [f"{x.item}  {x.id}: {', '.join(x.fields)}" for x in one.changed]
+    )
     _tell_some(out, "left as it is here", [_left(x) for x in one.kept], style="yellow")
     _tell_some(out, "no more there, kept here", list(one.gone))
     _tell_some(out, "never ready", list(one.deadlocks), style="yellow")
-    _tell_some(out, "not carried, or put right", list(one.remarks))
+    _tell_some(out, "beside the work", remarks["trifle"])
 
 
 def _left(one: Difference) -> str:
@@ -226,8 +263,13 @@ def _present(work: ForeignWork, one: Arrival) -> Json:
         "kept": [_difference(x) for x in one.kept],
         "gone": list(one.gone),
         "deadlocks": list(one.deadlocks),
-        "remarks": list(one.remarks),
+        "remarks": [str(each) for each in one.remarks],
+        "left_out": [_remark(each) for each in one.remarks if each.weight == "loss"],
     }
+
+
+def _remark(remark: Remark) -> Json:
+    return {"where": remark.where, "problem": remark.problem}
 
 
 def _difference(one: Difference) -> Json:

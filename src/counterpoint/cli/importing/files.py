@@ -13,7 +13,8 @@ from errno import EINVAL
 from pathlib import Path
 from typing import Final, cast
 
-from counterpoint.core.rules.wording import control_fault
+from counterpoint.core.model.foreign import Remark
+from counterpoint.core.rules.wording import few
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import MalformedDocument, NotFound
 
@@ -33,6 +34,24 @@ def refused(where: str, problem: str, hint: str = "") -> MalformedDocument:
         f"this cannot be imported: {where}: {problem}",
         hint=hint or "Mend it there, or take it out, and repeat it.",
         faults=[{"where": where, "problem": problem}],
+    )
+
+
+def loss_of(fault: MalformedDocument) -> Remark:
+    """Return what was refused of a source as a remark, for an import that carries on."""
+    faults = fault.facts.get("faults")
+    first = object_of(cast("list[Json]", faults)[0]) if isinstance(faults, list) and faults else {}
+    problem = text_in(first, "problem") or fault.message
+    return Remark(f"{problem}, so it is left out", text_in(first, "where"), "loss")
+
+
+def unimported(files: Sequence[str], tool: str) -> str:
+    """Return the remark on documents of a project that are no tasks, with what to do about them."""
+    one = len(files) == 1
+    return (
+        f"{few(files)} {'is a document and no task, so it is' if one else 'are documents and no tasks, so they are'}"
+        f" not imported; keep {'it' if one else 'them'} as {'a file' if one else 'files'} when you leave {tool},"
+        f" and name {'it' if one else 'them'} in the tasks that need {'it' if one else 'them'}"
     )
 
 
@@ -71,11 +90,16 @@ class Folder:
 
     path: Path
 
-    def texts(self, below: str, suffix: str) -> Iterator[tuple[str, str]]:
-        """Return the files of a folder in it with a suffix, by name, each with its text; nothing if there is none."""
+    def texts(self, below: str, suffix: str, remarks: list[Remark]) -> Iterator[tuple[str, str]]:
+        """Return the files of a folder in it with a suffix, by name, each with its text; a file that cannot be read is a remark."""
         for name in self.names(below):
             if name.endswith(suffix) and not name.startswith("."):
-                yield f"{below}/{name}" if below else name, self.text(below, name)
+                try:
+                    text = self.text(below, name)
+                except MalformedDocument as fault:
+                    remarks.append(loss_of(fault))
+                else:
+                    yield f"{below}/{name}" if below else name, text
 
     def text(self, below: str, name: str) -> str:
         """Return the text of a file in it; NotFound, MalformedDocument."""
@@ -149,20 +173,26 @@ def _inside(value: Json) -> list[Json]:
     return cast("list[Json]", value) if isinstance(value, list) else []
 
 
-def lines_of(text: str, name: str) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Return the objects of JSON Lines, each with its place; MalformedDocument."""
+def lines_of(text: str, name: str, remarks: list[Remark]) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Return the objects of JSON Lines, each with its place; a line that is none is a remark."""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"{name}, line {number}"
-        value = json_of(line, name, number) if len(line) < TEXT_LIMIT else None
-        if not isinstance(value, dict):
-            raise refused(where, "it is no JSON object of a sensible size")
-        yield where, object_of(cast("Json", value))
+        try:
+            value = json_of(line, name, number) if len(line) < TEXT_LIMIT else None
+        except MalformedDocument as fault:
+            remarks.append(loss_of(fault))
+            continue
+        if isinstance(value, dict):
+            yield where, object_of(cast("Json", value))
+        else:
+            problem = "it is no JSON object of a sensible size, so it is left out"
+            remarks.append(Remark(problem, where, "loss"))
 
 
-def rows_of(text: str, name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Return the rows of a CSV text by its headings, each with its place; MalformedDocument."""
+def rows_of(text: str, name: str, remarks: list[Remark]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Return the rows of a CSV text by its headings, each with its place; MalformedDocument where it is not CSV."""
     # It is one of the whole process: others count on what it was.
     before = csv.field_size_limit(_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -170,8 +200,9 @@ def rows_of(text: str, name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
         headings = [one.strip() for one in next(reader, list[str]())]
         for row in reader:
             if len(row) > len(headings):
-                raise refused(f"{name}, line {reader.line_num}", "it has more cells than headings")
-            if any(row):
+                problem = "it has more cells than headings, so it is left out"
+                remarks.append(Remark(problem, f"{name}, line {reader.line_num}", "loss"))
+            elif any(row):
                 yield f"{name}, line {reader.line_num}", dict(zip(headings, row, strict=False))
     except csv.Error as fault:
         raise refused(f"{name}, line {reader.line_num}", f"it is not CSV: {fault}") from fault
@@ -226,7 +257,7 @@ def sentences(text: str) -> tuple[str, ...]:
     """Return the entries of a list in a text, one a line, without their marks."""
     found = (line.strip().lstrip("-*+ ") for line in text.splitlines())
     plain = (line.removeprefix("[ ] ").removeprefix("[x] ").removeprefix("[X] ") for line in found)
-    return tuple(line for line in plain if line and not control_fault(line))
+    return tuple(line for line in plain if line)
 
 
 def facts_of(values: Mapping[str, Json], **names: str) -> dict[str, str]:

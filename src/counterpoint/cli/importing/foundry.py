@@ -116,7 +116,7 @@ def _tell(
             "specs": [_present(one) for one in outcomes],
             **({"edits": mended} if edits else {}),
         },
-        *(line for one in outcomes for line in _lines(one)),
+        *(line for one in outcomes for line in _lines(one, dry_run=dry_run)),
     )
     _tell_fixes(
         out,
@@ -199,11 +199,12 @@ def _take_in(core: Core, file: Path, folder: Folder | None, *, dry_run: bool) ->
     )
 
 
-def _lines(one: _Outcome) -> list[str]:
+def _lines(one: _Outcome, *, dry_run: bool) -> list[str]:
+    how = "would import" if dry_run and one.how == "imported" else one.how
     if one.fault is None:
         more = f"  {one.nodes:,} nodes" if one.nodes else ""
         more += f"  {counted(len(one.fixes), 'thing')} mended" if one.fixes else ""
-        return [f"{one.how:8}  {one.spec}{more}", *(f"  {remark}" for remark in one.remarks)]
+        return [f"{how:8}  {one.spec}{more}", *(f"  {remark}" for remark in one.remarks)]
     faults = faults_in(one.fault, one.path.name)
     shown = [
         f"  {fault['location']}: {fault['code']}, {fault['message']}"

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Literal, NamedTuple
 
 from counterpoint.core.model.work import DEFAULT_PRIORITY
 from counterpoint.kernel.frozen import frozen
+
+Weight = Literal["loss", "change", "trifle"]
+"""How much a remark matters: `loss`: something is left out; `change`: it is imported otherwise; `trifle`: no work is concerned."""
+
+
+class Remark(NamedTuple):
+    """What is not imported as it stands in a source. where: the file and the line, as far as there are any."""
+
+    problem: str
+    where: str = ""
+    weight: Weight = "change"
+
+    def __str__(self) -> str:
+        """Return the remark in one line, its place first."""
+        return f"{self.where}: {self.problem}" if self.where else self.problem
 
 
 @frozen
@@ -52,7 +68,7 @@ class ForeignWork:
     """All that one source has.
 
     tool: the name of the importer, which is the scope of the aliases. key: what the source is called among those of the tool.
-    remarks: what the reader could not carry.
+    remarks: what the reader could not import as it stands.
     """
 
     tool: str
@@ -60,7 +76,7 @@ class ForeignWork:
     title: str
     body: str = ""
     items: tuple[ForeignItem, ...] = ()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
 @frozen
@@ -103,5 +119,5 @@ class Arrival:
     changed: tuple[Difference, ...] = ()
     kept: tuple[Difference, ...] = ()
     gone: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     deadlocks: tuple[str, ...] = ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from counterpoint.core.model.filters import Edit, ReadyFilter
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Source
@@ -268,21 +270,8 @@ def test_what_cannot_be_made_or_changed_is_told(studio, ada):
     [
         ((), "there is no work in it"),
         ((replace(HULL, id=""),), "it has no id"),
-        ((HULL, HULL), "was given"),
-        ((replace(HULL, parent="b-2"), OAK), "is held by itself"),
-        (
-            (replace(OAK, needs=("b-3",), parent=""), replace(PLANKS, parent="")),
-            "wait for each other",
-        ),
         ((replace(HULL, id="x" * 500),), "longer than 160"),
         ((replace(HULL, id="a\x00"),), "in its id"),
-        (
-            tuple(
-                ForeignItem(id=f"b{n}", title="t", parent=f"b{n - 1}" if n else "")
-                for n in range(60)
-            ),
-            "deeper than 50 levels",
-        ),
     ],
 )
 def test_what_is_at_fault_is_refused_with_its_place(studio, ada, items, problem):
@@ -292,6 +281,71 @@ def test_what_is_at_fault_is_refused_with_its_place(studio, ada, items, problem)
     studio.refuses(MalformedDocument, lambda: verbs.bring(work(*items), SOURCE))
     with pytest.raises(MalformedDocument, match=problem):
         verbs.look(work(*items), SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("items", "problem", "count"),
+    [
+        ((HULL, replace(HULL, title="Other")), "the id 'b-1' was given line 1 already", 1),
+        ((replace(HULL, id=""), PLANKS), "it has no id, so 'Hull' is left out", 1),
+        ((replace(HULL, parent="b-2"), OAK), "b-1: it is held by itself, through b-1, b-2", 2),
+        (
+            (replace(OAK, needs=("b-3",), parent=""), replace(PLANKS, parent="")),
+            "b-3: it waits for b-2, and these wait for each other: b-2, b-3",
+            2,
+        ),
+        ((replace(HULL, needs=("b-2",)), OAK), "b-1: it waits for b-2, which is a part of it", 2),
+        ((replace(HULL, needs=("b-1",)),), "b-1: it waits for itself", 1),
+        (
+            tuple(
+                ForeignItem(id=f"b{n}", title="t", parent=f"b{n - 1}" if n else "")
+                for n in range(60)
+            ),
+            "b49: b48 holds it, deeper than 50 levels",
+            60,
+        ),
+    ],
+)
+def test_an_import_carries_on_and_reports_the_place(studio, ada, items, problem, count):
+    """What is at fault is left out or changed, the rest comes in, and the same again is nothing."""
+    items = tuple(replace(item, where=f"line {place}") for place, item in enumerate(items, 1))
+    verbs = ada.use(ForeignImports)
+    arrival = verbs.bring(work(*items), SOURCE)
+    assert (arrival.items, arrival.deadlocks) == (count, ())
+    assert [str(remark) for remark in arrival.remarks if problem in remark.problem]
+    assert all(remark.where.startswith("line ") for remark in arrival.remarks)
+    again = verbs.bring(work(*items), SOURCE)
+    assert (again.created, again.changed, again.kept) == (0, (), ())
+
+
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20),
+    parents=st.lists(st.integers(-1, 7), min_size=8, max_size=8),
+)
+def test_any_edges_leave_work_that_can_all_be_done(edges, parents):
+    """However items hold and need each other: all come in, and one after another can begin and end."""
+    items = tuple(
+        ForeignItem(
+            id=str(n),
+            title="t",
+            parent=str(parents[n]) if parents[n] >= 0 else "",
+            needs=tuple(str(need) for waiter, need in edges if waiter == n),
+        )
+        for n in range(8)
+    )
+    settled = foreign.settle(work(*items))
+    assert len(settled.items) == len(items)
+    begun: set[str] = set()
+    ended: set[str] = set()
+    before = -1
+    while before != len(begun) + len(ended):
+        before = len(begun) + len(ended)
+        for name, item in settled.items.items():
+            if ended.issuperset(item.needs) and (not item.parent or item.parent in begun):
+                begun.add(name)
+            if name in begun and ended.issuperset(settled.below.get(name, ())):
+                ended.add(name)
+    assert len(ended) == len(items)
 
 
 def test_what_has_no_place_here_is_put_right_and_told(studio, ada):
@@ -312,7 +366,7 @@ def test_what_has_no_place_here_is_put_right_and_told(studio, ada):
     )
     assert found.item.body.endswith("\ufffdx")
     assert ada.items.find("b-2").title == "b-2"
-    told = "\n".join(said.remarks)
+    told = "\n".join(map(str, said.remarks))
     for words in (
         "at the top",
         "602 characters",
@@ -339,7 +393,7 @@ def test_what_is_too_much_is_cut_and_told(studio, ada, monkeypatch):
         1000,
         "active",
     )
-    assert (len(settled.remarks), settled.remarks[-1]) == (51, "and 13 more remarks of the kind")
+    assert [remark.weight for remark in settled.remarks] == ["loss"] * 3 + ["change"] * 60
     monkeypatch.setattr(foreign, "ITEM_LIMIT", 60)
     with pytest.raises(MalformedDocument, match="61 items; 60 is the most"):
         foreign.settle(work(odd, *lost))

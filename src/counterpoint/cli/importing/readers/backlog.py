@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from counterpoint.cli.importing.files import Folder, facts_of, refused, sections, text_in, words_in
-from counterpoint.cli.present import agree
-from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
+from counterpoint.cli.importing.files import (
+    Folder,
+    facts_of,
+    sections,
+    text_in,
+    unimported,
+    words_in,
+)
+from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
+from counterpoint.core.rules.planning.markdown import parse_markdown, split_lines
+from counterpoint.core.rules.planning.reading import lines_in_words
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import MalformedDocument, NotFound
-from counterpoint.kernel.yamltext import read_front_matter, read_yaml
+from counterpoint.kernel.yamltext import FrontMatter, read_front_matter, read_yaml
 
 TOOL: Final = "backlog"
 _PRIORITIES: Final[Mapping[str, int]] = {"critical": 0, "high": 1, "medium": 2, "low": 3}
@@ -25,22 +34,47 @@ _FOLDERS: Final[Mapping[str, str]] = {
 }
 """Where tasks lie, and the state of those that lie there; empty: what they say."""
 _MARK: Final = re.compile(r"<!--\s*(?:SECTION:)?([A-Z_]+):(BEGIN|END)\s*-->")
-_BOX: Final = re.compile(r"\s*[-*]\s+\[([ xX])\]\s+(?:#[0-9]+\s+)?(.*)")
+_BOX: Final = re.compile(r"\s*[-*+]\s+(?:\[(.)\]\s+)?(?:#[0-9]+\s+)?(.*)")
+_VALUE: Final = re.compile(
+    r"(\s*(?:-\s+)?(?:[A-Za-z_][\w-]*:[ \t]+|(?<=-\s)))([^\s\"'{}|>#].*?)[ \t\r]*$"
+)
+_BLOCK: Final = re.compile(r":[ \t]+[|>][-+0-9]*[ \t\r]*$")
+_IN_LIST: Final = re.compile(r"(?<![^\[,\s])[@`%*&!][^,\]\s]+")
+_SIGNS: Final = "@`%*&!"
+"""What begins no value in YAML, but a name in Backlog.md."""
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)\s*")
+_LEVEL: Final = 2
+_DONE: Final = frozenset({"done", "complete", "completed", "closed"})
+_ACTIVE: Final = frozenset({"inprogress", "doing", "inreview", "review", "started"})
+_PARKED: Final = frozenset({"draft", "backlog", "blocked", "onhold"})
+_HEADINGS: Final[Mapping[str, str]] = {
+    "description": "DESCRIPTION",
+    "acceptance criteria": "AC",
+    "definition of done": "DOD",
+    "implementation plan": "PLAN",
+    "plan": "PLAN",
+    "implementation notes": "NOTES",
+    "notes": "NOTES",
+    "final summary": "FINAL_SUMMARY",
+    "comments": "COMMENTS",
+}
+"""The headings of a task's parts, and the names in its marks."""
 _NAMES: Final = ("backlog", ".backlog")
 
 
 def read(path: Path) -> list[ForeignWork]:
     """Return the tasks of a project's folder, or of its folder `backlog`; MalformedDocument, NotFound."""
     folder = Folder(_folder(path))
-    remarks: list[str] = []
+    remarks: list[Remark] = []
     items: list[ForeignItem] = []
     for below, state in _FOLDERS.items():
-        for name, text in folder.texts(below, ".md"):
-            items.append(_item(name, text, state, remarks))
-    for below in ("decisions", "docs"):
-        count = sum(name.endswith(".md") for name in folder.names(below))
-        if count:
-            remarks.append(f"{below}: {agree(count, 'file', 'stays')} beside them")
+        for name, text in folder.texts(below, ".md", remarks):
+            item = _item(name, text, state, remarks)
+            items += [item] if item else []
+    for below in ("decisions", "docs", "milestones"):
+        files = [name for name in folder.names(below) if name.endswith(".md")]
+        if files:
+            remarks.append(Remark(unimported(files, "Backlog.md"), below, "trifle"))
     title = _title(folder)
     return [
         ForeignWork(
@@ -75,36 +109,44 @@ def _folder(path: Path) -> Path:
     )
 
 
-def _item(name: str, text: str, state: str, remarks: list[str]) -> ForeignItem:
-    try:
-        front = read_front_matter(text)
-    except MalformedDocument as fault:
-        raise refused(f"{name}, line {fault.facts['line']}", fault.facts["problem"]) from fault
+def _item(name: str, text: str, state: str, remarks: list[Remark]) -> ForeignItem | None:
+    """Return the task of a file; None, and a remark, for a file that is none."""
+    front = _front(name, text, remarks)
+    if front is None:
+        return None
     values = front.values
     own = text_in(values, "id")
     if not own:
-        raise refused(name, "its front matter has no `id`")
+        what = "its front matter has no `id`" if values else "it has no front matter"
+        remarks.append(Remark(f"{what}, so it is no task and is left out", name, "loss"))
+        return None
     said = text_in(values, "status")
-    parts = dict(_sections(front.body))
-    acceptance = [
-        match[2] for line in parts.get("AC", "").splitlines() if (match := _BOX.match(line))
-    ]
-    defined = [
-        match[2] for line in parts.get("DOD", "").splitlines() if (match := _BOX.match(line))
-    ]
+    if not state and said and not _is_usual(said):
+        remarks.append(Remark(f"{own}: the status {said!r} means {_state(said)} here", name))
+    text_of = _parse_text(front.body)
+    parts, criteria = text_of.parts, _Criteria()
+    for part, heading in (("AC", "Acceptance criteria"), ("DOD", "Definition of done")):
+        if words := criteria.take(parts.get(part, "")):
+            text_of.others.append((heading, words))
+    if criteria.ticked:
+        problem = "a task with ticked acceptance sentences, whose ticks are not imported"
+        remarks.append(Remark(problem, name, "trifle"))
     milestone = text_in(values, "milestone")
-    assignees = [one.lstrip("@") for one in words_in(values, "assignee")]
+    assignees = [each.lstrip("@") for each in words_in(values, "assignee")]
     if len(assignees) > 1:
-        remarks.append(f"{own}: it is of {', '.join(assignees)}; the first is its assignee here")
+        problem = f"{own}: it is of {', '.join(assignees)}; the first is its assignee here"
+        remarks.append(Remark(problem, name, "loss"))
+    references = (*words_in(values, "references"), *words_in(values, "documentation"))
     return ForeignItem(
         id=own.upper(),
         title=text_in(values, "title"),
         body=sections(
-            ("", parts.get("DESCRIPTION", "") or _plain(front.body)),
+            ("", parts.get("DESCRIPTION", "")),
             ("Plan", parts.get("PLAN", "")),
             ("Notes", parts.get("NOTES", "")),
             ("Final summary", parts.get("FINAL_SUMMARY", "")),
-            ("References", "\n".join(f"- {one}" for one in words_in(values, "references"))),
+            *text_of.others,
+            ("References", "\n".join(f"- {each}" for each in references)),
         ),
         parent=text_in(values, "parent_task_id").upper(),
         state=state or _state(said),
@@ -112,39 +154,169 @@ def _item(name: str, text: str, state: str, remarks: list[str]) -> ForeignItem:
         priority=_PRIORITIES.get(text_in(values, "priority").lower(), 2),
         assignee=next(iter(assignees), ""),
         labels=(*words_in(values, "labels"), *([f"milestone: {milestone}"] if milestone else [])),
-        needs=tuple(one.upper() for one in words_in(values, "dependencies")),
-        acceptance=(*acceptance, *defined),
+        needs=tuple(each.upper() for each in words_in(values, "dependencies")),
+        acceptance=tuple(criteria.sentences),
         areas=words_in(values, "modified_files"),
         notes=tuple(_comments(parts.get("COMMENTS", ""))),
-        facts=facts_of(values, created="created_date", due="due_date", type="type"),
+        facts=facts_of(
+            values,
+            created="created_date",
+            updated="updated_date",
+            due="due_date",
+            type="type",
+            reporter="reporter",
+        ),
         where=name,
     )
+
+
+def _front(name: str, text: str, remarks: list[Remark]) -> FrontMatter | None:
+    """Return the front matter of a file, values that YAML refuses as texts; None, and a remark, where that does not help."""
+    try:
+        return read_front_matter(text)
+    except MalformedDocument as fault:
+        where, problem = f"{name}, line {fault.facts['line']}", str(fault.facts["problem"])
+    mended, lines = _quoted(text)
+    try:
+        front = read_front_matter(mended)
+    except MalformedDocument:
+        remarks.append(Remark(f"{problem}, so it is left out", where, "loss"))
+        return None
+    values = ", ".join(lines.values())
+    numbers = lines_in_words(lines)
+    problem = f"{values} is no YAML without quotes; it is read as a text"
+    remarks.append(Remark(problem, f"{name}, {numbers}"))
+    return front
+
+
+def _quoted(text: str) -> tuple[str, dict[int, str]]:
+    """Return a text whose front matter has in quotes what its own tool reads as texts, and these values by line."""
+    lines, quoted = text.split("\n"), dict[int, str]()
+    block: int | None = None
+    for place, line in enumerate(lines[1:], 1):
+        if line.rstrip() == "---":
+            break
+        indent = len(line) - len(line.lstrip())
+        if block is not None and (not line.strip() or indent > block):
+            continue
+        block = indent if _BLOCK.search(line) else None
+        value = _VALUE.match(line)
+        if block is not None or value is None:
+            continue
+        words = value[2]
+        if words.startswith("["):
+            mended = _IN_LIST.sub(lambda found: f"'{found[0]}'", words)
+        elif words[0] in _SIGNS or ": " in words or words.endswith(":"):
+            mended = "'" + words.replace("'", "''") + "'"
+        else:
+            continue
+        if mended != words:
+            lines[place] = f"{value[1]}{mended}"
+            quoted[place + 1] = words
+    return "\n".join(lines), quoted
+
+
+def _is_usual(said: str) -> bool:
+    """Return whether a status is one that most projects have, so that its meaning is no guess."""
+    return re.sub(r"[^a-z]", "", said.lower()) in {
+        *_DONE,
+        *_ACTIVE,
+        *_PARKED,
+        "todo",
+        "open",
+        "new",
+    }
 
 
 def _state(said: str) -> str:
     """Return the state here: a project may have any, and calls the first and the last as most do."""
     word = re.sub(r"[^a-z]", "", said.lower())
-    if word in {"done", "complete", "completed", "closed"}:
+    if word in _DONE:
         return "done"
-    if word in {"inprogress", "doing", "inreview", "review", "started"}:
+    if word in _ACTIVE:
         return "active"
-    return "backlog" if word in {"draft", "backlog", "blocked", "onhold"} else "open"
+    return "backlog" if word in _PARKED else "open"
 
 
-def _sections(body: str) -> Iterator[tuple[str, str]]:
-    """Return the marked parts of a task's text by their names."""
-    begun: tuple[str, int] | None = None
+@dataclass(slots=True)
+class _Text:
+    """The text of a task. parts: by the names of its tool. others: what its tool has no name for, by headings."""
+
+    parts: dict[str, str] = field(default_factory=dict[str, str])
+    others: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def add(self, name: str, heading: str, text: str) -> None:
+        """Add text to a part, or below a heading of its own."""
+        if not text.strip():
+            return
+        if name:
+            self.parts[name] = "\n\n".join(filter(None, (self.parts.get(name), text.strip())))
+        else:
+            self.others.append((heading, text.strip()))
+
+
+def _parse_text(body: str) -> _Text:
+    """Return the text of a task by its parts: first what stands between marks, then what only stands below a heading."""
+    found = _Text()
+    unmarked = body
+    for name, whole, text in _marked(body):
+        heading = name.capitalize().replace("_", " ")
+        found.add(name if name in _HEADINGS.values() else "", heading, text)
+        # As many lines stay, so that no heading moves into another block.
+        unmarked = unmarked.replace(whole, "\n" * whole.count("\n"), 1)
+    unmarked = _MARK.sub("", unmarked)
+    lines = split_lines(unmarked)
+    heads = [line for line in parse_markdown(unmarked).headings if line.level <= _LEVEL]
+    begin, words = 0, "Description"
+    for head in heads:
+        _add_unmarked(found, words, lines[begin : head.number - 1])
+        begin, words = head.number, head.words or head.text.strip("# ")
+        if begin < len(lines) and _UNDERLINE.fullmatch(lines[begin]) and "#" not in head.text[:4]:
+            begin += 1
+    _add_unmarked(found, words, lines[begin:])
+    return found
+
+
+def _add_unmarked(found: _Text, heading: str, lines: Sequence[str]) -> None:
+    name = _HEADINGS.get(heading.strip().lower(), "")
+    # Comments without marks have no form that could be told from text.
+    found.add("" if name == "COMMENTS" else name, heading.strip(), "\n".join(lines))
+
+
+def _marked(body: str) -> Iterator[tuple[str, str, str]]:
+    """Return the marked parts of a task's text: the name of each, it with its marks, and what stands between them."""
+    begun: re.Match[str] | None = None
     for mark in _MARK.finditer(body):
         if mark[2] == "BEGIN" and begun is None:
-            begun = (mark[1], mark.end())
-        elif begun is not None and mark[1] == begun[0] and mark[2] == "END":
-            yield begun[0], body[begun[1] : mark.start()].strip()
+            begun = mark
+        elif begun is not None and mark[1] == begun[1] and mark[2] == "END":
+            yield begun[1], body[begun.start() : mark.end()], body[begun.end() : mark.start()]
             begun = None
 
 
-def _plain(body: str) -> str:
-    """Return the text of a task without marks; nothing if it has any."""
-    return "" if _MARK.search(body) else body.strip()
+@dataclass(slots=True)
+class _Criteria:
+    """Sentences that must be true at the end. ticked: how many were."""
+
+    sentences: list[str] = field(default_factory=list[str])
+    ticked: int = 0
+
+    def take(self, text: str) -> str:
+        """Take the entries of a list; return what is none of it."""
+        others: list[str] = []
+        is_open = False
+        for line in text.splitlines():
+            entry = _BOX.match(line)
+            if entry:
+                self.sentences.append(entry[2].strip())
+                self.ticked += (entry[1] or " ") in "xX"
+                is_open = True
+            elif is_open and line[:1].isspace() and line.strip():
+                self.sentences[-1] += f" {line.strip()}"
+            elif line.strip():
+                others.append(line)
+                is_open = False
+        return "\n".join(others)
 
 
 def _comments(text: str) -> Iterator[ForeignNote]:

@@ -18,7 +18,7 @@ from counterpoint.cli.importing.files import (
     text_in,
     words_in,
 )
-from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
+from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
 from counterpoint.storage.foreign.tables import ForeignTables, Value
@@ -48,8 +48,9 @@ _COLUMNS: Final = (
 def read(path: Path) -> list[ForeignWork]:
     """Return the issues of a file of beads, or of a `.beads` folder; MalformedDocument, NotFound."""
     file = _file(path)
-    rows = _database(file) if file.suffix in {".db", ".sqlite", ".sqlite3"} else _lines(file)
-    remarks: list[str] = []
+    remarks: list[Remark] = []
+    is_database = file.suffix in {".db", ".sqlite", ".sqlite3"}
+    rows = _database(file) if is_database else _lines(file, remarks)
     items = tuple(_item(where, row, remarks) for where, row in rows if _is_kept(row))
     title = file.parent.parent.name if file.parent.name == ".beads" else file.stem
     work = ForeignWork(
@@ -71,8 +72,8 @@ def _file(path: Path) -> Path:
     )
 
 
-def _lines(file: Path) -> Iterator[tuple[str, dict[str, Json]]]:
-    return lines_of(read_text(file, limit=FILE_LIMIT), file.name)
+def _lines(file: Path, remarks: list[Remark]) -> Iterator[tuple[str, dict[str, Json]]]:
+    return lines_of(read_text(file, limit=FILE_LIMIT), file.name, remarks)
 
 
 def _database(file: Path) -> Iterator[tuple[str, dict[str, Json]]]:
@@ -115,10 +116,10 @@ def _is_kept(row: Mapping[str, Json]) -> bool:
     return kind == "issue" and text_in(row, "status") != "tombstone" and not row.get("deleted_at")
 
 
-def _item(where: str, row: Mapping[str, Json], remarks: list[str]) -> ForeignItem:
+def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> ForeignItem:
     name, said = text_in(row, "id"), text_in(row, "status") or "open"
     if said not in _STATES:
-        remarks.append(f"{name}: the status {said!r} means open here")
+        remarks.append(Remark(f"{name}: the status {said!r} means open here", where))
     parent, needs = "", list[str]()
     for edge in objects_in(row, "dependencies"):
         other, kind = text_in(edge, "depends_on_id", "id"), text_in(edge, "type", "dependency_type")
@@ -127,7 +128,7 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[str]) -> ForeignIte
         elif kind in _WAITS:
             needs.append(other)
         else:
-            remarks.append(f"{name}: {kind} {other} has no place here")
+            remarks.append(Remark(f"{name}: {kind} {other} has no place here", where, "loss"))
     kind = text_in(row, "issue_type")
     priority = row.get("priority")
     return ForeignItem(

@@ -16,13 +16,20 @@ from typing import Final
 
 from counterpoint.cli.importing.files import read_text, refused
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.foreign import ForeignItem, ForeignWork
-from counterpoint.core.rules import outline
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark, Weight
+from counterpoint.core.rules.planning.commands import command_line
+from counterpoint.core.rules.planning.reading import PlanReader, lines_in_words
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel.canonical import text_digest
 
 TOOL: Final = "markdown"
 _STATES: Final[Mapping[str, str]] = {"x": "done", "X": "done", "-": "cancelled"}
+_UNKNOWN_MARK: Final = "the box `["
+_TRIFLES: Final[Mapping[str, str]] = {
+    "no task is below ": "a heading without a task below it, which is text and no phase",
+    " has no task": "a phase without a task",
+}
+"""What concerns no work, by a part of what the reader of plans says of it."""
 _BETWEEN: Final = re.compile(r"[\s!-/:-@\[-`{-~]+")
 _ID: Final = 100
 _DIGEST: Final = 12
@@ -34,7 +41,7 @@ class Checklist:
 
     draft: Draft
     states: Mapping[int, str]
-    remarks: tuple[str, ...]
+    remarks: tuple[Remark, ...]
 
 
 @dataclass(slots=True)
@@ -80,13 +87,35 @@ def checklist(text: str, name: str, title: str, words: Collection[str] = ()) -> 
 
     title: that of a text that has none, or several. words: characters between brackets that are no mark of a box in it.
     """
-    found = outline.read(text, title=title, words=words)
+    reader = PlanReader("plan", title, words)
+    found = reader.read(text)
     if found.draft is None or found.faults:
         # With patience nothing else is at fault.
         line, problem = found.faults[0]
         raise refused(f"{name}, line {line}", f"in its front matter: {problem}")
     states = {line: _STATES.get(mark, "open") for line, mark in found.marks.items()}
-    return Checklist(found.draft, states, found.draft.remarks)
+    return Checklist(found.draft, states, tuple(_remarks(reader, found.draft, name)))
+
+
+def _remarks(reader: PlanReader, draft: Draft, name: str) -> Iterator[Remark]:
+    """Return what was read otherwise than it may be meant, each once with all its lines; trifles are counted."""
+    for problem, lines in reader.losses.items():
+        weight: Weight = "change" if problem.startswith(_UNKNOWN_MARK) else "loss"
+        yield Remark(problem, f"{name}, {lines_in_words(lines)}", weight)
+    yield from (Remark(problem, name) for problem in reader.front.remarks)
+    gated = [each.line for each in draft.walk() if each.line and _gates(each)]
+    if gated:
+        problem = "checks and reviews are text of the description; `counterpoint plan FILE` makes gates of them"
+        yield Remark(problem, f"{name}, {lines_in_words(gated)}")
+    counts: dict[str, list[int]] = {}
+    for problem, lines in reader.notes.items():
+        kind = next((text for sign, text in _TRIFLES.items() if sign in problem), "")
+        if kind:
+            counts.setdefault(kind, []).extend(lines)
+        else:
+            yield Remark(problem, f"{name}, {lines_in_words(lines)}")
+    for kind, lines in counts.items():
+        yield Remark(f"{len(lines)} × {kind}", f"{name}, {lines_in_words(lines)}", "trifle")
 
 
 def items_of(
@@ -141,8 +170,10 @@ def _items(
 
 def _body(draft: Draft) -> str:
     """Return the description, with what would be a gate of a plan as text: nothing of a file is ever run unasked."""
-    asked = [f"- verify: `{' '.join(argv)}`" for argv in draft.checks]
+    return "\n\n".join(filter(None, (draft.body, "\n".join(_gates(draft)))))
+
+
+def _gates(draft: Draft) -> list[str]:
+    lines = [f"- verify: `{command_line(argv)}`" for argv in draft.checks]
     gates = [word for word in ("approval", "review", "artifact") if getattr(draft, word)]
-    if gates:
-        asked.append(f"- asked there: {few(gates)}")
-    return "\n\n".join(filter(None, (draft.body, "\n".join(asked))))
+    return [*lines, f"- asked there: {few(gates)}"] if gates else lines

@@ -17,7 +17,7 @@ from counterpoint.cli.importing.files import (
     refused,
     text_in,
 )
-from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
+from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
 from counterpoint.kernel.canonical import Json, object_of
 
 TOOL: Final = "github"
@@ -29,11 +29,17 @@ def read(path: Path) -> list[ForeignWork]:
     document = json_of(read_text(path, limit=FILE_LIMIT), path.name)
     if not isinstance(document, list):
         raise refused(path.name, "it is no list of issues, as `gh issue list --json` writes it")
-    issues = [object_of(one) for one in cast("list[Json]", document)]
+    entries = cast("list[Json]", document)
+    remarks = tuple(
+        Remark("it is no issue, so it is left out", f"{path.name}, [{place}]", "loss")
+        for place, entry in enumerate(entries)
+        if not isinstance(entry, dict)
+    )
+    issues = [object_of(entry) for entry in entries]
     repository = next((found for one in issues if (found := _repository(one))), "")
     parents = {name: _name(one) for one in issues for name in _named(one, "subIssues")}
     items = tuple(
-        _item(one, parents, f"{path.name}, [{place}]") for place, one in enumerate(issues)
+        _item(one, parents, f"{path.name}, [{place}]") for place, one in enumerate(issues) if one
     )
     return [
         ForeignWork(
@@ -41,6 +47,7 @@ def read(path: Path) -> list[ForeignWork]:
             key=repository or TOOL,
             title=f"{repository or 'Issues'} (GitHub)",
             items=items,
+            remarks=remarks,
         )
     ]
 

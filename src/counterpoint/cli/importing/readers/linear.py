@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.cli.importing.files import FILE_LIMIT, read_text, refused, rows_of
-from counterpoint.core.model.foreign import ForeignItem, ForeignWork
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
 
 TOOL: Final = "linear"
 _PRIORITIES: Final[Mapping[str, int]] = {
@@ -27,12 +27,12 @@ _DROPPED: Final = frozenset({"canceled", "cancelled", "duplicate", "won't fix"})
 
 def read(path: Path) -> list[ForeignWork]:
     """Return the issues of an export; MalformedDocument, NotFound."""
-    rows = list(rows_of(read_text(path, limit=FILE_LIMIT), path.name))
+    remarks: list[Remark] = []
+    rows = list(rows_of(read_text(path, limit=FILE_LIMIT), path.name, remarks))
     if rows and not {"ID", "Title"} <= rows[0][1].keys():
         raise refused(
             f"{path.name}, line 1", "there are no columns `ID` and `Title`, as Linear writes them"
         )
-    remarks: list[str] = []
     blocks: dict[str, list[str]] = {}
     for _, row in rows:
         for other in _list(row, "Blocking"):
@@ -46,11 +46,11 @@ def read(path: Path) -> list[ForeignWork]:
 
 
 def _item(
-    where: str, row: Mapping[str, str], blocks: Mapping[str, list[str]], remarks: list[str]
+    where: str, row: Mapping[str, str], blocks: Mapping[str, list[str]], remarks: list[Remark]
 ) -> ForeignItem:
     name = _cell(row, "ID")
     remarks += [
-        f"{name}: {heading.lower()} {_cell(row, heading)} has no place here"
+        Remark(f"{name}: {heading.lower()} {_cell(row, heading)} has no place here", where, "loss")
         for heading in ("Related to", "Duplicate of")
         if _cell(row, heading)
     ]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from counterpoint.cli.importing.files import Folder, sections
+from counterpoint.cli.importing.files import Folder, loss_of, sections, unimported
 from counterpoint.cli.importing.readers.checklists import Naming, checklist, items_of
-from counterpoint.core.model.foreign import ForeignWork
-from counterpoint.kernel.errors import NotFound
+from counterpoint.core.model.foreign import ForeignWork, Remark
+from counterpoint.core.rules.planning.foreign import refuse_empty
+from counterpoint.core.rules.wording import few
+from counterpoint.kernel.errors import MalformedDocument, NotFound
 
 TOOL: Final = "openspec"
 _NUMBER: Final = re.compile(r"([0-9]+(?:\.[0-9]+)+)\.?\s+(\S.*)")
@@ -25,14 +28,28 @@ def read(path: Path) -> list[ForeignWork]:
             f"there is no folder `openspec/changes` in {str(path)!r}",
             hint="Name the project's folder.",
         )
-    folder, remarks = Folder(place), list[str]()
+    folder, remarks = Folder(place), list[Remark]()
     names = [name for name in folder.folders("changes") if name != "archive"]
-    old = len(list(folder.folders("changes/archive")))
-    if old:
-        remarks.append(f"changes/archive: {old} changes that have ended stay files")
+    ended = list(folder.folders("changes/archive"))
+    if ended:
+        remarks.append(
+            Remark(f"{few(ended)}: archived, so not imported", "changes/archive", "trifle")
+        )
     empty = [name for name in names if not folder.has(f"changes/{name}", "tasks.md")]
-    remarks += [f"changes/{name}: it has no tasks.md yet" for name in empty]
-    found = [_change(folder, "changes", name, remarks) for name in names if name not in empty]
+    remarks += [
+        Remark("it has no tasks.md yet, so it is left out", f"changes/{name}", "loss")
+        for name in empty
+    ]
+    found: list[ForeignWork] = []
+    for name in (name for name in names if name not in empty):
+        try:
+            found.append(_change(folder, "changes", name, []))
+        except MalformedDocument as fault:
+            remarks.append(loss_of(fault))
+    if not found and len(names) > len(empty):
+        refuse_empty(remarks)
+    if found:
+        found[0] = replace(found[0], remarks=(*found[0].remarks, *remarks))
     if not found:
         raise NotFound(
             f"no change in {str(place)!r} has a tasks.md", hint="Have the tasks written first."
@@ -40,7 +57,7 @@ def read(path: Path) -> list[ForeignWork]:
     return found
 
 
-def _change(folder: Folder, below: str, name: str, remarks: list[str]) -> ForeignWork:
+def _change(folder: Folder, below: str, name: str, remarks: list[Remark]) -> ForeignWork:
     here = f"{below}/{name}" if below else name
     texts = {
         file: folder.text(here, file)
@@ -48,8 +65,8 @@ def _change(folder: Folder, below: str, name: str, remarks: list[str]) -> Foreig
         if folder.has(here, file)
     }
     found = checklist(texts.get("tasks.md", ""), f"{here}/tasks.md", name)
-    specs = len(list(folder.folders(f"{here}/specs")))
-    more = [f"{here}/specs: {specs} specs stay files"] if specs else []
+    specs = list(folder.folders(f"{here}/specs"))
+    more = [Remark(unimported(specs, "OpenSpec"), f"{here}/specs", "trifle")] if specs else []
     return ForeignWork(
         tool=TOOL,
         key=name,

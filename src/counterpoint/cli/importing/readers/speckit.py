@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from counterpoint.cli.importing.files import Folder, sections
+from counterpoint.cli.importing.files import Folder, loss_of, sections
 from counterpoint.cli.importing.readers.checklists import Naming, checklist, items_of
-from counterpoint.core.model.foreign import ForeignItem, ForeignWork
-from counterpoint.kernel.errors import NotFound
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
+from counterpoint.core.rules.planning.foreign import refuse_empty
+from counterpoint.kernel.errors import MalformedDocument, NotFound
 
 TOOL: Final = "spec-kit"
 _NUMBER: Final = re.compile(r"(T[0-9]{3,6}[a-z]?)\s+(\S.*)")
@@ -34,7 +35,17 @@ def read(path: Path) -> list[ForeignWork]:
             f"there is no `specs/NAME/tasks.md` in {str(path)!r}",
             hint="Name the project's folder, once its tasks are written.",
         )
-    return [_feature(folder, "", name) for name in names]
+    features: list[ForeignWork] = []
+    losses: list[Remark] = []
+    for name in names:
+        try:
+            features.append(_feature(folder, "", name))
+        except MalformedDocument as fault:
+            losses.append(loss_of(fault))
+    if not features:
+        refuse_empty(losses)
+    features[0] = replace(features[0], remarks=(*losses, *features[0].remarks))
+    return features
 
 
 def _feature(folder: Folder, below: str, name: str) -> ForeignWork:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from counterpoint.cli.importing.files import (
     FILE_LIMIT,
     facts_of,
     json_of,
     list_in,
-    objects_in,
     read_text,
     refused,
     sections,
     text_in,
     words_in,
 )
-from counterpoint.core.model.foreign import ForeignItem, ForeignWork
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
+from counterpoint.core.model.lifecycles import CLOSED, category_of
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import NotFound
 
@@ -43,7 +43,8 @@ def read(path: Path) -> list[ForeignWork]:
     file = _file(path)
     document = json_of(read_text(file, limit=FILE_LIMIT), file.name)
     tags = _tags(document, file.name)
-    return [work for tag, part in tags if (work := _work(tag, part, file.name)).items]
+    works = (_work(tag, part, file.name) for tag, part in tags)
+    return [work for work in works if work.items or work.remarks]
 
 
 def _file(path: Path) -> Path:
@@ -68,13 +69,14 @@ def _tags(document: Json, name: str) -> Sequence[tuple[str, Mapping[str, Json]]]
 
 
 def _work(tag: str, part: Mapping[str, Json], name: str) -> ForeignWork:
-    remarks: list[str] = []
+    remarks: list[Remark] = []
     items: list[ForeignItem] = []
     for place, task in enumerate(list_in(part, "tasks")):
         where = f"{name}, {tag}.tasks[{place}]"
-        if not isinstance(task, dict):
-            raise refused(where, "it is no task")
-        items += _items(object_of(task), tag, "", where, remarks)
+        if isinstance(task, dict):
+            items += _items(object_of(task), tag, _Above(), where, remarks)
+        else:
+            remarks.append(Remark("it is no task, so it is left out", where, "loss"))
     told = text_in(object_of(part.get("metadata")), "description")
     title = "Tasks (task-master)" if tag == _MAIN else f"{tag} (task-master)"
     return ForeignWork(
@@ -82,13 +84,29 @@ def _work(tag: str, part: Mapping[str, Json], name: str) -> ForeignWork:
     )
 
 
+class _Above(NamedTuple):
+    """What holds a task: its number and its status; empty at the top."""
+
+    number: str = ""
+    status: str = ""
+
+
 def _items(
-    task: Mapping[str, Json], tag: str, above: str, where: str, remarks: list[str]
+    task: Mapping[str, Json], tag: str, holder: _Above, where: str, remarks: list[Remark]
 ) -> Iterator[ForeignItem]:
+    above = holder.number
     number = f"{above}.{text_in(task, 'id')}" if above else text_in(task, "id")
-    said, priority = text_in(task, "status") or "pending", text_in(task, "priority") or "medium"
+    own, priority = text_in(task, "status"), text_in(task, "priority") or "medium"
+    # It writes no status of the parts of a task that has ended as a whole.
+    is_ended = category_of(_STATES.get(holder.status, "open")) in CLOSED
+    said = own or (holder.status if is_ended else "pending")
     if said not in _STATES:
-        remarks.append(f"{number}: the status {said!r} means open here")
+        remarks.append(Remark(f"{number}: the status {said!r} means open here", where))
+    if is_ended and not own:
+        problem = f"a part without a status of a task that is {said}, so it is {said}"
+        remarks.append(Remark(problem, where, "trifle"))
+    if priority not in _PRIORITIES:
+        remarks.append(Remark(f"{number}: the priority {priority!r} means medium here", where))
     yield ForeignItem(
         id=_name(tag, number) if text_in(task, "id") else "",
         title=text_in(task, "title"),
@@ -111,8 +129,12 @@ def _items(
         facts=facts_of(task, complexity="complexity"),
         where=where,
     )
-    for place, one in enumerate(objects_in(task, "subtasks")):
-        yield from _items(one, tag, number, f"{where}.subtasks[{place}]", remarks)
+    for place, part in enumerate(list_in(task, "subtasks")):
+        inner = f"{where}.subtasks[{place}]"
+        if isinstance(part, dict):
+            yield from _items(object_of(part), tag, _Above(number, said), inner, remarks)
+        else:
+            remarks.append(Remark("it is no task, so it is left out", inner, "loss"))
 
 
 def _name(tag: str, number: str) -> str:

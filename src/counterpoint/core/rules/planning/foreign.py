@@ -1,18 +1,20 @@
 """Judges foreign work before anything is made of it, and lays it out.
 
-What is at fault is refused with its place: ids that are missing, too long or given twice, circles, more depth or more items than
-a plan may have. What only has no place here is put right and told: texts that are too long, parents and needs that are not there.
+An import carries on: what cannot come in is left out, what can come in only otherwise is changed, and both are remarks with
+their places. Left out are items whose id is missing, too long or taken, and edges that lead nowhere or close a circle. Changed
+are parents that are not there, that lie in what they hold or too deep, and texts that are too long. Only a source without
+any item, or with more of them than a plan may have, is refused. `refuse_remarks` is for those who want no change at all.
 A state that cannot come at once (cancelled, skipped, a whole with open parts) comes after the items are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NoReturn, Protocol
 
 from counterpoint.core.model.drafts import Draft, place_name
-from counterpoint.core.model.foreign import ForeignItem, ForeignWork
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark, Weight
 from counterpoint.core.model.lifecycles import CLOSED, TASK
 from counterpoint.core.model.work import BODY_LIMIT, DEPTH_LIMIT, PRIORITIES, TITLE_LIMIT
 from counterpoint.core.rules.areas import leads_out
@@ -25,11 +27,15 @@ ID_LIMIT: Final = 160
 """Characters of an id there: with the name of its source it is an alias here."""
 _NOTHING: Final = "there is no work in it"
 _FAULTS_TOLD: Final = 20
-_REMARKS_TOLD: Final = 50
+_TITLE_SHOWN: Final = 80
 _REPLACED: Final = "\ufffd"
 
-Tell = Callable[[str], None]
-"""Is told what was put right of an item."""
+
+class Tell(Protocol):
+    """Notes what was put right of an item."""
+
+    def __call__(self, problem: str, weight: Weight = "change") -> None:
+        """Note one thing."""
 
 
 @dataclass(slots=True)
@@ -37,13 +43,17 @@ class Settled:
     """Foreign work that can come in.
 
     items: by id, what holds others before what it holds. below: the ids directly below each; of the root under the empty name.
-    remarks: what was put right.
+    remarks: what was left out or put right.
     """
 
     work: ForeignWork
     items: dict[str, ForeignItem] = field(default_factory=dict[str, ForeignItem])
     below: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    remarks: list[str] = field(default_factory=list[str])
+    remarks: list[Remark] = field(default_factory=list[Remark])
+
+    def note(self, item: ForeignItem, problem: str, weight: Weight = "change") -> None:
+        """Note what was left out or put right of an item."""
+        self.remarks.append(Remark(f"{item.id}: {problem}", item.where, weight))
 
     def is_closed(self, name: str) -> bool:
         """Return whether an item has ended there."""
@@ -69,29 +79,53 @@ class Settled:
 
 
 def settle(work: ForeignWork) -> Settled:
-    """Return foreign work put right; MalformedDocument with what is at fault, each with its place."""
+    """Return foreign work put right; MalformedDocument for one without any item that can come in, or with too many."""
     settled = Settled(work, remarks=list(work.remarks))
-    faults = list(_id_faults(work.items))
-    if not work.items:
-        raise MalformedDocument(
-            f"this cannot be imported: {_NOTHING}",
-            hint="Name the file or folder in which the other tool keeps its work.",
-            faults=[{"where": "", "problem": _NOTHING}],
-        )
     if len(work.items) > ITEM_LIMIT:
-        faults.append(("", f"it has {len(work.items):,} items; {ITEM_LIMIT:,} is the most"))
-    _refuse(faults)
-    known = {item.id: item for item in work.items}
-    parents = {item.id: _parent(settled, item, known) for item in work.items}
-    _refuse(_tree_faults(known, parents))
+        _refuse([("", f"it has {len(work.items):,} items; {ITEM_LIMIT:,} is the most")])
+    known = _identified(settled)
+    if not known:
+        refuse_empty(settled.remarks)
+    parents = {item.id: _parent(settled, item, known) for item in known.values()}
+    _cut_held_by_itself(settled, known, parents)
+    _lift_deep(settled, known, parents)
     for name in _by_levels(settled, parents):
         settled.items[name] = _put_right(settled, known[name], parents, known)
-    _refuse(_circles(settled))
+    _cut_circles(settled)
     _open_wholes(settled)
-    if len(settled.remarks) > _REMARKS_TOLD:
-        more = len(settled.remarks) - _REMARKS_TOLD
-        settled.remarks[_REMARKS_TOLD:] = [f"and {more:,} more remarks of the kind"]
+    settled.remarks = _counted(settled.remarks)
     return settled
+
+
+def _counted(remarks: Iterable[Remark]) -> list[Remark]:
+    """Return remarks, losses first, and trifles of the same words as one with their number."""
+    places: dict[str, list[str]] = {}
+    others: list[Remark] = []
+    for remark in remarks:
+        if remark.weight == "trifle":
+            places.setdefault(remark.problem, []).append(remark.where)
+        else:
+            others.append(remark)
+    others.sort(key=lambda remark: remark.weight != "loss")
+    for problem, where in places.items():
+        count = f"{len(where):,} × " if len(where) > 1 else ""
+        others.append(Remark(f"{count}{problem}", few(where), "trifle"))
+    return others
+
+
+def refuse_remarks(remarks: Iterable[Remark]) -> None:
+    """Refuse what would be left out or changed; MalformedDocument with each place."""
+    _refuse((each.where, each.problem) for each in remarks if each.weight != "trifle")
+
+
+def refuse_empty(remarks: Iterable[Remark]) -> NoReturn:
+    """Refuse a source that has no item; MalformedDocument that says what was left out of it."""
+    _refuse((each.where, each.problem) for each in remarks if each.weight == "loss")
+    raise MalformedDocument(
+        f"this cannot be imported: {_NOTHING}",
+        hint="Name the file or folder in which the other tool keeps its work.",
+        faults=[{"where": "", "problem": _NOTHING}],
+    )
 
 
 def drafts_of(
@@ -180,47 +214,74 @@ def _below(settled: Settled, name: str, among: Collection[str]) -> Iterator[str]
         waiting += [child for child in settled.below.get(here, ()) if child in among]
 
 
-def _id_faults(items: Iterable[ForeignItem]) -> Iterator[tuple[str, str]]:
-    seen: dict[str, str] = {}
-    for item in items:
-        if not item.id.strip():
-            yield item.where, "it has no id"
-        elif len(item.id) > ID_LIMIT:
-            yield item.where, f"its id is longer than {ID_LIMIT} characters"
-        elif problem := control_fault(item.id):
-            yield item.where, f"in its id {problem}"
-        elif item.id in seen:
-            yield item.where, f"the id {item.id!r} was given {seen[item.id] or 'before'} already"
+def _identified(settled: Settled) -> dict[str, ForeignItem]:
+    """Return the items by their ids; those that cannot be called by theirs are left out."""
+    known: dict[str, ForeignItem] = {}
+    for item in settled.work.items:
+        if problem := _id_fault(item, known):
+            title = words_of(item.title)[:_TITLE_SHOWN]
+            left_out = f"{problem}, so {title!r} is left out" if title else problem
+            settled.remarks.append(Remark(left_out, item.where, "loss"))
         else:
-            seen[item.id] = item.where
+            known[item.id] = item
+    return known
+
+
+def _id_fault(item: ForeignItem, known: Mapping[str, ForeignItem]) -> str:
+    if not item.id.strip():
+        return "it has no id"
+    if len(item.id) > ID_LIMIT:
+        return f"its id is longer than {ID_LIMIT} characters"
+    if problem := control_fault(item.id):
+        return f"in its id {problem}"
+    if item.id in known:
+        return f"the id {item.id!r} was given {known[item.id].where or 'before'} already"
+    return ""
 
 
 def _parent(settled: Settled, item: ForeignItem, known: Mapping[str, ForeignItem]) -> str:
     if not item.parent or item.parent in known:
         return item.parent
-    settled.remarks.append(
-        f"{item.id}: {item.parent} holds it and is not there, so it is at the top"
-    )
+    settled.note(item, f"{item.parent} holds it and is not there, so it is at the top")
     return ""
 
 
-def _tree_faults(
-    known: Mapping[str, ForeignItem], parents: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    depths: dict[str, int] = {"": 1}
+def _cut_held_by_itself(
+    settled: Settled, known: Mapping[str, ForeignItem], parents: dict[str, str]
+) -> None:
+    """Put one item of each circle of items that hold each other at the top."""
+    checked = {""}
     for name in parents:
         line: list[str] = []
         here = name
-        while here not in depths and here not in line:
+        while here not in checked:
             line.append(here)
+            checked.add(here)
             here = parents[here]
-        if here not in depths:
-            yield known[here].where, f"{here!r} is held by itself, through {few(line[::-1])}"
-            depths[here] = 1
-        for one in reversed(line):
-            depths[one] = depths.get(one) or depths[parents[one]] + 1
-            if depths[one] == DEPTH_LIMIT + 1:
-                yield known[one].where, f"{one!r} lies deeper than {DEPTH_LIMIT} levels"
+        if here in line:
+            through = few(line[line.index(here) :])
+            settled.note(known[here], f"it is held by itself, through {through}; it is at the top")
+            parents[here] = ""
+
+
+def _lift_deep(settled: Settled, known: Mapping[str, ForeignItem], parents: dict[str, str]) -> None:
+    """Put what lies too deep beside what holds it."""
+    below: dict[str, list[str]] = {}
+    for name, parent in parents.items():
+        below.setdefault(parent, []).append(name)
+    # The plan itself is the first level.
+    level, depth = below.get("", []), 2
+    while level:
+        children = [child for name in level for child in below.get(name, ())]
+        if depth >= DEPTH_LIMIT:
+            for child in children:
+                holder = parents[child]
+                settled.note(
+                    known[child],
+                    f"{holder} holds it, deeper than {DEPTH_LIMIT} levels, so it is beside that",
+                )
+                parents[child] = parents[holder]
+        level, depth = children, min(depth + 1, DEPTH_LIMIT)
 
 
 def _by_levels(settled: Settled, parents: Mapping[str, str]) -> list[str]:
@@ -238,8 +299,8 @@ def _put_right(
     parents: Mapping[str, str],
     known: Mapping[str, ForeignItem],
 ) -> ForeignItem:
-    def tell(problem: str) -> None:
-        settled.remarks.append(f"{item.id}: {problem}")
+    def tell(problem: str, weight: Weight = "change") -> None:
+        settled.note(item, problem, weight)
 
     whole = words_of(item.title) or item.id
     if whole != words_of(item.title):
@@ -249,7 +310,10 @@ def _put_right(
         tell(f"its title has {len(whole):,} characters; all of it stands in its description")
         body = f"{whole}\n\n{body}".rstrip()
     if len(body) > BODY_LIMIT:
-        tell(f"its description has {len(body):,} characters; the first {BODY_LIMIT:,} are here")
+        tell(
+            f"its description has {len(body):,} characters; the first {BODY_LIMIT:,} are here",
+            "loss",
+        )
     state, priority = item.state, item.priority
     if state not in TASK.categories or state == "review":
         state = "active" if state == "review" else "open"
@@ -283,17 +347,30 @@ def _needs(
         above.add(here)
     for need in dict.fromkeys(item.needs):
         if need not in known:
-            tell(f"it waits for {need}, which is not there")
+            tell(f"it waits for {need}, which is not there, so that is left out", "loss")
+        elif need == item.id:
+            tell("it waits for itself, so that is left out")
         elif need in above:
             tell(f"it waits for {need}, which holds it, so that is left out")
+        elif _lies_in(need, item.id, parents):
+            tell(
+                f"it waits for {need}, which is a part of it and ends first anyway, so that is left out"
+            )
         else:
             yield need
+
+
+def _lies_in(name: str, holder: str, parents: Mapping[str, str]) -> bool:
+    while name := parents[name]:
+        if name == holder:
+            return True
+    return False
 
 
 def _inside(areas: Iterable[str], tell: Tell) -> Iterator[str]:
     for area in areas:
         if leads_out(area) or control_fault(area):
-            tell(f"the area {area[:80]!r} leads out of the project, so it is left out")
+            tell(f"the area {area[:80]!r} leads out of the project, so it is left out", "loss")
         else:
             yield area
 
@@ -302,9 +379,9 @@ def _words(words: Iterable[str], what: str, tell: Tell) -> tuple[str, ...]:
     found = [words_of(word) for word in words]
     found = list(dict.fromkeys(word for word in found if word))
     if len(found) > WORDS_LIMIT:
-        tell(f"it has {len(found)} {what}; the first {WORDS_LIMIT} are here")
+        tell(f"it has {len(found)} {what}; the first {WORDS_LIMIT} are here", "loss")
     if any(len(word) > WORD_LIMIT for word in found):
-        tell(f"one of its {what} is longer than {WORD_LIMIT} characters and was cut")
+        tell(f"one of its {what} is longer than {WORD_LIMIT} characters and was cut", "loss")
     return tuple(word[:WORD_LIMIT] for word in found[:WORDS_LIMIT])
 
 
@@ -320,29 +397,63 @@ def words_of(text: str) -> str:
     return " ".join(cleaned(text).split())
 
 
-def _circles(settled: Settled) -> Iterator[tuple[str, str]]:
-    """Return items that wait for each other; what holds others ends after them."""
-    left: dict[str, int] = {}
-    waiters: dict[str, list[str]] = {}
-    ready: list[str] = []
+def _cut_circles(settled: Settled) -> None:
+    """Leave out an edge of each circle of items that wait for each other.
+
+    Each item begins after what it needs has ended and after what holds it has begun, and ends after it has begun and all its
+    parts have ended. It is one search in depth: the way back to a step of the path is a circle, and the last edge of it by
+    which an item waits for another is left out. It takes a time that grows with items and edges.
+    """
+    steps = _steps(settled)
+    place = dict.fromkeys(steps, 0)
+    finished: set[str] = set()
+    cut: dict[str, set[str]] = {}
+    for first in steps:
+        path = [] if first in finished else [first]
+        on_path = dict.fromkeys(path, 0)
+        while path:
+            step = path[-1]
+            if place[step] == len(steps[step]):
+                finished.add(path.pop())
+                del on_path[step]
+                continue
+            target, _ = steps[step][place[step]]
+            if target in finished:
+                place[step] += 1
+            elif target not in on_path:
+                on_path[target] = len(path)
+                path.append(target)
+            else:
+                waiter = next(each for each in reversed(path) if steps[each][place[each]][1])
+                _cut_edge(settled, waiter, steps[waiter][place[waiter]][1], path, on_path[target])
+                cut.setdefault(waiter, set()).add(steps[waiter][place[waiter]][1])
+                place[waiter] += 1
+                while path[-1] != waiter:
+                    del on_path[path.pop()]
+    for name, needs in cut.items():
+        item = settled.items[name]
+        left = tuple(need for need in item.needs if need not in needs)
+        settled.items[name] = replace(item, needs=left)
+
+
+def _steps(settled: Settled) -> dict[str, list[tuple[str, str]]]:
+    """Return what the begin and the end (a line feed behind its id) of each item come after, with the item that is waited for."""
+    steps: dict[str, list[tuple[str, str]]] = {}
     for name, item in settled.items.items():
-        waits = [*(f"{need}\n" for need in item.needs), *([item.parent] if item.parent else [])]
-        ends = [name, *(f"{child}\n" for child in settled.below.get(name, ()))]
-        for node, needs in ((name, waits), (f"{name}\n", ends)):
-            left[node] = len(needs)
-            for need in needs:
-                waiters.setdefault(need, []).append(node)
-            if not needs:
-                ready.append(node)
-    while ready:
-        for waiter in waiters.get(ready.pop(), ()):
-            left[waiter] -= 1
-            if not left[waiter]:
-                ready.append(waiter)
-    stuck = list(dict.fromkeys(node.rstrip("\n") for node, count in left.items() if count))
-    own = [name for name in stuck if settled.items[name].needs]
-    if stuck:
-        yield settled.items[own[0]].where, f"these wait for each other: {few(own, 10)}"
+        steps[name] = [(f"{need}\n", need) for need in item.needs]
+        steps[name] += [(item.parent, "")] if item.parent else []
+        parts = ((f"{child}\n", "") for child in settled.below.get(name, ()))
+        steps[f"{name}\n"] = [(name, ""), *parts]
+    return steps
+
+
+def _cut_edge(settled: Settled, waiter: str, need: str, path: Sequence[str], start: int) -> None:
+    circle = list(dict.fromkeys(step.rstrip("\n") for step in path[start:]))
+    settled.note(
+        settled.items[waiter],
+        f"it waits for {need}, and these wait for each other: {few(circle, 10)}; that is left out",
+        "loss",
+    )
 
 
 def _open_wholes(settled: Settled) -> None:
@@ -352,8 +463,9 @@ def _open_wholes(settled: Settled) -> None:
         item = settled.items[name]
         has_open = any(is_open[child] for child in settled.below.get(name, ()))
         if has_open and settled.is_closed(name) and not item.is_phase:
-            settled.remarks.append(
-                f"{name}: it is {item.said or item.state} there with open work below it, so it is open here"
+            settled.note(
+                item,
+                f"it is {item.said or item.state} there with open work below it, so it is open here",
             )
             settled.items[name] = replace(item, state="open")
         is_open[name] = has_open or not (item.is_phase or settled.is_closed(name))
