@@ -57,6 +57,7 @@ def test_the_first_shape_is_one_migration_and_later_ones_have_numbers_of_their_o
         (15, "research"),
         (15, "writing"),
         (15, "nearness"),
+        (16, "presence"),
     ]
 
 
