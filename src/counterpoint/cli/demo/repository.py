@@ -60,6 +60,8 @@ def child_environ(environ: Mapping[str, str]) -> dict[str, str]:
         kept["PYTHONPATH"] = os.pathsep.join(filter(None, (source, others)))
     # The server that all share leaves with the last of them, whatever happens to this process.
     leaves = {"COUNTERPOINT_IDLE_MINUTES": "0"}
+    # Its agents work elsewhere, where nothing would tell that an entry lies in the tree of whoever began it.
+    leaves["PATH"] = search_path(environ.get("PATH"))
     return kept | leaves | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 

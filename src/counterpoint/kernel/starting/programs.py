@@ -6,7 +6,7 @@ The folder that is worked in belongs to agents: nothing in it is started unless 
 3. a program whose file lies below the tree, behind links too, is passed over, and the next of that name is taken.
 
 The tree is the outermost folder above the current one that holds a repository or a ledger, with the main tree of a linked
-one. The home folder is none, nor what is above it: programs of the account lie there; then only the folder itself counts.
+one; both that of the folder that a program is started for, and that which this process is in. The home folder is none, nor what is above it: programs of the account lie there; then only the folder itself counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def find_program(name: str, path: str | None = None, folder: str | None = None) 
 
     path: the folders it is searched in; those of this process if left out. folder: one of the tree.
     """
-    trees = find_trees(folder)
+    trees = find_trees(folder) | find_trees()
     if os.sep in name:
         places = [""] if os.path.isabs(name) else []
     else:
@@ -47,7 +47,8 @@ def find_program(name: str, path: str | None = None, folder: str | None = None) 
 
 def search_path(path: str | None = None, folder: str | None = None) -> str:
     """Return the entries of a `PATH` outside of the tree, for a program that searches on its own."""
-    places = _outside(_entries(path), find_trees(folder), _real_folder(folder))
+    trees = find_trees(folder) | find_trees()
+    places = _outside(_entries(path), trees, _real_folder(folder))
     return os.pathsep.join(places) or _NOWHERE
 
 
