@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -14,7 +13,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.output import Output, output_for, taken
+from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import agree, counted
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
@@ -261,8 +260,7 @@ def prove(
         if context.out.json:
             context.out.answer({"checkpoint": note, "key": verbs.key.to_text()})
         else:
-            with taken():
-                click.echo(note, nl=False)
+            context.out.document(note)
     elif sequence is not None:
         proof = verbs.inclusion(sequence)
         _print_proof(context.out, "inclusion", proof, context.core.writers.prove(sequence))
@@ -347,8 +345,7 @@ def export(
             lines = core.audit.export() if session is None else core.use(Seals).export(session)
         if file is None:
             for line in lines:
-                with taken():
-                    sys.stdout.buffer.write(line)
+                context.out.document(line)
             return
         _save(file, lines)
         context.out.line(f"Wrote {file}. Verify it anywhere:")

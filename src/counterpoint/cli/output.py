@@ -189,6 +189,17 @@ class Output:
         with taken():
             print("".join(shown), end="" if text.endswith("\n") else "\n", flush=True)
 
+    def document(self, text: str | bytes) -> None:
+        """Say a document that programs read too: exact, but on a terminal what would steer it is shown."""
+        with taken():
+            if sys.stdout.isatty():
+                text = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text
+                sys.stdout.write(visible(text))
+            elif isinstance(text, bytes):
+                sys.stdout.buffer.write(text)
+            else:
+                sys.stdout.write(text)
+
     def answer(self, value: Json) -> None:
         """Say a JSON document."""
         import orjson

@@ -69,7 +69,7 @@ def prime_command(surface: str | None, client: str | None) -> None:
     try:
         if client is None:
             require(app)
-            click.echo(brief(app))
+            output_for().document(f"{brief(app)}\n")
         else:
             _answer_event(app, client)
     finally:

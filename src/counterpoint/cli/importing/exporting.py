@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,6 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.importing.readers import own
 from counterpoint.cli.importing.readers.beads import ENDS
-from counterpoint.cli.output import taken
 from counterpoint.cli.present import counted
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork
@@ -66,8 +64,7 @@ def export_command(context: CommandContext, *, item: str, form: str, output: Pat
         work = context.core.use(ForeignExports).work(item)
         text = WRITERS[form](work)
     if output is None:
-        with taken():
-            sys.stdout.write(text)
+        context.out.document(text)
         return
     _write(output, text)
     told = f"{counted(len(work.items), 'item')} of {work.title} written to {output}"
