@@ -304,7 +304,31 @@ def test_a_token_a_credential_and_a_subject_of_one_name_are_three(
     entries = json.loads(host.runs("log", "--json", "--limit", "100")["out"])["entries"]
     for action in ("task.finished", "item.approved"):
         found = [one["actor"] for one in entries if one["action"] == action]
-        assert {one["name"] for one in found} == {"ada"}
+        # The issuer's is not shown under the name of a token.
+        names = sorted(actor["name"] for actor in found)
+        assert names[:2] == ["ada", "ada"]
+        assert names[2].startswith("oauth-")
         ids = sorted(one["principal"]["id"][:4] for one in found)
         assert ids == ["agt_", "oaut", "tok_"]
         assert {one["principal"]["strength"] for one in found} == {"credential"}
+
+
+def test_a_subject_is_never_shown_under_the_name_of_a_token(
+    door: Door, give: Callable[..., str], counterpoint: Callable[..., Any], repository: Path, app: App
+) -> None:  # fmt: skip
+    """It is shown by its mark, and asking for the name helps nobody; no token is called as a mark is."""
+    token = door.token(give("token", "create", "bob"))
+    for name in ("oauth-1", "oauth-0123456789ab"):
+        ran = counterpoint("token", "create", name, cwd=repository)
+        assert ran.returncode == 2, ran.stderr
+    token.does("note", kind="finding", text="mine")
+    for name in ("bob", "eve"):
+        door.subject(name).does("note", kind="finding", text="other")
+    entries = app.person().audit.log(limit=50)
+    wrote = [entry.actor for entry in entries if entry.action == "finding.recorded"]
+    kinds = {actor.name: actor.principal.id.partition(":")[0] for actor in wrote if actor.principal}
+    marks = {name for name in kinds if name.startswith("oauth-")}
+    assert {*kinds} - marks == {"bob", "eve"}
+    assert kinds["eve"] == kinds[marks.pop()] == "oauth"
+    assert kinds["bob"].startswith("tok_")
+    assert not marks

@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
 from counterpoint.kernel.errors import InvalidInput, Unavailable
 from counterpoint.protocol.http.oauth import ALGORITHMS, LASTS, REST, Issuer, KeySet
@@ -98,6 +99,39 @@ def test_a_token_of_the_issuer_is_taken(issuer, algorithm):
 def test_a_token_for_another_time_place_or_resource_is_none(issuer, changes):
     """A token for another resource least of all."""
     assert issuer.find(signed(**changes)) is None
+
+
+@pytest.mark.parametrize("kind", ["at+jwt", "application/at+jwt", "JWT", "AT+JWT", "jwt"])
+def test_a_token_that_says_to_be_an_access_token_is_taken(issuer, kind):
+    """Or says nothing but its format; media types have no case."""
+    header = {"kid": "RS256", "typ": kind}
+    assert issuer.find(jwt.encode(claims(), KEYS["RS256"], "RS256", headers=header)) is not None
+
+
+@pytest.mark.parametrize(
+    "kind", ["id+jwt", "logout+jwt", "dpop+jwt", "secevent+jwt", "application/jwt", "at", " at+jwt", ""]
+)  # fmt: skip
+def test_a_token_of_another_type_is_none(issuer, kind):
+    """What an issuer signs for another purpose opens nothing here."""
+    head = json.dumps({"alg": "RS256", "kid": "RS256", "typ": kind})
+    assert issuer.find(signed_with(head)) is None
+
+
+def test_a_token_without_a_type_is_taken(issuer):
+    """Not every issuer writes one; one that is no text is another."""
+    assert issuer.find(signed_with('{"alg": "RS256", "kid": "RS256"}')) is not None
+    for kind in ("null", "1", '["JWT"]'):
+        assert (
+            issuer.find(signed_with(f'{{"alg": "RS256", "kid": "RS256", "typ": {kind}}}')) is None
+        )
+
+
+def signed_with(head):
+    """Answer a token with this very header."""
+    parts = (head.encode(), json.dumps(claims()).encode())
+    told = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts)
+    mark = KEYS["RS256"].sign(told, padding.PKCS1v15(), hashes.SHA256())
+    return (told + b"." + base64.urlsafe_b64encode(mark).rstrip(b"=")).decode()
 
 
 def test_clocks_may_differ_a_little(issuer):

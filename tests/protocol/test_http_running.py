@@ -40,6 +40,13 @@ def test_a_page_of_the_house_is_for_those_who_may_read(live):
     assert live.send("GET", "/about", authorization="Bearer echo").status == 403
 
 
+@pytest.mark.parametrize("page", ["/about", "/metrics"])
+def test_a_token_for_one_dialect_reads_no_page_about_all(live, page):
+    """It would tell what other dialects have written."""
+    answer = live.send("GET", page, authorization="Bearer elsewhere")
+    assert (answer.status, "all tools and dialects" in answer.body.decode()) == (403, True)
+
+
 def test_the_log_tells_what_happened_and_never_what_was_said(live):
     """No token, no argument, no word that a caller made up."""
     live.call("echo", text="argument-value")

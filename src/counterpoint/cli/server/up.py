@@ -62,7 +62,7 @@ from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
 from counterpoint.protocol.http.events import Events, SentEvent
 from counterpoint.protocol.http.grants import Grant
 from counterpoint.protocol.http.guards import SESSION_HEADER, Hosts
-from counterpoint.protocol.http.oauth import Issuer
+from counterpoint.protocol.http.oauth import Issuer, spare_name
 from counterpoint.protocol.http.serving import Listener
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.surface import Caller
@@ -154,7 +154,12 @@ class HttpBackend:
         capability = access.capability_of("http", shown, visit)
         session = "" if visit else grant.session
         # Clients that share a token are one principal, and have sessions of their own: the capability decides.
-        bearer = Bearer(name=grant.name, capability=capability, session=session)
+        bearer = Bearer(
+            name=grant.name,
+            capability=capability,
+            session=session,
+            spare_name=spare_name(grant.id),
+        )
         found = self.app.core(system, guarded=caller.guarded).tokens.identify(
             bearer,
             agent=named,

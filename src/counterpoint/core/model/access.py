@@ -165,13 +165,15 @@ class Bearer:
     """Who brings a key over the network.
 
     name: what the key is called. capability: the SHA-256 of what only this connection has, or of the key
-    itself. session: that of the key, where it has one. principal: who is attested by it.
+    itself. session: that of the key, where it has one. principal: who is attested by it. spare_name: of whoever has
+    no token here, for when one is called as he is.
     """
 
     name: str
     capability: str
     session: str = ""
     principal: Principal | None = None
+    spare_name: str = ""
 
 
 @frozen

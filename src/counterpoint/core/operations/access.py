@@ -266,9 +266,12 @@ class Tokens:
                 "the agent's name is not a name",
                 hint="Use up to 64 letters, digits, dots, hyphens, underscores and @.",
             )
-        name = agent or bearer.name
         with self._context.reading() as view:
-            if name != bearer.name and view.exists(Token, name=name):
+            own_name = bearer.name
+            if bearer.spare_name and view.exists(Token, name=own_name):
+                own_name = bearer.spare_name
+            name = agent or own_name
+            if name != own_name and view.exists(Token, name=name):
                 raise Forbidden(
                     f"{name!r} is the name of another token",
                     hint="Speak under the name of your own token, or one that no token has.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import cast
+from typing import Final, cast
 
 from counterpoint.core.model.access import RUN, SCOPES, SECRET_PREFIX, Scope, Token, TokenRequest
 from counterpoint.kernel.clock import Timestamp
@@ -23,6 +23,7 @@ LONGEST_SECONDS = 10 * 366 * 86_400
 MOST_AT_ONCE = 64
 """How many calls a process takes ahead at most."""
 
+OF_SUBJECTS: Final = "oauth-"
 _SECRET = expression(rf"{SECRET_PREFIX}[0-9a-f]{{64}}")
 _NAME = expression(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _LASTING = expression(r"([1-9][0-9]{0,8})([smhdwy])")
@@ -106,6 +107,8 @@ def normalized(request: TokenRequest) -> TokenRequest:
     faults: list[str] = []
     if not is_agent(request.name):
         faults.append("a name has up to 64 letters, digits, dots, hyphens, underscores and @")
+    if request.name.startswith(OF_SUBJECTS):
+        faults.append(f"names that begin with {OF_SUBJECTS} are those of OAuth subjects")
     strange = sorted(set(request.scopes) - set(SCOPES))
     if strange or not request.scopes:
         faults.append(f"scopes are {', '.join(SCOPES)}, at least one")

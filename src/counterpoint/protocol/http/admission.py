@@ -61,15 +61,15 @@ class Admission:
         return lambda: self._find(token, address)
 
     async def reader(self, scope: Scope, headers: Headers, surface: str = "") -> Grant:
-        """Return the grant of someone who may look at pages: read, and no list of tools."""
+        """Return the grant of someone who may look at a page; surface: the dialect it is about, else it is about all."""
         grant = await self.enter(scope, headers)
         if surface:
             self.check_surface(grant, surface)
-        if not may_look(grant):
+        if not may_look(grant, surface):
             raise refuse(
                 403,
                 "insufficient_scope",
-                "this page needs a token with the scope read, for all tools",
+                f"this page needs a token with the scope read, for all tools{'' if surface else ' and dialects'}",
                 www_authenticate=self._bearer("insufficient_scope", (READ,)),
             )
         self.take(grant)
@@ -142,6 +142,7 @@ class Admission:
         return f"Bearer {', '.join(parts)}"
 
 
-def may_look(grant: Grant) -> bool:
-    """Whether a grant shows everything there is to read: a list of tools would be a limit."""
-    return READ in grant.scopes and not grant.tools
+def may_look(grant: Grant, surface: str = "") -> bool:
+    """Whether a grant shows all there is to read of a dialect, or of the whole ledger where none is named."""
+    is_whole = grant.opens(surface) if surface else not grant.surfaces
+    return READ in grant.scopes and not grant.tools and is_whole

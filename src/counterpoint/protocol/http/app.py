@@ -312,7 +312,7 @@ class HttpApp(Generic[C]):
 
         def call() -> C:
             now = find()
-            if now is None or not may_look(now) or not now.opens(name):
+            if now is None or not may_look(now, name):
                 raise Forbidden("this token is not in force any more")
             return self.config.call_for(now, caller)
 

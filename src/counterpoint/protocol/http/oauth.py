@@ -1,9 +1,9 @@
 """Bearers of an OAuth 2.1 authorization server: signed tokens and its keys.
 
 A JSON Web Token is accepted if and only if (1) its algorithm is RS256, ES256 or EdDSA and fits the
-key, (2) the issuer's key set has its `kid` (or, without one, has one key only), (3) the signature
-holds, (4) `iss` is the issuer, (5) `aud` holds our audience, so that a token for another resource is
-none here (RFC 8707), (6) now lies between `nbf` and `exp`, give or take ten seconds, (7) it names a
+key, (2) its `typ`, if there is one, is that of an access token or `JWT` (RFC 9068, section 4), (3) the issuer's key set has its `kid` (or, without one, has one key only), (4) the signature
+holds, (5) `iss` is the issuer, (6) `aud` holds our audience, so that a token for another resource is
+none here (RFC 8707), (7) now lies between `nbf` and `exp`, give or take ten seconds, (8) it names a
 `sub`. A key set is read again when an unknown `kid` comes, but not twice within ten seconds.
 """
 
@@ -27,6 +27,8 @@ from counterpoint.kernel.errors import InvalidInput, Unavailable
 from counterpoint.protocol.http.grants import MAINTAIN, READ, RUN, WRITE, Grant
 
 ALGORITHMS: Final = ("RS256", "ES256", "EdDSA")
+_TYPES: Final = frozenset({"at+jwt", "application/at+jwt", "jwt"})
+"""In lower case, as names of media types have none; an identity or logout token says another."""
 LEEWAY: Final = 10
 REST: Final = 10.0
 """Seconds between two readings of a key set that strange `kid`s can cause."""
@@ -37,6 +39,7 @@ PREFIX: Final = "counterpoint:"
 _ORDER: Final = (READ, WRITE, RUN, MAINTAIN)
 LARGEST_KEYS: Final = 1_000_000
 _TIMEOUT: Final = 5.0
+_KIND: Final = "oauth"
 _MARK: Final = 32
 """Digits that tell a subject of an issuer from all others."""
 # Decoding and checking cost time that a caller without a token could ask for.
@@ -175,7 +178,10 @@ class Issuer:
         if len(token) > _MOST_TOKEN:
             return None
         try:
-            kid = jwt.get_unverified_header(token).get("kid", "")
+            header = jwt.get_unverified_header(token)
+            if str(header.get("typ", "JWT")).lower() not in _TYPES:
+                return None
+            kid = header.get("kid", "")
             key = self.keys.find(kid if isinstance(kid, str) else "")
             if key is None or key.algorithm_name not in ALGORITHMS:
                 return None
@@ -200,7 +206,7 @@ class Issuer:
             return None
         mark = sha256(f"{self.name}\0{subject}".encode()).hexdigest()[:_MARK]
         return Grant(
-            id=f"oauth:{mark}", name=_agent(subject, mark), session="", scopes=_scopes(claims)
+            id=f"{_KIND}:{mark}", name=_agent(subject, mark), session="", scopes=_scopes(claims)
         )
 
 
@@ -220,4 +226,14 @@ def _agent(subject: str, mark: str) -> str:
     plain = "".join(letter if letter.isalnum() or letter in "._@-" else "-" for letter in subject)
     if plain == subject and subject.isascii() and len(subject) <= 64 and subject[0].isalnum():  # noqa: PLR2004 -- the length of a name
         return subject
+    return _marked_name(mark)
+
+
+def spare_name(grant: str) -> str:
+    """Return what a subject is called where a token has its name, by the id of its grant; empty for a token's."""
+    kind, _, mark = grant.partition(":")
+    return _marked_name(mark) if kind == _KIND else ""
+
+
+def _marked_name(mark: str) -> str:
     return f"oauth-{mark[:12]}"
