@@ -192,6 +192,24 @@ def test_whoever_has_the_same_name_may_judge(
     assert judge.reviews.review(ids["One"], YES).verdict.agent == "ada"
 
 
+@pytest.mark.parametrize("title", ["A", "One"])
+def test_a_name_that_only_shares_its_launcher_hears_that_and_not_that_it_worked(
+    studio: Studio, ids: dict[str, str], title: str
+) -> None:
+    """With the command that tells the two apart from then on; the one who worked hears that it did."""
+    worker, other = connect(studio, PEER, "ben"), connect(studio, PEER, "rae")
+    worker.claims.start(ids["A"])
+    worker.tasks.finish(ids["A"], 1, Report(outcome="done", summary="done"))
+    own = studio.refuses(Forbidden, lambda: worker.reviews.review(ids[title], YES))
+    assert own.message.startswith(f"ben worked on {ids[title]}")
+    assert "agent create" not in own.hint
+    fault = studio.refuses(Forbidden, lambda: other.reviews.review(ids[title], YES))
+    assert fault.message.startswith(
+        f"what started rae also started ben, which worked on {ids[title]}"
+    )
+    assert "`counterpoint agent create rae`" in fault.hint
+
+
 def test_work_that_goes_elsewhere_takes_its_parts_along(
     studio: Studio, ada: Core, person: Core, ids: dict[str, str]
 ) -> None:

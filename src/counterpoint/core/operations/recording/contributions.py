@@ -10,9 +10,10 @@ process that hosted him. Rule 3: to loosen what nobody has worked on is open to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import takewhile
-from typing import Final
+from shlex import quote
+from typing import Final, Literal, NoReturn
 
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import Connection, Contribution, Part, Succession
@@ -31,6 +32,7 @@ from counterpoint.core.rules.trust.independence import (
     has_same_name,
     independence,
     suffices,
+    worker_names,
 )
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden
@@ -39,9 +41,11 @@ SIGNED_FROM: Final = ""
 """The session of a succession of a person's key: it succeeds whoever sits where it signed, not a session."""
 PROJECT: Final = ""
 """Where the mark of whoever loosened what is asked of all work stands."""
-_WHY: Final[dict[Dependence, str]] = {
+_WHY: Final[dict[Dependence | Literal["launcher"], str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
     "unattested": "Counterpoint cannot tell {name} from whoever worked on {item}: one of the two is known only by a name."
+    " So {name} cannot {act} it",
+    "launcher": "what started {name} also started {workers}, which worked on {item}: both may be one agent."
     " So {name} cannot {act} it",
     "orphan": "Counterpoint cannot tell {name} from the agent that worked on {item}: what started one of the two has ended, so"
     " that both may be one. So {name} cannot {act} it",
@@ -194,12 +198,13 @@ def refuse_own(
         return "self"
     if why not in {None, "own"} and policy == "declared":
         why = "own" if has_same_name(caller.actor, parts, others) else None
+    if why == "own":
+        workers = worker_names(parts, others) | {mark.agent for mark in marks if mark.agent}
+        _refuse_worker(change, item, act, instead, parts, workers)
     if why is not None:
         raise Forbidden(
             _WHY[why].format(name=caller.actor.name, item=item, act=act),
-            hint=_ways_of_others(change, instead)
-            if why == "own"
-            else _way_past_doubt(change, instead),
+            hint=_way_past_doubt(change, instead),
         )
     found = independence(caller.actor, parts)
     if counts and not suffices(found, policy):
@@ -212,6 +217,32 @@ def refuse_own(
             independence=found,
         )
     return found
+
+
+def _refuse_worker(
+    change: Change,
+    item: str,
+    act: str,
+    instead: Act,
+    parts: Iterable[Contribution],
+    workers: Collection[str],
+) -> NoReturn:
+    """Raise Forbidden: the caller worked on an item, or only shares its launcher with `workers` who did."""
+    actor = change.context.caller.actor
+    has_worked = actor.name in workers or (
+        actor.principal is not None
+        and actor.principal.strength == "credential"
+        and any(part.principal == actor.principal.id for part in parts)
+    )
+    hint = _ways_of_others(change, instead)
+    if actor.kind != "agent" or has_worked or not workers:
+        raise Forbidden(_WHY["own"].format(name=actor.name, item=item, act=act), hint=hint)
+    names = ", ".join(sorted(workers))
+    raise Forbidden(
+        _WHY["launcher"].format(name=actor.name, item=item, act=act, workers=names),
+        hint=f"{hint} A credential tells it apart in later work: a person runs"
+        f" `counterpoint agent create {quote(actor.name)}`.",
+    )
 
 
 def _ways_of_others(change: Change, instead: Act) -> str:

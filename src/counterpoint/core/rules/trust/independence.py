@@ -36,10 +36,19 @@ def has_same_name(
 
     others: the connections behind the contributions.
     """
-    worked = [one.principal for one in contributions if one.how == "worked"]
-    return actor.name in {one.agent for one in others if one.id in worked} | set(
-        map(name_of, worked)
-    )
+    return actor.name in worker_names(contributions, others)
+
+
+def worker_names(
+    contributions: Iterable[Contribution], others: Iterable[Connection]
+) -> frozenset[str]:
+    """Return what those called themselves who worked on something; empty names are none.
+
+    others: the connections behind the contributions.
+    """
+    worked = {part.principal for part in contributions if part.how == "worked"}
+    agents = (connection.agent for connection in others if connection.id in worked)
+    return frozenset(filter(None, (*agents, *map(name_of, worked))))
 
 
 def asked_of(policy: Independence, role: Authority) -> Independence:
