@@ -230,10 +230,10 @@ def test_a_control_group_tells_only_where_no_user_can_go_there(
             (folder / "cgroup.procs").touch()
     if not os.getuid():
         os.chown(tmp_path / "mine" / "cgroup.procs", 1, -1)
-    (tmp_path / "cgroup").write_text(said)
+    monkeypatch.setattr(processes.procfs, "read", lambda _path: said.encode())
     monkeypatch.setattr(processes, "_GROUPS", tmp_path)
     # Where nobody but root may give files away, they are those of whoever runs this: of no other user.
-    assert processes._unit(tmp_path, uid) == unit
+    assert processes._unit(os.getpid(), uid) == unit
 
 
 def test_of_agents_that_connected_only_those_that_live_are_kept(

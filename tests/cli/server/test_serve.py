@@ -199,7 +199,7 @@ def test_another_database_and_a_wrong_setting_are_refused(
         hall.admit(greeting(tmp_path))
     with pytest.raises(InvalidInput, match="LEASE"):
         hall.admit(greeting(ledger, environ={"COUNTERPOINT_LEASE_SECONDS": "x"}))
-    with pytest.raises(CounterpointError, match="surface"):
+    with pytest.raises(CounterpointError, match="dialect"):
         hall.admit(greeting(ledger, surface="none"))
 
 

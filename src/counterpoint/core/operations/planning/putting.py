@@ -137,7 +137,8 @@ def _put_with_facets(change: Change, item: Item, draft: Draft) -> None:
     for scope, name in dict.fromkeys(draft.aliases):
         give_name(change, item, scope, name)
     set_attributes(change, item, draft.attributes)
-    if draft.name and "\n" not in draft.name:
+    # What has an alias is found by that when its plan is read again.
+    if draft.name and not draft.aliases and "\n" not in draft.name:
         set_attributes(change, item, {PLAN_NAME: draft.name})
     for gate in _gates_of(change, item, draft):
         change.put(gate)
