@@ -136,7 +136,7 @@ def test_every_decision_is_one_page_that_says_why() -> None:
 
 
 def test_the_continuous_check_runs_every_recipe() -> None:
-    """`.ci/run` can be started and goes through lint, types, imports and test."""
+    """`.ci/run` can be started and goes through lint, ratchets, types, imports and test."""
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    assert "for step in install lint types imports test;" in script.read_text("utf-8")
+    assert "for step in install lint ratchets types imports test;" in script.read_text("utf-8")
