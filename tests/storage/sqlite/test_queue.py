@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.kernel.errors import StoreBusy, StoreReadOnly
+from counterpoint.kernel.errors import StoreBusy, StoreFull, StoreReadOnly
 from counterpoint.storage.sqlite.queue import HAS_TICKETS, WriterQueue
 
 tickets_only = pytest.mark.skipif(not HAS_TICKETS, reason="this system has no such locks")
@@ -188,3 +189,19 @@ def test_a_ticket_that_nobody_can_have_drawn_begins_the_queue_anew(tmp_path, con
     for ticket in range(2):
         with line.turn() as drawn:
             assert drawn == ticket
+
+
+@tickets_only
+def test_a_ticket_that_finds_no_room_is_a_full_store_and_the_next_has_its_turn(path):
+    """The write of the ticket is an error of the store too, and leaves no lock behind."""
+    queue = WriterQueue(path, patience=5)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(StoreFull) as refused:
+            queue.enter()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(path) in str(refused.value)
+    with queue.turn() as ticket:
+        assert ticket == 0

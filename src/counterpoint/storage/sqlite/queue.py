@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from counterpoint.kernel.errors import StoreBusy
-from counterpoint.storage.sqlite.faults import file_fault
+from counterpoint.storage.sqlite.faults import translate_file_errors
 
 _FLOCK: Final = "hhqqi4x"  # type, whence, start, length, process (0 for these locks)
 # A length of 0 reaches to the end of the file, however far the tickets have come.
@@ -71,18 +71,19 @@ class WriterQueue:
             self.leave(turn)
 
     def enter(self) -> Turn:
-        """Wait for the turn and take it; StoreBusy, which names the wait."""
-        try:
+        """Wait for the turn and take it; StoreBusy, which names the wait.
+
+        What the operating system refuses, a ticket on a full disk too, is an error of the store.
+        """
+        with translate_file_errors(str(self._path)):
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(self._path, flags, 0o600)
-        except OSError as fault:
-            raise file_fault(fault, str(self._path)) from fault
-        wait = _Wait(self._path, self._patience, time.monotonic() + self._patience)
-        try:
-            return Turn(descriptor, (_stand if self._tickets else _grab)(descriptor, wait))
-        except BaseException:
-            self.leave(Turn(descriptor, 0))
-            raise
+            wait = _Wait(self._path, self._patience, time.monotonic() + self._patience)
+            try:
+                return Turn(descriptor, (_stand if self._tickets else _grab)(descriptor, wait))
+            except BaseException:
+                self.leave(Turn(descriptor, 0))
+                raise
 
     def leave(self, turn: Turn) -> None:
         """Free all; closing alone would not, if a forked child held a copy of the description."""
