@@ -164,9 +164,12 @@ def test_a_session_goes_on_with_another_server(folder, connect, pid, meeting):
     assert pid() != first
 
 
+@pytest.mark.parametrize(
+    "end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda end: end.name
+)
 @pytest.mark.parametrize(("key", "safe"), [({}, False), ({"idempotency_key": "k"}, True)])
-def test_what_was_under_way_is_told_whether_to_repeat_it(folder, connect, pid, key, safe):
-    """A write that was not answered may have been done; with a key a repeat is safe."""
+def test_what_was_under_way_is_told_whether_to_repeat_it(folder, connect, pid, key, safe, end):
+    """A write that was not answered may have been done; with a key a repeat is safe, whatever the end."""
     let_run(folder)
     client, begun = connect(folder), folder / "begun"
     (folder / "wait.py").write_text(WAIT)
@@ -176,9 +179,10 @@ def test_what_was_under_way_is_told_whether_to_repeat_it(folder, connect, pid, k
     arguments = {"id": claim["item"], "token": claim["token"], **key}
     number = client.send("tools/call", {"name": "verify", "arguments": arguments})
     until(begun.exists)
-    os.kill(pid(), signal.SIGKILL)
+    os.kill(pid(), end)
     heard = client.read()
     assert heard["id"] == number
+    assert heard["error"]["data"]["code"] == "server_gone"
     assert heard["error"]["data"]["safe_to_retry"] is safe
     assert heard["error"]["data"]["hint"]
     assert client.call("brief")

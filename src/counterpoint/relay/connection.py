@@ -11,7 +11,14 @@ import time
 from contextlib import suppress
 
 from counterpoint.kernel.client_session import open_client
-from counterpoint.relay.answers import LINE_LIMIT, Lines, answered, envelope_version, is_object
+from counterpoint.relay.answers import (
+    LINE_LIMIT,
+    Lines,
+    answered,
+    envelope_version,
+    is_closed_answer,
+    is_object,
+)
 from counterpoint.relay.server import PATIENCE, Refused, open_server
 
 TYPE_CHECKING = False
@@ -358,8 +365,12 @@ class Relay:
         name = answered(line)
         if name == _GREETING:
             return
-        self._under_way.pop(name, None)
-        self._to_client += line + b"\n"
+        request = self._under_way.pop(name, None)
+        # A polite end answers each call under way with an error that says nothing: as good as a dead server's silence.
+        if request is not None and is_closed_answer(line):
+            self._refuse_lost(name, request)
+        else:
+            self._to_client += line + b"\n"
 
     def _lose(self, server: _socket.socket) -> None:
         """Say of everything under way that its answer never comes; what was not read goes to the next one."""
@@ -372,9 +383,13 @@ class Relay:
             self._waiting.append((line, last, lost.pop(last)))
             self._connect()
         for name, request in lost.items():
-            safe, hint = self._retry(request)
-            data = {"code": "server_gone", "safe_to_retry": safe, "hint": hint}
-            self._refuse(name, _GONE, "The server ended before it answered", data)
+            self._refuse_lost(name, request)
+
+    def _refuse_lost(self, name: object, request: Json) -> None:
+        """Say of a request that its answer never comes, and whether it may be repeated."""
+        safe, hint = self._retry(request)
+        data = {"code": "server_gone", "safe_to_retry": safe, "hint": hint}
+        self._refuse(name, _GONE, "The server ended before it answered", data)
 
     def _retry(self, request: Json) -> tuple[bool, str]:
         """Return whether a request may be repeated as it is, and what to do."""
