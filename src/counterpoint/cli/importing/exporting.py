@@ -12,22 +12,52 @@ import orjson
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.importing.files import sections
 from counterpoint.cli.importing.readers import own
 from counterpoint.cli.importing.readers.beads import ENDS
 from counterpoint.cli.present import counted
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork
-from counterpoint.core.model.lifecycles import CLOSED, category_of
+from counterpoint.core.model.lifecycles import CLOSED, TASK, category_of
 from counterpoint.core.operations.foreign.exporting import ForeignExports
 from counterpoint.core.rules import outline
+from counterpoint.core.rules.wording import few
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Unavailable
 
 _TYPES: Final = frozenset({"bug", "feature", "epic", "chore"})
+_DESIGN: Final = "## Design\n\n"
+_NOTES: Final = "## Notes\n\n"
 _BEADS: Final[Mapping[str, str]] = {
     "open": "open",
     "active": "in_progress",
     "review": "in_progress",
+}
+
+
+_WORDS: Final[Mapping[str, str]] = {
+    "assignee": "who it is given to",
+    "areas": "areas",
+    "checks": "checks (verify)",
+    "approval": "approval: yes",
+    "review": "review: yes",
+    "artifact": "artifact: yes",
+    "profile": "profiles",
+    "notes": "comments and other records",
+}
+"""What an item may have beside its texts and edges, by its field."""
+_PLAN: Final = frozenset({"areas", "checks", "approval", "review", "artifact", "profile"})
+_HELD: Final[Mapping[str, frozenset[str]]] = {
+    "markdown": _PLAN,
+    "json": frozenset(_WORDS),
+    "beads": frozenset({"assignee", "notes"}),
+    "github": frozenset({"assignee"}),
+}
+_STATES_HELD: Final[Mapping[str, frozenset[str]]] = {
+    "markdown": frozenset({"open", "done", "cancelled"}),
+    "json": frozenset(TASK.categories),
+    "beads": frozenset(TASK.categories) - {"review"},
+    "github": frozenset({"open"}),
 }
 
 
@@ -63,12 +93,43 @@ def export_command(context: CommandContext, *, item: str, form: str, output: Pat
     with context.out.counting("Reading the work"):
         work = context.core.use(ForeignExports).work(item)
         text = WRITERS[form](work)
+    lost = list(_lost(form, work))
     if output is None:
         context.out.document(text)
-        return
-    _write(output, text)
-    told = f"{counted(len(work.items), 'item')} of {work.title} written to {output}"
-    context.out.result({"format": form, "items": len(work.items), "file": str(output)}, told)
+    else:
+        _write(output, text)
+        written = f"{counted(len(work.items), 'item')} of {work.title} written to {output}"
+        answer: Json = {
+            "format": form,
+            "items": len(work.items),
+            "file": str(output),
+            "left_out": list[Json](lost),
+        }
+        context.out.result(answer, written)
+    if output is None or not context.out.json:
+        for line in lost:
+            context.out.aside(line)
+
+
+def _lost(form: str, work: ForeignWork) -> Iterator[str]:
+    """Return what a format cannot hold of some work, each with the items that have it."""
+    for name, word in _WORDS.items():
+        if name in _HELD[form]:
+            continue
+        items = [item.id for item in work.items if getattr(item, name)]
+        if items:
+            yield f"{form} cannot hold {word}: {few(items)}"
+    states = _STATES_HELD[form]
+    others: dict[str, list[str]] = {}
+    for item in work.items:
+        if item.state not in states and not (item.is_phase and item.state == "active"):
+            others.setdefault(item.state, []).append(item.id)
+    for state, items in others.items():
+        yield f"{form} cannot hold the state {state}: {few(items)}"
+    if form == "beads" and (phases := [item.id for item in work.items if item.is_phase]):
+        yield f"beads has no phases, so these are epics: {few(phases)}"
+    if form in {"markdown", "github"} and work.items:
+        yield f"{form} cannot hold dates: those of {counted(len(work.items), 'item')} are left out"
 
 
 def _write(path: Path, text: str) -> None:
@@ -105,6 +166,11 @@ def _markdown(work: ForeignWork) -> str:
             needs=needs if needs or item.is_phase else None,
             areas=item.areas,
             acceptance=item.acceptance,
+            checks=item.checks,
+            approval=item.approval,
+            review=item.review,
+            artifact=item.artifact,
+            profile=item.profile,
             labels=item.labels,
             priority=item.priority,
             done=category == "done",
@@ -142,20 +208,26 @@ def _bead(item: ForeignItem) -> Json:
     edges += [(item.parent, "parent-child")] if item.parent else []
     kinds = [label for label in item.labels if label in _TYPES]
     kind = "epic" if item.is_phase else kinds[0] if kinds else "task"
-    created = item.facts.get("created", "")
+    created, estimate = item.facts.get("created", ""), item.facts.get("estimate", "")
     found: dict[str, Json] = {
         "id": item.id,
         "title": item.title,
-        "description": item.body,
+        **dict(zip(("description", "design", "notes"), _parts(item.body), strict=True)),
         "acceptance_criteria": "\n".join(f"- {one}" for one in item.acceptance),
         "status": "closed" if is_closed else _BEADS.get(item.state, "deferred"),
         "priority": item.priority,
         "issue_type": kind,
         "assignee": item.assignee,
         "created_at": created,
-        "updated_at": item.facts.get("closed", created),
+        "created_by": item.facts.get("creator", ""),
+        "updated_at": item.facts.get("updated") or item.facts.get("closed", created),
         "closed_at": item.facts.get("closed", created) if is_closed else "",
-        "close_reason": item.state if is_closed and item.state in ENDS else "",
+        "close_reason": (item.state if item.state in ENDS else item.facts.get("because", ""))
+        if is_closed
+        else "",
+        "estimated_minutes": int(estimate) if estimate.isdecimal() else "",
+        "external_ref": item.facts.get("reference", ""),
+        "due_at": item.facts.get("due", ""),
         "labels": [label for label in item.labels if label != kind],
         "dependencies": [
             {"issue_id": item.id, "depends_on_id": other, "type": sort, "created_at": created}
@@ -167,6 +239,15 @@ def _bead(item: ForeignItem) -> Json:
         ],
     }
     return {name: value for name, value in found.items() if value not in ("", [])}
+
+
+def _parts(body: str) -> tuple[str, str, str]:
+    """Return a description without the design and the notes that an import of beads has put below it, and these."""
+    head, _, notes = body.rpartition(_NOTES) if _NOTES in body else (body, "", "")
+    text, _, design = head.rpartition(_DESIGN) if _DESIGN in head else (head, "", "")
+    parts = (text.strip(), design.strip(), notes.strip())
+    whole = sections(("", text), ("Design", design), ("Notes", notes))
+    return parts if whole == body else (body, "", "")
 
 
 def _github(work: ForeignWork) -> str:

@@ -40,7 +40,7 @@ class ForeignItem:
 
     id: what it is called there, unlike all others of its tool. short: a shorter name, where it is free.
     parent, needs: such ids; no parent: the root. state: in our words. said: in theirs.
-    is_phase: whether it only holds others. facts: what has no place here, and is kept beside it: dates, addresses.
+    is_phase: whether it only holds others. checks, approval, review, artifact, profile: as in a plan (core/model/drafts.py). facts: what has no place here, and is kept beside it: dates, addresses.
     where: its place in the source, for what is said of it.
     """
 
@@ -57,6 +57,11 @@ class ForeignItem:
     acceptance: tuple[str, ...] = ()
     areas: tuple[str, ...] = ()
     is_phase: bool = False
+    checks: tuple[tuple[str, ...], ...] = ()
+    approval: bool = False
+    review: bool = False
+    artifact: bool = False
+    profile: str = ""
     notes: tuple[ForeignNote, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict[str, str])
     short: str = ""

@@ -40,7 +40,7 @@ ENDS: Final = frozenset({"cancelled", "failed", "skipped", "partial"})
 _FILES: Final = ("issues.jsonl", "beads.jsonl", "beads.db")
 _COLUMNS: Final = (
     "id", "title", "description", "design", "acceptance_criteria", "notes", "status", "priority",
-    "issue_type", "assignee", "estimated_minutes", "created_at", "created_by", "closed_at", "close_reason",
+    "issue_type", "assignee", "estimated_minutes", "created_at", "created_by", "updated_at", "closed_at", "close_reason",
     "external_ref", "due_at",
 )  # fmt: skip
 
@@ -51,10 +51,16 @@ def read(path: Path) -> list[ForeignWork]:
     remarks: list[Remark] = []
     is_database = file.suffix in {".db", ".sqlite", ".sqlite3"}
     rows = _database(file) if is_database else _lines(file, remarks)
-    items = tuple(_item(where, row, remarks) for where, row in rows if _is_kept(row))
+    items: list[ForeignItem] = []
+    for where, row in rows:
+        if _is_kept(row):
+            items.append(_item(where, row, remarks))
+        else:
+            problem = "deleted there, or no issue, so it is not imported"
+            remarks.append(Remark(problem, where, "trifle"))
     title = file.parent.parent.name if file.parent.name == ".beads" else file.stem
     work = ForeignWork(
-        tool=TOOL, key=TOOL, title=f"{title} (beads)", items=items, remarks=tuple(remarks)
+        tool=TOOL, key=TOOL, title=f"{title} (beads)", items=tuple(items), remarks=tuple(remarks)
     )
     return [work]
 
@@ -158,6 +164,7 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
         facts=facts_of(
             row,
             created="created_at",
+            updated="updated_at",
             creator="created_by",
             closed="closed_at",
             because="close_reason",

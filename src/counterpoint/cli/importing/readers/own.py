@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from counterpoint.cli.importing.files import (
     FILE_LIMIT,
     json_of,
+    list_in,
     objects_in,
     read_text,
     refused,
@@ -70,7 +71,10 @@ def written(work: ForeignWork) -> Json:
 
 def _item(one: Mapping[str, Json], where: str) -> ForeignItem:
     priority = one.get("priority", _USUAL["priority"])
-    texts = {name: _text(one, name) for name in ("title", "body", "parent", "said", "assignee")}
+    texts = {
+        name: _text(one, name)
+        for name in ("title", "body", "parent", "said", "assignee", "profile")
+    }
     lists = {name: words_in(one, name) for name in ("labels", "needs", "acceptance", "areas")}
     return ForeignItem(
         id=text_in(one, "id"),
@@ -79,6 +83,14 @@ def _item(one: Mapping[str, Json], where: str) -> ForeignItem:
         state=text_in(one, "state") or "open",
         priority=priority if isinstance(priority, int) else 2,
         is_phase=one.get("is_phase") is True,
+        checks=tuple(
+            tuple(map(str, cast("list[Json]", argv)))
+            for argv in list_in(one, "checks")
+            if isinstance(argv, list)
+        ),
+        approval=one.get("approval") is True,
+        review=one.get("review") is True,
+        artifact=one.get("artifact") is True,
         notes=tuple(
             ForeignNote(
                 text=_text(note, "text"), author=_text(note, "author"), at=_text(note, "at")

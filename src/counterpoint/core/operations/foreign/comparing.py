@@ -59,10 +59,9 @@ class Around:
 
     def __init__(self, view: Reading, items: tuple[str, ...]) -> None:
         self.items = {item.id: item for item in view.select(Item, id=items)}
-        self._last: dict[str, dict[str, Json]] = {
-            one.item: object_of(value_of(one))
-            for one in view.select(Attribute, item=items, name=ATTRIBUTE)
-        }
+        self.imported: defaultdict[str, dict[str, Json]] = defaultdict(dict)
+        for attribute in view.select(Attribute, item=items, name=ATTRIBUTE):
+            self.imported[attribute.item] = object_of(value_of(attribute))
         self.labels = _grouped((one.item, one.name) for one in view.select(Label, item=items))
         self.needs = _grouped((one.item, one.needs) for one in view.select(Dependency, item=items))
         self.areas = _grouped((one.item, one.pattern) for one in view.select(Area, item=items))
@@ -85,7 +84,7 @@ class Around:
             "labels": tuple(self.labels[item]),
             "needs": tuple(back[one] for one in needs if one in back),
         }
-        last = object_of(self._last.get(item, {}).get("last"))
+        last = object_of(self.imported[item].get("last"))
         return Compared(id=name, merged=merge(last, theirs, values), needs=frozenset(needs))
 
 

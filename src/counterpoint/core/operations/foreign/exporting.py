@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.foreign.comparing import Around
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.planning.merging import is_told_again
+from counterpoint.core.rules.planning.merging import is_told_again, note_of
+from counterpoint.kernel.canonical import Json, object_of
 
+_ENDS = frozenset({"closed", "because"})
 _CHUNK = 500
 TOOL = "counterpoint"
 
@@ -72,10 +74,14 @@ def _items(view: Reading, items: list[Item], top: Item | None) -> Iterator[Forei
     for one in view.select(Record, item=names, order="number"):
         if not is_told_again(one.tags, one.body):
             text = one.body if one.kind == "comment" else f"{one.kind}: {one.title}\n\n{one.body}"
-            note = ForeignNote(text=text, author=one.agent, at=one.created_at)
+            note = note_of(one.tags, text, one.agent, one.created_at)
             notes.setdefault(one.item, []).append(note)
+    gates: dict[str, list[Gate]] = {}
+    for gate in view.select(Gate, item=names, order="item,name"):
+        gates.setdefault(gate.item, []).append(gate)
     for item in items:
-        ends = {"closed": item.closed_at} if item.closed_at else {}
+        asked = gates.get(item.id, ())
+        reviews = {gate.holds for gate in asked if gate.kind == "review"}
         is_top = top is not None and item.parent in {top.id, top.parent}
         yield ForeignItem(
             id=item.id,
@@ -91,6 +97,21 @@ def _items(view: Reading, items: list[Item], top: Item | None) -> Iterator[Forei
             acceptance=tuple(around.criteria[item.id]),
             areas=tuple(around.areas[item.id]),
             is_phase=not item.is_workable,
+            checks=tuple(tuple(gate.argv) for gate in asked if gate.kind == "check"),
+            approval="start" in reviews,
+            review="finish" in reviews,
+            artifact=any(gate.kind == "artifact" for gate in asked),
+            profile=item.profile,
             notes=tuple(notes.get(item.id, ())),
-            facts={"created": item.created_at, **ends},
+            facts=_facts(item, around.imported[item.id]),
         )
+
+
+def _facts(item: Item, imported: Mapping[str, Json]) -> dict[str, str]:
+    """Return the dates of an item and what else is known of it: of one that was imported, those of its source."""
+    own = {"created": item.created_at, **({"closed": item.closed_at} if item.closed_at else {})}
+    theirs = {name: str(value) for name, value in object_of(imported.get("facts")).items()}
+    if str(object_of(imported.get("last")).get("state")) != item.status:
+        # It came to its end here.
+        theirs = {name: value for name, value in theirs.items() if name not in _ENDS}
+    return own | theirs

@@ -18,7 +18,7 @@ from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark, We
 from counterpoint.core.model.lifecycles import CLOSED, TASK
 from counterpoint.core.model.work import BODY_LIMIT, DEPTH_LIMIT, PRIORITIES, TITLE_LIMIT
 from counterpoint.core.rules.areas import leads_out
-from counterpoint.core.rules.drafting import ITEM_LIMIT, WORD_LIMIT, WORDS_LIMIT
+from counterpoint.core.rules.drafting import ITEM_LIMIT, WORD_LIMIT, WORDS_LIMIT, field_faults
 from counterpoint.core.rules.wording import control_fault, few
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
@@ -62,7 +62,10 @@ class Settled:
     def is_done(self, name: str) -> bool:
         """Return whether an item and all below it are done there, so that it can be made as done."""
         item = self.items[name]
-        own = item.state == "done" or (item.is_phase and bool(self.below.get(name)))
+        # A phase ends with its parts, unless it waits for a review, a submission or a check.
+        has_gates = bool(item.review or item.artifact or item.checks)
+        ends_with_parts = item.is_phase and bool(self.below.get(name)) and not has_gates
+        own = item.state == "done" or ends_with_parts
         return own and all(map(self.is_done, self.below.get(name, ())))
 
     def later(self, names: Collection[str]) -> Iterator[str]:
@@ -182,7 +185,9 @@ def _draft(
     done = settled.is_done(name)
     inside = [place_name(need) for need in item.needs if need in among]
     outside = [ids[need] for need in item.needs if need in ids]
-    begins = "" if settled.is_closed(name) or item.is_phase else item.state
+    begins = (
+        "" if settled.is_closed(name) or (item.is_phase and item.state != "backlog") else item.state
+    )
     return Draft(
         kind="phase" if item.is_phase else "task",
         title=item.title,
@@ -194,6 +199,11 @@ def _draft(
         labels=item.labels,
         priority=item.priority,
         assignee=item.assignee,
+        checks=item.checks,
+        approval=item.approval,
+        review=item.review,
+        artifact=item.artifact,
+        profile=item.profile,
         done=done,
         status="" if done or begins == "open" else begins,
         aliases=tuple(aliases[name]),
@@ -317,6 +327,16 @@ def _put_right(
     state, priority = item.state, item.priority
     if state not in TASK.categories or state == "review":
         state = "active" if state == "review" else "open"
+    if item.said == "review" and item.state == "review":
+        tell("it was handed in there, and has to be handed in here again")
+    approval = item.approval
+    if approval and not item.is_phase and state == "active":
+        tell("it was begun there with an approval, and needs one here before it begins")
+        state = "open"
+    elif approval and state != "done" and TASK.category(state) in CLOSED:
+        # Its way to that end begins with a start, which nobody has to approve any more.
+        tell(f"it is {state} there, so the approval of its start is left out")
+        approval = False
     if priority not in PRIORITIES:
         tell(f"its priority is {priority}, so it has that of most")
         priority = 2
@@ -328,6 +348,9 @@ def _put_right(
         parent=parent,
         state=state,
         priority=priority,
+        approval=approval,
+        checks=tuple(_commands(item.checks, tell)),
+        profile=words_of(item.profile)[:WORD_LIMIT],
         assignee=cleaned(item.assignee)[:WORD_LIMIT],
         # A task holds no phases.
         is_phase=item.is_phase and (not parent or settled.items[parent].is_phase),
@@ -373,6 +396,14 @@ def _inside(areas: Iterable[str], tell: Tell) -> Iterator[str]:
             tell(f"the area {area[:80]!r} leads out of the project, so it is left out", "loss")
         else:
             yield area
+
+
+def _commands(checks: Iterable[tuple[str, ...]], tell: Tell) -> Iterator[tuple[str, ...]]:
+    for argv in dict.fromkeys(checks):
+        if problem := next((fault for _, fault in field_faults(checks=(argv,))), ""):
+            tell(f"its check {' '.join(argv)[:80]!r} is left out: {problem}", "loss")
+        else:
+            yield argv
 
 
 def _words(words: Iterable[str], what: str, tell: Tell) -> tuple[str, ...]:

@@ -20,11 +20,13 @@ from counterpoint.core.model.filters import Note
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote
 from counterpoint.core.model.work import BODY_LIMIT
 from counterpoint.kernel.canonical import Json, text_digest
+from counterpoint.kernel.matching.expressions import expression
 
 ATTRIBUTE: Final = "imported"
 SCALARS: Final = ("title", "body", "state", "priority", "assignee", "parent", "acceptance", "areas")
 SETS: Final = ("labels", "needs")
 _DIGEST: Final = 16
+_HEAD: Final = expression(r"Written in \S+(?: by (.*?))?(?: on ([^\s:](?:.*\S)?))?:\n\n")
 
 
 @dataclass(slots=True)
@@ -110,6 +112,14 @@ def notes_of(tool: str, item: ForeignItem, here: str) -> Iterator[Note]:
 def _head(tool: str, note: ForeignNote) -> str:
     by, at = f" by {note.author}" if note.author else "", f" on {note.at}" if note.at else ""
     return f"Written in {tool}{by}{at}:\n\n"
+
+
+def note_of(tags: Collection[str], text: str, author: str, at: str) -> ForeignNote:
+    """Return a record as a note: one that was imported is as it was there."""
+    head = _HEAD.match(text) if any(tag.startswith("imported:") for tag in tags) else None
+    if head is None:
+        return ForeignNote(text=text, author=author, at=at)
+    return ForeignNote(text=text[head.end() :], author=head[1] or "", at=head[2] or "")
 
 
 def is_told_again(tags: Collection[str], body: str) -> bool:
