@@ -39,6 +39,9 @@ def main() -> None:
         code = serve(words[1:])
         if code is not None:
             sys.exit(code)
+    from counterpoint.kernel.starting.restart import restart_without_loaders
+
+    restart_without_loaders(words, os.environ)
     from counterpoint.kernel.starting.garbage import search_seldom
 
     search_seldom()

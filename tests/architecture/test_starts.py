@@ -29,6 +29,7 @@ STARTING = {
     "evidence/trust/program.py": "the account's signer by search_path",
     "evidence/trust/ssh.py": "ssh-keygen and git by search_path",
     "kernel/listing_cache.py": "own_command",
+    "kernel/starting/restart.py": "the interpreter, -I or -P",
     "protocol/client.py": "the command that a caller gives, which is own_command",
     "providers/commands.py": "models' programs by find_program",
     "relay/server.py": "own_command",
