@@ -34,6 +34,7 @@ SHARED = frozenset(
         "kernel/starting/garbage.py",
         "kernel/starting/later.py",
         "kernel/starting/programs.py",
+        "kernel/starting/restart.py",
         "kernel/listing_cache.py",
         "kernel/ownership.py",
         "kernel/places.py",
