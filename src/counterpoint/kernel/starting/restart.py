@@ -42,7 +42,7 @@ def restart_without_loaders(words: Sequence[str], environ: Mapping[str, str]) ->
             sys.stdout.flush()
             sys.stderr.flush()
             # The list of arguments is this command's own.
-            os.execve(start[0], [*start, "-m", "counterpoint", *words], clean)  # noqa: S606
+            os.execve(start[0], [*start, "-m", "counterpoint", *words], clean)  # noqa: S606 -- this interpreter, with the words of this command
     sys.stderr.write(
         f"counterpoint: {', '.join(sorted(loading))} can load code into this command, which does not start without\n"
     )
