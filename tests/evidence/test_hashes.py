@@ -216,3 +216,27 @@ def test_a_folder_that_cannot_be_listed_is_a_warning(
 def test_a_name_too_long_to_be_looked_up_is_remarked(tmp_path: Path) -> None:
     """A snapshot from another system may hold one."""
     assert "cannot be seen" in marks.mark(tmp_path, "x" * 300).remark
+
+
+def test_a_folder_with_too_many_files_is_not_measured_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hashes, "MAX_FILES", 3)
+    for number in range(4):
+        (tmp_path / f"{number}.txt").write_text(str(number))
+    start = hashes.snapshot(tmp_path)
+    assert start.files == hashes.UNKNOWN
+    assert "more than 3 files; run `git init`" in start.warnings[0]
+    (tmp_path / "0.txt").unlink()
+    compared = hashes.compare(tmp_path, start)
+    assert (compared.changes, "too many files" in compared.warnings[0]) == ((), True)
+
+
+def test_a_folder_that_takes_too_long_is_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    start = hashes.snapshot(tmp_path)
+    monkeypatch.setattr(hashes, "MAX_SECONDS", -1.0)
+    compared = hashes.compare(tmp_path, start)
+    assert (compared.changes, "takes more than" in compared.warnings[0]) == ((), True)

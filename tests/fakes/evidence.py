@@ -187,8 +187,8 @@ class ScriptedTree:
         return replace(found, base=base or found.base)
 
     def head(self, root: Path, name: str) -> str:
-        """Answer the commit of a branch."""
-        return self.branch(root, name, "", 10**9).head
+        """Answer the commit of a branch; without a name that of the tree."""
+        return self.branch(root, name, "", 10**9).head if name else self.snapshot(root).commit
 
 
 def _kind(path: str, then: dict[str, str], now: dict[str, str]) -> ChangeKind:

@@ -8,6 +8,9 @@ that says anything about it excludes, as git does it.
 Comparing: a path only in the second is added, only in the first deleted, in both with different
 marks modified. A deleted and an added path of equal, not empty content are one renamed path; among
 several, those with the same last name first, then in the order of names. Lines are not counted.
+
+A folder with too many files, or one that takes too long, has no marks: its snapshot is `UNKNOWN`, with a warning,
+and nothing is said of what changed in it.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from time import monotonic
 
 from counterpoint.core.model.evidence import Comparison, FileChange, Snapshot
 from counterpoint.evidence.ignores import MOST_WILD, IgnoreFile, read
@@ -23,6 +27,13 @@ from counterpoint.evidence.marks import EMPTY, mark_at, shown
 
 _OWN_FOLDER = ".counterpoint"
 _LARGEST_RULES = 1_000_000
+MAX_FILES = 50_000
+MAX_SECONDS = 20.0
+UNKNOWN: Mapping[str, str] = {"": "unknown"}
+"""The marks of a folder that was not measured; no file has an empty path."""
+_UNKNOWN_START = (
+    "what changed since the start is not known: the folder had too many files then, and no git"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +104,13 @@ class _Walk:
 
 
 def snapshot(root: Path) -> Snapshot:
-    """Return the marks of every file below the root that is not ignored."""
+    """Return the marks of every file below the root that is not ignored; `UNKNOWN` beyond a limit of files or time."""
     walk = _Walk(root)
     files: dict[str, str] = {}
-    for name in walk.names():
+    ends_at = monotonic() + MAX_SECONDS
+    for count, name in enumerate(walk.names(), start=1):
+        if count > MAX_FILES or monotonic() > ends_at:
+            return Snapshot(method="hash", files=UNKNOWN, warnings=(_limit_in_words(count),))
         found = mark_at(f"{root}/{name}")
         if found.digest:
             files[shown(name)] = found.digest
@@ -106,9 +120,25 @@ def snapshot(root: Path) -> Snapshot:
     return Snapshot(method="hash", files=ordered, warnings=tuple(sorted(walk.warnings)))
 
 
+def _limit_in_words(count: int) -> str:
+    reason = (
+        f"it has more than {MAX_FILES:,} files"
+        if count > MAX_FILES
+        else f"to read it takes more than {MAX_SECONDS:.0f} seconds"
+    )
+    return (
+        f"what changes in this folder is not recorded: there is no git repository, and {reason};"
+        " run `git init` in the folder of the project"
+    )
+
+
 def compare(root: Path, start: Snapshot) -> Comparison:
     """Return what changed since a snapshot that was also made without git."""
     end = snapshot(root)
+    if UNKNOWN in (start.files, end.files):
+        # What is kept of a start has no warnings.
+        warnings = end.warnings if end.files == UNKNOWN else (_UNKNOWN_START, *end.warnings)
+        return Comparison(start=start, end=end, warnings=warnings)
     return Comparison(
         start=start,
         end=end,

@@ -265,7 +265,7 @@ class Reviews:
             return (asked.sha256 or asked.commit,)
         if asked is not None and asked.of == "branch":
             return (self._head(asked),)
-        commit = evidence.snapshot(root).commit
+        commit = self._commit()
         if asked is None or not asked.path:
             return (commit,)
         try:
@@ -274,6 +274,13 @@ class Reviews:
             if must_lie_there:
                 raise
             return (asked.sha256, commit)
+
+    def _commit(self) -> str:
+        """Return the commit of the caller's tree; empty without one. No file is read for it."""
+        try:
+            return self._context.ports.evidence.head(self._context.caller.root, "")
+        except NotFound:
+            return ""
 
     def _head(self, asked: Submission) -> str:
         """Return the commit a branch is on now; the one that was looked at if it is gone."""
