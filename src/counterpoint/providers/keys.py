@@ -20,7 +20,6 @@ from typing import Any, Final, cast
 
 from counterpoint.kernel.durable import make_folder
 from counterpoint.kernel.errors import InvalidInput, ProviderAway
-from counterpoint.kernel.extras import install_hint
 from counterpoint.kernel.places import provider_folder
 from counterpoint.providers.known import variables_of
 
@@ -142,6 +141,8 @@ class Keys:
         try:
             ring, errors = import_module("keyring"), import_module("keyring.errors")
         except ImportError as missing:
+            from counterpoint.kernel.extras import install_hint
+
             raise ProviderAway(
                 "a key in the keyring of the system needs the package keyring, which is not installed",
                 hint=install_hint("keyring"),

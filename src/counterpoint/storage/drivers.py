@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import ModuleType
 
 from counterpoint.kernel.errors import Unavailable
-from counterpoint.kernel.extras import install_hint
 
 
 def postgres() -> ModuleType:
@@ -13,6 +12,8 @@ def postgres() -> ModuleType:
     try:
         from counterpoint.storage.postgres import store
     except ImportError as missing:
+        from counterpoint.kernel.extras import install_hint
+
         raise Unavailable(
             "a database on a PostgreSQL server needs the driver psycopg, which is not installed",
             hint=install_hint("postgres"),

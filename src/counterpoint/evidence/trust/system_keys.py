@@ -14,7 +14,6 @@ from typing import Final
 from counterpoint.evidence.keys import ProjectKey, load_key, make_key
 from counterpoint.evidence.trust.folders import locked
 from counterpoint.kernel.errors import SignerAway
-from counterpoint.kernel.extras import install_hint
 
 NAME: Final = "counterpoint"
 _HINT: Final = "Unlock or set up a keyring, or set COUNTERPOINT_SIGNER to `file`."
@@ -72,6 +71,8 @@ def _library() -> ModuleType:
         keyring = import_module("keyring")
         import_module("keyring.errors")
     except ImportError as missing:
+        from counterpoint.kernel.extras import install_hint
+
         raise SignerAway(
             "a key in the keyring of the system needs the package keyring, which is not installed",
             hint=install_hint("keyring"),
