@@ -21,7 +21,8 @@ PHRASES: Final[Phrases] = {
     Act.SUBMIT: "hand its artifact in with `counterpoint submit ID --artifact FILE`, or waive it with"
     " `counterpoint waive ID GATE --reason TEXT`",
     Act.HAND_IN: "hand it in with `counterpoint submit ID`, so that somebody who did not work on it judges it",
-    Act.SAY_WHY: "change what the review asks for, or say with `--reason TEXT` why it is handed in again as it is",
+    Act.SAY_WHY: "change what the review asks for, or say why it is handed in again as it is with"
+    " `counterpoint submit ID --reason TEXT`",
     Act.REVIEW: "somebody else judges it: an agent who did not work on it, or a person with"
     " `counterpoint approve ID`",
     Act.WORK_ALONE: "an agent that did not work on it judges it: `counterpoint agent create reviewer` makes the"

@@ -7,7 +7,7 @@ catches up between the offer and the claim, and does not take both at once with 
 that the claim begins from then has all that the task waited for, and the evidence nothing else.
 
 A reviewer looks at what was handed in, and either approves it, bound to the hash of what it read,
-or rejects it and plans the repair.
+or rejects it, which makes a task that repairs it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from counterpoint.protocol.client import Connection, ToolRefused
 
 GUIDE = "docs/guide.md"
 REPAIR = "Name every function in the guide"
+_REPAIRS = "Mend "
+"""How the title of a task begins that a rejection makes."""
 _GUIDE_TEST = ("discover", "-q", "-t", ".", "-s", "tests", "-p", "test_guide.py")
 
 _LOST_RACE = frozenset({"already_claimed", "not_ready"})
@@ -72,10 +74,15 @@ class Worker:
         return False
 
     def _do(self, started: dict[str, Json]) -> None:
+        title = started["item"]["title"]
+        is_repair = title.startswith(_REPAIRS)
         task = _Task(
             id=started["item"]["id"],
             token=started["claim"]["token"],
-            recipe=self.recipes[started["item"]["title"]],
+            recipe=self.recipes[REPAIR if is_repair else title],
+            check={"command": [sys.executable, "-P", "-m", "unittest", *_GUIDE_TEST]}
+            if is_repair
+            else {},
             phase=started["item"]["parent"],
             met=[one["n"] for one in started["item"].get("accept", [])],
         )
@@ -109,7 +116,7 @@ class Worker:
             if commits:
                 message = f"Repair: {message}"
             commits.append(self.tree.commit(files, message, self.name))
-            checked = self.connection.call("verify", id=task.id, token=task.token)
+            checked = self.connection.call("verify", id=task.id, token=task.token, **task.check)
             if checked["passed"]:
                 return commits
             receipts = checked["receipts"]
@@ -140,11 +147,12 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
-    """A task in hand."""
+    """A task in hand; check: what it is verified by besides its own checks."""
 
     id: str
     token: int
     recipe: Recipe
+    check: Mapping[str, Any]
     phase: str
     met: list[int]
 
@@ -210,16 +218,6 @@ class Reviewer:
             "review", id=phase, verdict="reject", reason=reason, fixes=[fix], subject=read
         )
         tell(f"has rejected {phase}: {reason}")
-        repair: dict[str, Any] = {
-            "title": REPAIR,
-            "kind": "task",
-            "priority": 1,
-            "description": fix,
-            "areas": [GUIDE, "tests/test_guide.py"],
-            "accept": ["a test reads the guide"],
-            "verify": [[sys.executable, "-P", "-m", "unittest", *_GUIDE_TEST]],
-        }
-        self.connection.call("plan", tree=repair, parent=phase)
 
 
 def write_too_late(connection: Connection, item: str, token: int) -> None:

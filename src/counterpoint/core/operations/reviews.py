@@ -174,8 +174,10 @@ class Reviews:
             whole = view.find(Item, item)
             if judgment.approves or whole is None or whole.is_workable or whole.is_closed:
                 return
+            # Of what stays open a dialect's own steps mend what was rejected.
+            is_handed_in = whole.category == "review"
             is_takeable = whole.kind == "phase" or not has_open_children(view, whole)
-            if not is_takeable or _holds_start(view, item):
+            if not (is_handed_in and is_takeable) or _holds_start(view, item):
                 return
             areas = tuple(area.pattern for area in view.select(Area, item=item))
             gates = view.select(Gate, item=item, kind="check", holds="finish", order="name")

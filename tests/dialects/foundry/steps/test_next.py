@@ -50,21 +50,6 @@ def test_a_run_goes_through_a_spec_to_its_end(run: Stepper, workshop: Workshop) 
     assert run.events()[-1] == "step_consumed"
 
 
-def test_a_pause_is_reported_once_the_run_goes_on_and_not_before(run: Stepper) -> None:
-    """An agent that reports what it is given would else be given the next pause, and so on for ever."""
-    run.does()
-    run.manages("pause")
-    run.reports()
-    assert (run.type, run.data["status"]) == ("pause", "paused")
-    for command, given in (("next", {}), ("report", run.result()), ("next", {})):
-        refused = run.fails(command, **given)
-        assert refused["error_code"] == "INVALID_STATE_TRANSITION"
-        assert refused["remediation"].startswith("End here.")
-    run.manages("resume")
-    assert run.reports()["status"] == "running"
-    assert run.type == "execute_verification"
-
-
 def test_what_a_run_completes_is_seen_by_every_dialect(run: Stepper, workshop: Workshop) -> None:
     """Who runs the session holds the task meanwhile, and its end is that of every task: measured, with its criteria met."""
     run.does()

@@ -38,5 +38,5 @@ def test_every_answer_about_steps_has_its_shape(run: Stepper) -> None:
         run.works()
     assert faults(run.data, parsed(TOLD)) == []
     assert faults(run.does("replay"), parsed(TOLD)) == []
-    assert run.fails("report", **run.result())["error_code"] == "INVALID_STATE_TRANSITION"
+    assert faults(run.does("report", **run.result()), parsed(TOLD)) == []
     assert faults(run.does("heartbeat"), parsed(ROWS[-1].shape)) == []

@@ -80,7 +80,7 @@ class Known:
 
     outstanding: the step that was issued last, if nothing was reported of it yet. proven: the step of this run whose proof the
     report has, if there is one. receipts: of the node of the outstanding step, since that was issued. evidence: of its attempt.
-    key: of the project, for the integrity of evidence. waiver: of the gate of its phase; empty if it is not waived. is_paused: whether the run is.
+    key: of the project, for the integrity of evidence. waiver: of the gate of its phase; empty if it is not waived.
     """
 
     session: str
@@ -92,7 +92,6 @@ class Known:
     key: bytes = field(default=b"", repr=False)
     waiver: str = ""
     limits: Limits
-    is_paused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +163,7 @@ def judge(result: StepResult | None, known: Known) -> Judged | None:
     None is due too where the step that is out has grown stale: then the run decides about it.
     """
     step = known.outstanding
-    waits = step if known.is_paused and step is not None and step.type == "pause" else None
     if result is None:
-        if waits is not None:
-            raise _still_paused(waits)
         if step is not None and not is_stale(step, known.now, known.limits):
             raise _result_required(step)
         return None
@@ -176,8 +172,6 @@ def judge(result: StepResult | None, known: Known) -> Judged | None:
         return _again(result, digest, known.proven, known.now)
     step = _proven(result, step)
     _refuse_identity(result, step)
-    if waits is not None:
-        raise _still_paused(waits)
     if is_stale(step, known.now, known.limits):
         raise _refusal(
             Conflict,
@@ -337,17 +331,6 @@ def _result_required(step: IssuedStep) -> InvalidInput:
         remediation=hint,
         **_told(step),
         error_code="STEP_RESULT_REQUIRED",
-    )
-
-
-def _still_paused(step: IssuedStep) -> CounterpointError:
-    """Return the refusal of a report that would only have the next pause issued, and so on for ever."""
-    return _refusal(
-        Conflict,
-        "INVALID_STATE_TRANSITION",
-        "the run is paused: there is nothing to report",
-        "End here. Once somebody has resumed the run, report this step.",
-        step,
     )
 
 
