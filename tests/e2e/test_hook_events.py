@@ -173,7 +173,7 @@ def test_calls_stand_masked_in_the_session_of_their_agent(
     assert {one["actor"]["principal"]["id"] for one in told} == {plan["actor"]["principal"]["id"]}
     shown = agent.call("show", id=session)
     assert [one.get("tool") for one in shown["calls"]][:2] == ["Bash", "Edit"]
-    assert "Calls that hooks reported (5)" in run(repository, environ, "show", session)
+    assert "Calls that hooks reported, 5 (UTC)" in run(repository, environ, "show", session)
     for text in (json.dumps(shown), json.dumps(events)):
         assert KEY not in text
         assert NAMED not in text

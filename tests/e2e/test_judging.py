@@ -301,4 +301,4 @@ def test_no_agent_asks_for_less_of_reviews(
     assert (ran["code"], "cannot change" in ran["err"]) == (1, True)
     done = counterpoint("policy", "--reviews", "person", "--reason", "so", cwd=repository)
     assert done.returncode == 0
-    assert "Reviews: person" in counterpoint("status", cwd=repository).stdout
+    assert "Reviews: person" in counterpoint("status", "--long", cwd=repository).stdout

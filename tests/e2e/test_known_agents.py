@@ -50,7 +50,7 @@ def test_beside_who_worked_over_http_nobody_decides_without_a_key(
         ran = counterpoint(*act, cwd=repository)
         assert (ran.returncode, "worked over HTTP" in ran.stderr) == (1, True), ran
         assert "counterpoint key add" in ran.stderr
-    assert "worked over HTTP" in counterpoint("status", cwd=repository).stdout
+    assert "worked over HTTP" in counterpoint("status", "--long", cwd=repository).stdout
     assert app.person().items.get(phase).status != "done"
 
 

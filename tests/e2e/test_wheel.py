@@ -66,7 +66,7 @@ def test_a_wheel_has_every_extra_that_refusals_name(wheel: Path) -> None:
     named = {
         found
         for path in (ROOT / "src").rglob("*.py")
-        for found in re.findall(r"counterpoint\[(\w+)\]", path.read_text())
+        for found in re.findall(r"install_hint\([\"'](\w+)[\"']\)", path.read_text())
     }
     with zipfile.ZipFile(wheel) as files:
         (name,) = (one for one in files.namelist() if one.endswith(".dist-info/METADATA"))

@@ -280,7 +280,7 @@ def test_an_ssh_key_that_anything_can_use_is_refused(
     key = tmp_path / "open"
     subprocess.run([str(ssh), "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     terminal = at("key", "add", "--ssh", str(key))
-    terminal.expect("no passphrase")
+    terminal.expect("passphrase, so")
     assert terminal.end() == 1
     key.unlink()  # only its agent has it now
     terminal = at("key", "add", "--ssh", str(key))

@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # The relay loads this, and holds little.
+    from typing import Final
 
 _MARKS: Final = (".git", ".counterpoint")
 _LINKED: Final = f"{os.sep}.git{os.sep}"
