@@ -37,14 +37,14 @@ def find_program(name: str, path: str | None = None, folder: str | None = None) 
     """
     trees = find_trees(folder) | find_trees()
     if os.sep in name:
-        places = [""] if os.path.isabs(name) else []
+        directories = [""] if os.path.isabs(name) else []
     else:
-        places = _outside(_entries(path), trees, _real_folder(folder))
-    for place in places:
-        file = os.path.join(place, name)
+        directories = _outside(_entries(path), trees, _real_folder(folder))
+    for directory in directories:
+        file = os.path.join(directory, name)
         is_startable = os.path.isfile(file) and os.access(file, os.X_OK)
         # Whoever names a file by its whole path has chosen that one.
-        if is_startable and not (place and _is_below(os.path.realpath(file), trees)):
+        if is_startable and not (directory and _is_below(os.path.realpath(file), trees)):
             return file
     return None
 
@@ -52,8 +52,8 @@ def find_program(name: str, path: str | None = None, folder: str | None = None) 
 def search_path(path: str | None = None, folder: str | None = None) -> str:
     """Return the entries of a `PATH` outside of the tree, for a program that searches on its own."""
     trees = find_trees(folder) | find_trees()
-    places = _outside(_entries(path), trees, _real_folder(folder))
-    return os.pathsep.join(places) or _NOWHERE
+    directories = _outside(_entries(path), trees, _real_folder(folder))
+    return os.pathsep.join(directories) or _NOWHERE
 
 
 def is_in_tree(file: str) -> bool:
@@ -65,18 +65,18 @@ def is_in_tree(file: str) -> bool:
 
 def find_trees(folder: str | None = None) -> frozenset[str]:
     """Return the folders whose files are the agents', by one in the tree; the current one if left out."""
-    place, trees = _real_folder(folder), set[str]()
-    while place and not _is_home_or_above(place):
-        is_marked = any(os.path.lexists(os.path.join(place, mark)) for mark in _MARKS)
+    directory, trees = _real_folder(folder), set[str]()
+    while directory and not _is_home_or_above(directory):
+        is_marked = any(os.path.lexists(os.path.join(directory, mark)) for mark in _MARKS)
         if is_marked or not trees:
-            trees |= {place, *_main_tree(os.path.join(place, ".git"))}
-        place = os.path.dirname(place)
+            trees |= {directory, *_main_tree(os.path.join(directory, ".git"))}
+        directory = os.path.dirname(directory)
     return frozenset(trees)
 
 
-def _is_home_or_above(place: str) -> bool:
+def _is_home_or_above(directory: str) -> bool:
     home = os.path.realpath(os.path.expanduser("~"))
-    return place == os.sep or _is_below(home, frozenset((place,)))
+    return directory == os.sep or _is_below(home, frozenset((directory,)))
 
 
 def _real_folder(folder: str | None) -> str:
