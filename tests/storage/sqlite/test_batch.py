@@ -6,7 +6,7 @@ import resource
 import subprocess
 import sys
 import threading
-from collections import Counter
+from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
 from itertools import count
@@ -404,28 +404,61 @@ def test_an_interrupted_writer_passes_the_turn_on(shared, crowd, monkeypatch, ta
         assert [item.number for item in writing.select(Item)] == [1]
 
 
-def test_sixty_four_threads_share_the_quota_evenly(tmp_path, entry):
-    """Each thread gets its part of a fixed number of writes, within a fifth of the mean."""
-    store = SqliteStore(tmp_path / "store.db")
-    places, counts = count(), Counter[int]()
-    quota, threads = 3200, 64
-    barrier = threading.Barrier(threads)
+class WatchedLine(deque):
+    """The line of a store's writers; notes how many blocks may come before whoever joins it."""
 
-    def run(number: int) -> None:
-        barrier.wait(PATIENCE)
+    def __init__(self, blocks: list[int]) -> None:
+        """Watch the line of a store whose blocks note their thread in a list as they begin."""
+        super().__init__()
+        self.blocks = blocks
+        self.latest: dict[int, int] = {}
+        self.longest = 0
+
+    def append(self, waiter) -> None:
+        """Let a thread join: before it go those ahead in the line, and the one whose turn it is."""
+        self.latest[threading.get_ident()] = len(self.blocks) + len(self) + 1
+        super().append(waiter)
+        self.longest = max(self.longest, len(self))
+
+
+def test_sixty_four_threads_are_served_in_the_order_of_their_line(tmp_path, entry):
+    """Nobody overtakes a thread that waits, in this batch or a later one; no write is lost.
+
+    Which threads wait how often is up to the machine, so the order is compared and not the number.
+    """
+    store = SqliteStore(tmp_path / "store.db", patience=PATIENCE, together=8)
+    quota, threads = 1600, 64
+    places = count()
+    blocks: list[int] = []
+    line = store._batches._waiting = WatchedLine(blocks)
+    overtaken: list[tuple[int, int]] = []
+
+    def write(writing) -> None:
+        number = len(blocks)
+        latest = line.latest.pop(threading.get_ident(), number)
+        if number > latest:
+            overtaken.append((number, latest))
+        blocks.append(threading.get_ident())
+        writing.append(entry(writing.head().size))
+
+    def run() -> None:
         while next(places) < quota:
             with store.writing("p") as writing:
-                writing.append(entry(writing.head().size))
-            counts[number] += 1
+                write(writing)
 
-    running = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
-    for thread in running:
-        thread.start()
-    for thread in running:
+    crowd = [threading.Thread(target=run) for _ in range(threads)]
+    with store.writing("p") as writing:
+        next(places)
+        write(writing)
+        for thread in crowd:
+            thread.start()
+        until(lambda: len(line) == threads)
+    for thread in crowd:
         thread.join(PATIENCE)
-    mean = quota / threads
-    assert sum(counts.values()) == quota
-    assert max(abs(counts[number] - mean) for number in range(threads)) <= mean / 5
+        assert not thread.is_alive()
+    assert line.longest == threads
+    assert overtaken == []
+    assert len(set(blocks)) == threads + 1
     with store.reading("p") as view:
         assert view.head().size == quota
         assert [int(data.split()[1]) for data in view.entries()] == list(range(quota))
