@@ -84,6 +84,8 @@ def without_lines(draft):
 
 
 @given(draft=plans)
+@example(draft=Draft(kind="plan", title="x", body="text\n\xa0more\n\u2003and"))
+@example(draft=Draft(kind="plan", title="x", body="\\# x\n\xa00"))
 def test_what_is_written_is_read_back_as_it_was(draft):
     """Titles, texts, attributes and commands, however much they look like structure."""
     assert without_lines(load(dump(draft))) == draft
@@ -351,6 +353,7 @@ def test_a_quotation_and_a_box_in_a_heading_are_told_of():
         max_size=9,
     )
 )  # fmt: skip
+@example(pieces=["# x", "  - accept:", "      - [ ] s"])
 def test_every_line_that_looks_like_a_task_is_a_task_a_fault_or_told_of(pieces):
     """In any mixture, read strictly and with patience."""
     text = "\n".join(["# Title", *pieces])
@@ -364,8 +367,13 @@ def test_every_line_that_looks_like_a_task_is_a_task_a_fault_or_told_of(pieces):
                 begin, _, end = words.partition("–")
                 heard |= set(range(int(begin), int(end or begin) + 1)) if begin.isdigit() else set()
         # A plan that is refused for other lines says no more than what is at fault.
-        quoted = {line.number for line in document.lines if line.kind == "quote"}
-        assert set(asked) <= heard | (set() if found.draft else quoted)
+        texts = {line.number: line.text for line in document.lines}
+        remarks = {
+            line.number
+            for line in document.lines
+            if line.kind == "quote" or (line.depth > 1 and "accept" in texts[line.holders[-2].line])
+        }
+        assert set(asked) <= heard | (set() if found.draft else remarks)
 
 
 @given(text=st.text(max_size=200))

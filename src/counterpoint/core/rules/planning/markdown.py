@@ -146,8 +146,10 @@ class Markdown:
 
 def parse_markdown(text: str, *, first_line: int = 1) -> Markdown:
     """Return the lines of a document. first_line: the number of its first one, where something was taken off above it."""
-    sources = [_with_blanks(line) for line in split_lines(text.removeprefix("\ufeff"))]
-    reading = _Reading(sources, first_line)
+    texts = [_without_tabs(line) for line in split_lines(text.removeprefix("\ufeff"))]
+    # CommonMark's parser knows blanks alone as indentation; the lines keep the letters that were written.
+    sources = [_with_blanks(line) for line in texts]
+    reading = _Reading(sources, texts, first_line)
     reading.walk(_parser().parse("\n".join(sources)))
     return Markdown(
         lines=tuple(map(reading.line, range(len(sources)))),
@@ -215,16 +217,24 @@ def _code_end(text: str, start: int, place: int) -> int:
     return 0
 
 
+def _without_tabs(line: str) -> str:
+    """Return a line without tabs before its words, by CommonMark's columns."""
+    end = _head_end(line)
+    return line[:end].expandtabs(4) + line[end:]
+
+
 def _with_blanks(line: str) -> str:
-    """Return a line in which all white space before its words is made of blanks, by CommonMark's columns."""
+    """Return a line in which all white space before its words is made of blanks; each letter keeps its column."""
+    end = _head_end(line)
+    return "".join(" " if letter.isspace() else letter for letter in line[:end]) + line[end:]
+
+
+def _head_end(line: str) -> int:
+    """Return the column of the first word of a line, behind its bullets; 0 where there is nothing to replace."""
     if not line[:1].isspace() and "\t" not in line and line.isascii():
-        return line
+        return 0
     head = _HEAD.match(line)
-    end = head.end() if head else 0
-    blanks = "".join(
-        " " if letter.isspace() and letter != "\t" else letter for letter in line[:end]
-    )
-    return blanks.expandtabs(4) + line[end:]
+    return head.end() if head else 0
 
 
 def _parser() -> MarkdownIt:
@@ -241,11 +251,11 @@ def _parser() -> MarkdownIt:
 class _Reading:
     """Tells what each line is from the blocks that the parser found; places count from 0."""
 
-    def __init__(self, sources: list[str], first: int) -> None:
+    def __init__(self, sources: list[str], texts: list[str], first: int) -> None:
         count = len(sources)
         self.first = first
         self.sources = sources
-        self.texts = list(sources)
+        self.texts = texts
         self.kinds: list[LineKind] = ["text"] * count
         self.blocks = [0] * count
         self.holders: list[tuple[Holder, ...]] = [()] * count
