@@ -309,6 +309,7 @@ ACTS = {  # what people sign, and the tables that each writes
     "key.recovered": "epochs keys",
     "key.revoked": "keys",
     "policy.changed": "projects",
+    "repository.adopted": "attributes",
     "text.redacted": "erasures",
     "token.created": "tokens",
     "token.revoked": "tokens",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -46,10 +46,16 @@ from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_
 from counterpoint.evidence.witnesses.repository import known_heads
 from counterpoint.kernel.client_session import find_credential
 from counterpoint.kernel.clock import Clock, SystemClock
-from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.kernel.errors import Conflict, CounterpointError, NotFound
 from counterpoint.kernel.frozen import mutable
 from counterpoint.kernel.ids import RandomMint
-from counterpoint.kernel.places import DATABASE, find_database, find_prefix, is_home_or_above
+from counterpoint.kernel.places import (
+    DATABASE,
+    FOLDER,
+    find_database,
+    find_prefix,
+    is_home_or_above,
+)
 from counterpoint.kernel.visible import checked_name, label
 from counterpoint.settings import HOSTED, Settings, is_address, load_settings, masked
 from counterpoint.storage import drivers
@@ -58,6 +64,8 @@ from counterpoint.storage.readonly import writable
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, open_sqlite
 
 if TYPE_CHECKING:
+    from counterpoint.core.operations.projects import Projects
+    from counterpoint.evidence.git.roots import Sighting
     from counterpoint.providers.outside import Outside
 
 _NOBODY: Final = Attested(principal=None)
@@ -74,7 +82,8 @@ class App:
     serving: the variables that git and commands get theirs of: those of the server; None: the same as `environ`.
     hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
     is_open: whether any command may be run, whatever the project says: for a program that embeds this one. begins_anew: whether a person has said that what was in this place is gone.
-    begins_at_home: whether a ledger is asked for here, also in the user's home folder or above it.
+    begins_at_home: whether a ledger is asked for here, also in the user's home folder or above it. adopts: whether a person is about to say that the project is
+    that of this repository too. remarks: what whoever opened the project has to know.
     """
 
     settings: Settings
@@ -92,6 +101,8 @@ class App:
     is_open: bool = False
     begins_anew: bool = False
     begins_at_home: bool = False
+    adopts: bool = False
+    remarks: list[str] = field(default_factory=list[str], repr=False)
 
     @property
     def database(self) -> Path:
@@ -148,7 +159,77 @@ class App:
                 return found
         is_mine = self.exists and not self.is_remote
         known = [project.project for project in self.store.projects()] if is_mine else []
-        return known[0] if len(known) == 1 else slug(self.places.home.name)
+        if len(known) == 1 and self._may_have(known[0]):
+            return known[0]
+        return self._project_of_folder()
+
+    def _may_have(self, project: str) -> bool:
+        """Return whether a project is not known to be that of other repositories than this."""
+        if not self._is_shared:
+            return True
+        roots = self._remembered_roots(project)
+        return not roots or not self._root_commits or self._comes_from(roots)
+
+    def _project_of_folder(self) -> str:
+        """Return the id of the project of the folder's name, or of the one that remembers this repository under another.
+
+        The latter goes first: a folder can have been moved. Before names had letters of every script other folders had the same.
+        """
+        from counterpoint.kernel.naming import project_name_of
+
+        name = project_name_of(self.places.home.name)
+        if not self._is_shared or not self.exists:
+            return name
+        roots_by_project = {
+            one.project: self._remembered_roots(one.project) for one in self.store.projects()
+        }
+        is_seen = bool(self._root_commits)
+        mine = {
+            project
+            for project, roots in roots_by_project.items()
+            if is_seen and roots and self._comes_from(roots)
+        }
+        if name in mine:
+            return name
+        if len(mine) == 1:
+            return mine.pop()
+        former = slug(self.places.home.name)
+        is_left = former in roots_by_project and not (is_seen and roots_by_project[former])
+        return former if name not in roots_by_project and is_left else name
+
+    def _remembered_roots(self, project: str) -> frozenset[str]:
+        from counterpoint.core.operations.projects import root_commits_of
+
+        with self.store.reading(project) as view:
+            return frozenset(root_commits_of(view))
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether the ledger can be that of other repositories: it lies elsewhere than in this one's own folder."""
+        return (
+            self.settings.db not in {"", MEMORY} and self.database != self.places.folder / DATABASE
+        )
+
+    @cached_property
+    def sighting(self) -> Sighting:
+        """What git tells of the repository here."""
+        from counterpoint.evidence.git.roots import sight_repository
+
+        return sight_repository(self.places.tree, self.serving or self.environ)
+
+    @cached_property
+    def _branch_roots(self) -> tuple[str, ...]:
+        return self.sighting.branch_roots()
+
+    def _comes_from(self, roots: Collection[str]) -> bool:
+        """Return whether the repository here has any of these first commits."""
+        own = self._root_commits
+        return not set(roots).isdisjoint(own) or not set(roots).isdisjoint(self._branch_roots)
+
+    @property
+    def _root_commits(self) -> tuple[str, ...]:
+        """The first commits here, where other repositories can have the same name; none if they are not known."""
+        return self.sighting.roots if self._is_shared else ()
 
     @property
     def item(self) -> str:
@@ -246,15 +327,50 @@ class App:
             _ = self._extras
         if is_read_only:
             self._require_project()
+            self._settle_repository(self._projects_of(ports))
             return ports
-        system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
-        projects = Core(ports, system).projects
+        projects = self._projects_of(ports)
         if self.past is not None and not self.begins_anew:
             if gone := self.past.gone(self.project, projects.find):
                 raise gone
-            self.past.remember(projects.open(self.places.home.name))
-        projects.open(self.places.home.name)
+            self.past.remember(projects.open(self.places.home.name, self._root_commits))
+        projects.open(self.places.home.name, self._root_commits)
+        self._settle_repository(projects)
         return ports
+
+    def _projects_of(self, ports: Ports) -> Projects:
+        system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
+        return Core(ports, system).projects
+
+    def _settle_repository(self, projects: Projects) -> None:
+        """Remember the repository of a project at the first full sight; Conflict for another one under its name."""
+        if not self._is_shared:
+            return
+        sighting, known = self.sighting, projects.root_commits()
+        roots = known or self._owner().roots
+        if sighting.why and (roots or sighting.is_repository):
+            self.remarks.append(
+                f"whether this is the repository of the project {self.project!r} is not known: {sighting.why}"
+            )
+        if not roots or sighting.why or self.adopts or self._comes_from(roots):
+            if roots and not known and not self.settings.is_read_only:
+                projects.remember_repository(roots)
+            return
+        name = _free_name(self.places.tree, {one.project for one in self.store.projects()})
+        raise Conflict(
+            f"the project {self.project!r} in {self.place} belongs to another repository than {self.places.tree}",
+            hint=f"Give this one a project of its own: `--project {name}` (or COUNTERPOINT_PROJECT={name}). If it is the same with a"
+            " rewritten history, a person says so: `counterpoint project adopt`.",
+        )
+
+    def _owner(self) -> Sighting:
+        """Return what git tells of the repository that a project which knows none belongs to: the one that the database lies in, or this one."""
+        home = self.folder.parent
+        if self.is_remote or self.folder.name != FOLDER or home == self.places.home:
+            return self.sighting
+        from counterpoint.evidence.git.roots import sight_repository
+
+        return sight_repository(home, self.serving or self.environ)
 
     def _refuse_home(self) -> None:
         """Refuse to begin a ledger in the home folder or above it, where clients start what they were not told to start elsewhere."""
@@ -280,7 +396,8 @@ class App:
         if self.evidence is not None:
             return self.evidence
         joined = partial(open_evidence, self.clock, self.trees, self.database)
-        return joined(self.places.home, (self.environ, self.serving), self.settings.pass_env)
+        environs = (self.environ, self.serving)
+        return joined(self.places.home, environs, self.settings.pass_env, self.remarks)
 
     @cached_property
     def _witnesses(self) -> tuple[Witness, ...]:
@@ -511,6 +628,16 @@ def open_app(start: Path, environ: Mapping[str, str], **flags: str | None) -> Ap
         if value := getattr(settings, name):
             settings = replace(settings, **{name: str(start / Path(value).expanduser())})
     return App(settings=settings, places=find_places(start), environ=environ)
+
+
+def _free_name(tree: Path, taken: set[str]) -> str:
+    """Return a name for a project that no other has: of a folder, with that of the one above it if it must be."""
+    from counterpoint.kernel.naming import project_name_of
+
+    short = project_name_of(tree.name)
+    long = project_name_of(f"{tree.parent.name}-{tree.name}")
+    names = (short, long, *(f"{long}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
 
 
 def _bring_table(name: str) -> None:

@@ -34,6 +34,8 @@ def test_a_ledger_moves_to_a_server_and_back(call, ledger, address, tmp_path):
     assert there.json["projects"][0]["appended_meanwhile"] == 0
     shown = ("list", "--json", "--project", "harbour")
     assert call(*shown, "--db", address).out == call(*shown).out
+    # Where other repositories can be, the first look remembers which one this is.
+    root = call("audit", "verify", "--json", "--db", address, "--project", "harbour").json["root"]
     back = tmp_path / "back.db"
     said = call("storage", "move", address, str(back))
     assert said.code == 0

@@ -100,6 +100,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "backup": Command("backup", "Write a copy of the database while it is in use"),
         "restore": Command("backup", "Replace the ledger by a backup"),
         "storage": Command("storage", "Move ledgers between databases"),
+        "project": Command("trust.adopting", "Say which repository a project belongs to"),
         "plans": Command("work.plans", "Remove the texts of old plans"),
         "sessions": Command("work.plans", "List sessions, and end those that were forgotten"),
         "learning": Command("knowledge", "Find and judge what agents have learned"),

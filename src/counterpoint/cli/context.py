@@ -95,10 +95,19 @@ def require(app: App) -> None:
 
 @contextmanager
 def opened_context(
-    *, as_json: bool, db: str | None, project: str | None, shows_name: bool = True
+    *,
+    as_json: bool,
+    db: str | None,
+    project: str | None,
+    shows_name: bool = True,
+    adopts: bool = False,
 ) -> Generator[CommandContext]:
-    """Open a context for a command that only looks, and leave it; Unavailable without a ledger."""
+    """Open a context for a command that only looks, and leave it; Unavailable without a ledger.
+
+    adopts: whether it is opened for a repository that is not the project's yet.
+    """
     app = open_here(db=db, project=project)
+    app.adopts = adopts
     try:
         require(app)
         before = _size(app)
@@ -107,7 +116,7 @@ def opened_context(
             yield context
             for key in dict.fromkeys(context.keys):
                 app.person().people.take_along(key)
-            for remark in dict.fromkeys(context.remarks):
+            for remark in dict.fromkeys((*app.remarks, *context.remarks)):
                 context.out.aside(remark)
         finally:
             # Also of what Ctrl-C or a refusal has cut off: what is written stays, and nobody else can sign it.

@@ -7,7 +7,7 @@ is asked other things first, and its client waits.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class LocalEvidence:
     environ: the caller's variables. serving: those that git gets, and that commands get theirs of; None: the same.
     quotas: what one command may take; None: what this machine has for it. checking: what the project says of commands, asked for each. database: that of
     the ledger, which a sandbox hides.
-    trees: what is known of working trees; who shares it shares looks at a tree too.
+    trees: what is known of working trees; who shares it shares looks at a tree too. remarks: what each snapshot tells besides.
     """
 
     clock: Clock
@@ -50,6 +50,7 @@ class LocalEvidence:
     checking: Callable[[], Checking] = lambda: Checking(sandbox="off")
     database: Path | None = None
     trees: OpenTrees = field(default_factory=OpenTrees, repr=False, compare=False)
+    remarks: Sequence[str] = ()
 
     @property
     def _serving(self) -> Mapping[str, str]:
@@ -63,9 +64,11 @@ class LocalEvidence:
         top = paths.real_root(root)
         tree = self.trees.find(top, self._serving)
         if not isinstance(tree, str):
-            return tree.snapshot()
-        found = hashes.snapshot(top)
-        return replace(found, warnings=(tree, *found.warnings)) if tree else found
+            snapshot = tree.snapshot()
+            return replace(snapshot, warnings=(*self.remarks, *snapshot.warnings))
+        snapshot = hashes.snapshot(top)
+        reasons = (*self.remarks, *([tree] if tree else []))
+        return replace(snapshot, warnings=(*reasons, *snapshot.warnings))
 
     def compare(self, root: Path, start: Snapshot) -> Comparison:
         """Return what changed in the tree since the start, measured as the start was.

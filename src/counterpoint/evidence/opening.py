@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +19,12 @@ def open_evidence(
     home: Path,
     environs: tuple[Mapping[str, str], Mapping[str, str] | None],
     passed: str,
+    remarks: Sequence[str],
 ) -> LocalEvidence:
     """Return what measures working trees and runs commands for a project.
 
-    environs: the caller's variables, and those that git and commands get theirs of (None: the same). passed: names of more, by commas.
+    environs: the caller's variables, and those that git and commands get theirs of (None: the same). passed: names of more, by commas. remarks: what
+    whoever starts a task is to know of the place.
     """
     environ, serving = environs
     return LocalEvidence(
@@ -33,4 +35,5 @@ def open_evidence(
         checking=partial(read_checking, home),
         database=database,
         trees=trees,
+        remarks=remarks,
     )

@@ -33,6 +33,7 @@ _DECISIONS: Final = frozenset(
         "epoch.opened",
         "gate.waived",
         "policy.changed",
+        "repository.adopted",
         "text.redacted",
     }
 )

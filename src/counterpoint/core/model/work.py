@@ -184,7 +184,10 @@ class Alias(Noun):
 
 @frozen
 class Attribute(Noun):
-    """A named value that is kept with an item: any JSON, as text; no rule of the core reads it."""
+    """A named value that is kept with an item: any JSON, as text; no rule of the core reads it.
+
+    item: empty for one of the project itself, such as its repository (core/operations/projects.py).
+    """
 
     table: ClassVar[str] = "attributes"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "name")

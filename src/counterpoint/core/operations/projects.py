@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Final, cast
 
 from counterpoint.core.ledger.people.trusting import TRUSTED
 from counterpoint.core.model.access import Independence
@@ -11,23 +12,28 @@ from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import Profile
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.model.work import Project
+from counterpoint.core.model.work import Attribute, Project
 from counterpoint.core.operations.recording.authority import (
     acting,
     refusal,
     refuse_agent,
     refuse_unsigned_act,
 )
+from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.core.rules.trust.commands import loosened
 from counterpoint.core.rules.trust.independence import may_ask_for
+from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden, InvalidInput
-from counterpoint.kernel.matching.expressions import expression
 
-_NAME = expression(r"[a-z0-9][a-z0-9._-]{0,63}")
+ADOPTED: Final = "repository.adopted"
+REPOSITORY: Final = "repository"
+"""The attribute of no item that says which first commits the repositories of the project have."""
 _PREFIX_LENGTH = 12
 
 
@@ -42,16 +48,22 @@ class Projects:
         with self._context.reading() as view:
             return view.find(Project)
 
-    def open(self, title: str) -> Project:
-        """Return the project, made on first use with a prefix that no other has; InvalidInput."""
+    def open(self, title: str, roots: tuple[str, ...] = ()) -> Project:
+        """Return the project, made on first use with a prefix that no other has; InvalidInput.
+
+        roots: the first commits of the repository that it is made for, if they count here and are known.
+        """
         found = self.find()
         if found is not None:
             return found
+        # Only the first command in a place asks.
+        from counterpoint.kernel.naming import is_project_name
+
         name = self._context.project
-        if not _NAME.fullmatch(name):
+        if not is_project_name(name):
             raise InvalidInput(
                 f"{name!r} is not a name for a project",
-                hint="Use up to 64 lower-case letters, digits, dots, underscores and hyphens.",
+                hint="Use up to 64 small letters of any script, digits, dots, underscores and hyphens.",
             )
         with recording(self._context, "project.opened") as change:
             # Another process may have opened it since the look above.
@@ -70,7 +82,42 @@ class Projects:
             )
             change.put(project)
             change.add_facts(prefix=project.prefix)
+            if roots:
+                _put_roots(change, roots)
             return project
+
+    def root_commits(self) -> tuple[str, ...]:
+        """Return the first commits of the repositories that the project belongs to; none while they are not known."""
+        with self._context.reading() as view:
+            return root_commits_of(view)
+
+    def remember_repository(self, roots: tuple[str, ...]) -> tuple[str, ...]:
+        """Write down which repository the project belongs to, unless that is known; return what is known then."""
+        with recording(self._context, "repository.remembered") as change:
+            # Another process may have written it since the caller looked.
+            if before := root_commits_of(change.writing):
+                return before
+            _put_roots(change, roots)
+            return roots
+
+    def proposed_adoption(self, roots: tuple[str, ...]) -> ProposedAct:
+        """Return what taking a repository over would decide, for a person to sign."""
+        return ProposedAct(action=ADOPTED, decision={"roots": [*roots]})
+
+    def adopt(self, roots: tuple[str, ...]) -> tuple[str, ...]:
+        """Let the project belong to a repository too, and return the first commits of all; the same again writes nothing.
+
+        Raises Forbidden to all but a person, who signs where anybody has a key.
+        """
+        with recording(self._context, ADOPTED) as change:
+            before = root_commits_of(change.writing)
+            if set(roots) <= set(before):
+                return before
+            refuse_unsigned_act(change, "say which repository a project belongs to", Act.BY_PERSON)
+            change.open_session()
+            after = tuple(sorted({*before, *roots}))
+            _put_roots(change, after)
+            return after
 
     def ask_of_reviews(self, reviews: Independence, reason: str = "") -> Project:
         """Say how surely a judge has to be somebody else from now on; the same again writes nothing.
@@ -154,6 +201,19 @@ class Projects:
             change.put(profile)
             change.add_facts(name=name)
             return profile
+
+
+def root_commits_of(view: Reading) -> tuple[str, ...]:
+    """Return the first commits of the repositories that a project belongs to; none while they are not known."""
+    known = view.find(Attribute, "", REPOSITORY)
+    roots = value_of(known) if known is not None else None
+    return tuple(cast("list[str]", roots)) if isinstance(roots, list) else ()
+
+
+def _put_roots(change: Change, roots: tuple[str, ...]) -> None:
+    value = Prose(canonical.dump_any([*roots]))
+    change.put(Attribute(project=change.context.project, item="", name=REPOSITORY, value=value))
+    change.add_facts(roots=[*roots])
 
 
 def _free_prefix(name: str, taken: set[str]) -> str:

@@ -34,6 +34,7 @@ TABLES: Final[Mapping[str, frozenset[str]]] = {
     "key.recovered": frozenset(("epochs", "keys")),
     "key.revoked": frozenset(("keys",)),
     "policy.changed": frozenset(("projects",)),
+    "repository.adopted": frozenset(("attributes",)),
     "text.redacted": frozenset(("erasures",)),
     "token.created": frozenset(("tokens",)),
     "token.revoked": frozenset(("tokens",)),
