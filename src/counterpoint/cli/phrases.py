@@ -31,14 +31,17 @@ PHRASES: Final[Phrases] = {
     Act.WAIVE: "a person who did not work on it waives the gate:"
     " `counterpoint waive ID GATE --reason TEXT`",
     Act.BY_PERSON: "a person does this in a terminal that no agent has started: one that was open before"
-    " the agents, or a login",
+    " the agents, or a login, as with ssh to this machine",
+    Act.FIRST_KEY: "once you have made a key there with `counterpoint key add`, you can sign from any terminal",
     Act.CREDENTIAL: "from now on, give each agent a credential before it starts work:"
     " `counterpoint agent create NAME`",
     Act.SIGN: "if you are a person, sign it with a key of yours, in a terminal: `counterpoint key add`"
     " makes one",
     Act.ASK_LESS: "a person can let names be enough here: `counterpoint policy --reviews declared`",
     Act.TRUST: "a person looks at counterpoint.toml, and trusts it with `counterpoint trust`",
-    Act.ALLOW_COMMAND: "let it be run with `counterpoint trust --allow 'COMMAND'`",
+    Act.ALLOW_COMMAND: "let it be run with",
+    Act.SET_ASIDE: "or give the work back: `counterpoint note ID TEXT --kind blocker`, then"
+    " `counterpoint finish ID --outcome partial --summary TEXT`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
     Act.RELEASE: "a person can free it with `counterpoint release ID`",
     Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",

@@ -182,7 +182,12 @@ def revoke(context: CommandContext, which: str) -> None:
             raise NotFound("this account has no token here", hint=_LOCAL_HINT)
         context.out.result({"name": LOCAL, "state": "revoked"}, f"{LOCAL} is revoked.")
         return
-    core = confirmed(context, lambda: tokens.proposed_revocation(which), offers=False)
+    core = confirmed(
+        context,
+        lambda: tokens.proposed_revocation(which),
+        lambda core: core.tokens.revoke(which),
+        offers=False,
+    )
     token = core.tokens.revoke(which)
     context.out.result(_shown(token), f"{token.id} {token.name!r} is revoked.")
 

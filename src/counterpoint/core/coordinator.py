@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from counterpoint.core.operations.recording.context import Caller, Context, OpenUnit, Ports
-from counterpoint.core.operations.recording.unit import once
+from counterpoint.core.operations.recording.unit import once, perform
 from counterpoint.kernel.canonical import Json
 
 if TYPE_CHECKING:
@@ -91,6 +91,19 @@ class Core:
     def once(self, key: str, request: Json, run: Callable[[], Json]) -> Json:
         """Run a call under an idempotency key; a retry hears the first answer. KeyReused."""
         return once(self._context, key, request, run)
+
+    def try_out(self, act: Callable[[Core], object]) -> None:
+        """Raise what an act would raise for this caller; nothing of it lands.
+
+        act: gets a core of its own. What it does outside of the ledger it does: give it only what writes there.
+        """
+
+        def run(context: Context) -> None:
+            core = Core(context.ports, context.caller)
+            core._context = context
+            act(core)
+
+        perform(self._context, run, dry_run=True)
 
     @cached_property
     def identities(self) -> Identities:

@@ -36,7 +36,6 @@ PEOPLE: Final[Phrases] = {
     Act.CREDENTIAL: "for work from then on have a person give each agent a credential from the start:"
     " `counterpoint agent create NAME`",
     Act.TRUST: "a person can look at counterpoint.toml and trust it: `counterpoint trust`",
-    Act.ALLOW_COMMAND: "a person can let it be run: `counterpoint trust --allow 'COMMAND'`",
     Act.CONFIGURE: "have a person do it, over a connection with a credential to maintain:"
     " `counterpoint agent create NAME --maintain`",
     Act.VERIFY: "have its checks run by a client that can, or waived by a person:"

@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.core.model.trust.checking import Lacking
+from counterpoint.core.rules.trust.commands import MOST_NAMED, allowing_line
 from counterpoint.dialects.paging import clip
 
-_SHOWN: Final = 5
 _ROOM: Final = 100
-
-
-def allowing(found: Lacking) -> str:
-    """Return the options of `counterpoint trust` that let commands be run which only are not listed; empty without any."""
-    if found.why:
-        return ""
-    import shlex
-
-    return " ".join(f"--allow {shlex.quote(one)}" for one in _shown(found))
 
 
 def said_of_lacking(found: Lacking) -> str:
@@ -34,11 +25,11 @@ def said_of_lacking(found: Lacking) -> str:
     names = ", ".join(f"`{one}`" for one in shown)
     return (
         f"these commands of checks are not allowed yet: {names}{more}."
-        f" A person allows them with: counterpoint trust {allowing(found)}"
+        f" A person allows them with: {allowing_line(found.commands)}"
     )
 
 
 def _shown(found: Lacking) -> list[str]:
     import shlex
 
-    return [clip(shlex.join(argv), _ROOM) for argv in found.commands[:_SHOWN]]
+    return [clip(shlex.join(argv), _ROOM) for argv in found.commands[:MOST_NAMED]]

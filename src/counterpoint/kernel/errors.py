@@ -208,7 +208,7 @@ class SessionEnded(Forbidden):
 class CommandNotAllowed(Forbidden):
     """The project's configuration does not let this command be run."""
 
-    default_hint = f"{Act.ALLOW_COMMAND}."
+    default_hint = f"{Act.TRUST}. {Act.SET_ASIDE}."
 
 
 class NotTrusted(Forbidden):

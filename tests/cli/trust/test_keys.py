@@ -115,7 +115,7 @@ def test_without_a_terminal_nobody_is_asked(
 
 
 def test_without_a_key_a_terminal_is_offered_one(at: Open, call: Call) -> None:
-    """A no stops the act, going on without is an answer of its own, and yes makes the key and signs."""
+    """A no stops the act, and yes makes the key and signs."""
     before = call("log", "--json").json["entries"]
     terminal = at("reject", "HARBOUR-1", "--reason", "no")
     terminal.expect("Make a key under a passphrase now")
@@ -125,11 +125,6 @@ def test_without_a_key_a_terminal_is_offered_one(at: Open, call: Call) -> None:
     assert call("log", "--json").json["entries"] == before
     terminal = at("reject", "HARBOUR-1", "--reason", "no")
     terminal.expect("Make a key under a passphrase now")
-    terminal.type("w")
-    terminal.expect("counterpoint key add")
-    assert terminal.end() == 0
-    terminal = at("reject", "HARBOUR-1", "--reason", "no")
-    terminal.expect("Make a key under a passphrase now")
     terminal.type("y")
     for prompt in ("Passphrase for a fresh key:", "The same again:", "Passphrase of your key:"):
         terminal.expect(prompt)
@@ -137,6 +132,88 @@ def test_without_a_key_a_terminal_is_offered_one(at: Open, call: Call) -> None:
     terminal.expect("You sign item.rejected")
     assert sign(terminal) == 0
     assert last(call)["actor"]["principal"]["strength"] == "person"
+
+
+def test_to_go_on_without_a_key_is_answered_once_for_a_project(at: Open, call: Call) -> None:
+    """No later act asks again; what takes a signature is refused, and names the command that makes a key."""
+    terminal = at("reject", "HARBOUR-1", "--reason", "no")
+    terminal.expect("Make a key under a passphrase now")
+    terminal.type("w")
+    terminal.expect("remembered for the project")
+    assert terminal.end() == 0
+    terminal = at("release", "HARBOUR-4")
+    assert terminal.end() == 0
+    assert "Make a key" not in terminal.seen
+    terminal = at("policy", "--reviews", "self")
+    assert terminal.end() == 1
+    assert "Make a key" not in terminal.seen
+    assert "counterpoint key add" in terminal.seen
+    make_key(at)
+    assert sign(at("policy", "--reviews", "self")) == 0
+
+
+def test_going_on_without_a_key_is_no_answer_where_that_is_refused(at: Open, call: Call) -> None:
+    terminal = at("policy", "--reviews", "self")
+    terminal.expect("without a signature this is refused")
+    terminal.type("w")
+    terminal.expect("Make a key")
+    terminal.type("n")
+    assert terminal.end() == 1
+    assert "w: go on without" not in terminal.seen
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("has_key", [False, True], ids=["no key", "a key"])
+def test_nobody_is_asked_for_anything_before_a_refusal_that_no_answer_changes(
+    at: Open, call: Call, agent: Core, has_key: bool
+) -> None:
+    """Own work, a check that is not closed, what is not there: said at once, also to who has a key."""
+    if has_key:
+        make_key(at)
+    Path("alone.md").write_text("# Alone\n- [ ] Bolt\n  - review: yes\n")
+    assert call("plan", "alone.md").code == 0
+    task = next(one["id"] for one in call("list", "--json").json["items"] if one["title"] == "Bolt")
+    # From where the verdict will come: what asks for it is who worked.
+    assert at("start", task).end() == 0
+    assert at("finish", task, "-m", "done").end() == 0
+    refused = (
+        ("approve", task),
+        ("waive", task, "review", "--reason", "no"),
+        ("agent", "revoke", "nobody"),
+        ("release", task),
+    )
+    for words in refused:
+        terminal = at(*words)
+        assert terminal.end() == 1, terminal.seen
+        assert "Make a key" not in terminal.seen
+        assert "Passphrase" not in terminal.seen
+        assert "You sign" not in terminal.seen
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["release", "HARBOUR-4", "--reason", "gone"],
+        ["policy", "--reviews", "self"],
+        ["trust", "--allow", "true"],
+        ["trust"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_nobody_is_asked_for_a_key_whose_first_key_would_be_refused(
+    at: Open, call: Call, place: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """The refusal comes at once, says what helps, and does not send to a command that is refused as well."""
+    if words == ["trust"]:
+        (place / "counterpoint.toml").write_text('[checks]\ncommands = [["true"]]\n')
+    secret = call("agent", "create", "eve", "--json").json["credential"]
+    monkeypatch.setenv("COUNTERPOINT_CREDENTIAL", secret)
+    terminal = at(*words)
+    assert terminal.end() == 1
+    assert "Make a key" not in terminal.seen
+    assert "Is all of this to count" not in terminal.seen
+    assert "key add" not in terminal.seen
+    assert "an agent" in terminal.seen
 
 
 def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(

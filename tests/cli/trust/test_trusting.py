@@ -72,10 +72,10 @@ def test_nobody_trusts_by_an_answer_that_he_takes_for_a_no(
     file.write_text("[checks]\nsandbox = 'off'\ncommands = [['rm', '*']]\n")
     refused = call("trust", "--allow", "echo hi")
     assert refused.code == 1
-    assert "New: Runs: rm '*'; Sandbox: off (it was auto)" in refused.err
+    assert "New: Runs: rm * (any words); Sandbox: off (it was auto)" in refused.err
     for answers, code in ((("n",), 1), (("y", "n"), 1)):
         terminal = at("trust")
-        terminal.expect("New: Runs: rm '*'")
+        terminal.expect("New: Runs: rm * (any words)")
         for words, answer in zip(("Is all of this to count?", "n: stop"), answers, strict=False):
             terminal.expect(words)
             terminal.type(answer)

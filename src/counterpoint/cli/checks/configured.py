@@ -8,7 +8,7 @@ that is said, and all of the file counts as unknown.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,7 @@ from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.core.model.work import Project
 from counterpoint.core.rules.models.limits import dollars
-from counterpoint.core.rules.trust.commands import loosened
+from counterpoint.core.rules.trust.commands import loosened, takes_any
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.running.configuration import NAME, load_checking, read_text
 from counterpoint.kernel.errors import MalformedDocument, Unavailable
@@ -49,7 +49,7 @@ def stands(said: Checking, project: Project) -> bool:
 
 def told(said: Checking) -> list[str]:
     """Return in words what a configuration says."""
-    lines = [f"Runs: {shlex.join(words)}" for words in said.commands]
+    lines = _lines_of_commands(said.commands)
     lines += ["Runs whatever agents ask for."] if said.free else []
     held = [f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
     return [*lines, *held, *lines_of_models(said.models), *lines_of_web(said.web)]
@@ -137,7 +137,17 @@ def _changed(before: Checking, said: Checking) -> list[str]:
 
 
 def _without(some: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> list[str]:
-    return [f"Runs: {shlex.join(words)}" for words in some if words not in others]
+    return _lines_of_commands(words for words in some if words not in others)
+
+
+def _lines_of_commands(commands: Iterable[Sequence[str]]) -> list[str]:
+    # A last star is typed without quotation marks, and means any words, which no shell would show.
+    return [
+        f"Runs: {shlex.join(words[:-1])} * (any words)"
+        if takes_any(words)
+        else f"Runs: {shlex.join(words)}"
+        for words in commands
+    ]
 
 
 def _switch(is_on: bool) -> str:

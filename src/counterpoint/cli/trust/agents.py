@@ -87,7 +87,12 @@ def list_(context: CommandContext) -> None:
 def revoke(context: CommandContext, which: str) -> None:
     """Revoke a credential; the next call with it is refused."""
     tokens = context.core.tokens
-    core = confirmed(context, lambda: tokens.proposed_revocation(which, "agent"), offers=False)
+    core = confirmed(
+        context,
+        lambda: tokens.proposed_revocation(which, "agent"),
+        lambda core: core.tokens.revoke(which, "agent"),
+        offers=False,
+    )
     token = core.tokens.revoke(which, "agent")
     context.out.result(_shown(token), f"{token.id} {token.name!r} is revoked.")
 

@@ -26,7 +26,12 @@ def epoch_command(context: CommandContext, *, reason: str) -> None:
 
     For a person, after restoring a backup or losing a key. Every later verification shows the epoch.
     """
-    core = confirmed(context, context.core.signing.proposed, reason)
+    core = confirmed(
+        context,
+        context.core.signing.proposed,
+        lambda core: core.signing.refuse_opening(),
+        reason,
+    )
     made = core.signing.open_epoch(reason)
     context.out.result(
         present_epoch(made),

@@ -179,7 +179,12 @@ def _erased(context: CommandContext, id_: str, files: Sequence[Path], reason: st
     verbs = context.core.erasing
     if not files:
         noun = _noun_of(id_)
-        core = confirmed(context, lambda: verbs.proposed_row(noun, id_), reason)
+        core = confirmed(
+            context,
+            lambda: verbs.proposed_row(noun, id_),
+            lambda core: core.erasing.refuse(),
+            reason,
+        )
         return core.erasing.of_row(noun, id_, reason=reason)
     read = (given.typed() if str(file) == "-" else given.text_of(file) for file in files)
     words = [word.removesuffix("\n") for word in read]
@@ -190,7 +195,8 @@ def _erased(context: CommandContext, id_: str, files: Sequence[Path], reason: st
         names = ", ".join("the input" if str(file) == "-" else file.name for file in files)
         return replace(found, shown={**found.shown, "row": f"wherever the words of {names} stand"})
 
-    return confirmed(context, proposed, reason).erasing.of_words(*words, reason=reason)
+    core = confirmed(context, proposed, lambda core: core.erasing.refuse(), reason)
+    return core.erasing.of_words(*words, reason=reason)
 
 
 def _noun_of(id_: str) -> type[Noun]:

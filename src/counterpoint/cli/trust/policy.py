@@ -43,7 +43,16 @@ def policy_command(context: CommandContext, *, reviews: Independence | None, rea
             decision={"policy": reviews},
             shown={"policy": f"{before} -> {reviews}"},
         )
-        core = context.core if before == reviews else confirmed(context, lambda: proposed, reason)
+        core = (
+            context.core
+            if before == reviews
+            else confirmed(
+                context,
+                lambda: proposed,
+                lambda core: core.projects.ask_of_reviews(reviews, reason),
+                reason,
+            )
+        )
         found = core.projects.ask_of_reviews(reviews, reason)
     context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")
     if found.reviews == "person" and not any(key.is_in_force for key in context.core.people.list()):

@@ -27,8 +27,9 @@ from counterpoint.cli.clients.files import write
 from counterpoint.cli.clients.toml import set_table
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirmed, refuse_undecidable
 from counterpoint.cli.trust.signing import has_terminal
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Project
 from counterpoint.core.rules.planning.commands import command_of
@@ -70,10 +71,16 @@ def trust_command(
         _refuse_unseen(context, load_checking(before), project)
     proposed = context.core.projects.proposed_trust(said, search_path(context.app))
     is_same = project.trusted == proposed.decision["digest"]
-    if not (is_same or allowed or free is not None or yes) and not _asked(context, said, project):
-        return 1
     signed = replace(proposed, shown={"says": "; ".join(told(said))})
-    core = context.core if is_same else confirmed(context, lambda: signed)
+
+    def decide(core: Core) -> None:
+        core.projects.trust(said, search_path(context.app))
+
+    if not (is_same or allowed or free is not None or yes):
+        refuse_undecidable(context, lambda: signed, decide)
+        if not _asked(context, said, project):
+            return 1
+    core = context.core if is_same else confirmed(context, lambda: signed, decide)
     found = trust_text(context.app, core, after)
     if after != before:
         replace_file(home / NAME, after.encode(), mode=0o644)

@@ -217,7 +217,12 @@ def release_command(context: CommandContext, *, name: str, reason: str) -> None:
     """
     claims = context.core.claims
     id_ = name if noun_of_id(name) is Session else item_id(context.core, name)
-    core = confirmed(context, lambda: claims.proposed_release(id_), reason)
+    core = confirmed(
+        context,
+        lambda: claims.proposed_release(id_),
+        lambda core: core.claims.release(id_, reason),
+        reason,
+    )
     freed = core.claims.release(id_, reason)
     context.out.result(
         {

@@ -129,5 +129,11 @@ def _resolve(context: CommandContext, record: Record, reason: str) -> Record:
     )
     core = context.core
     if record.status == "open":
-        core = confirmed(context, lambda: proposed, reason, offers=False)
+        core = confirmed(
+            context,
+            lambda: proposed,
+            lambda core: core.journal.resolve(record.id, reason),
+            reason,
+            offers=False,
+        )
     return core.journal.resolve(record.id, reason)

@@ -120,6 +120,7 @@ def _judge(context: CommandContext, name: str, judgment: Judgment) -> None:
     core = confirmed(
         context,
         lambda: reviews.proposed(item, judgment),
+        lambda core: core.reviews.review(item, judgment),
         judgment.reason,
         opens=judgment.approves,
     )
@@ -154,8 +155,11 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
     """
     id_ = item_id(context.core, item)
     proposed = ProposedAct(action="item.edited", subject=id_, decision={"waived": [gate]})
-    core = confirmed(context, lambda: proposed, reason, opens=True)
-    core.items.edit(id_, Edit(waive=(gate,), reason=reason))
+    edit = Edit(waive=(gate,), reason=reason)
+    core = confirmed(
+        context, lambda: proposed, lambda core: core.items.edit(id_, edit), reason, opens=True
+    )
+    core.items.edit(id_, edit)
     facets = context.core.overview.facets(id_)
     waived = next(present(one) for one in facets.gates if one.name == gate)
     context.out.result(
@@ -192,7 +196,14 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
         decision={"moved": [found.status, goal]},
         shown={"moved": f"{found.status} -> {goal}"},
     )
-    core = confirmed(context, lambda: proposed, reason, offers=False)
-    after = core.items.edit(found.id, Edit(status=goal, reason=reason))
+    edit = Edit(status=goal, reason=reason)
+    core = confirmed(
+        context,
+        lambda: proposed,
+        lambda core: core.items.edit(found.id, edit),
+        reason,
+        offers=False,
+    )
+    after = core.items.edit(found.id, edit)
     context.out.result({"item": present_briefly(after)}, stands(after))
     return 0

@@ -27,9 +27,10 @@ from counterpoint.core.model.answers import Awaiting, Live, State
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.trust.heads import Unsigned
 from counterpoint.core.model.work import Item
+from counterpoint.kernel.acts import say
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, moment
-from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.errors import CounterpointError, Unavailable
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _LINES: Final = 20
@@ -132,10 +133,19 @@ def _print_work(
 
 
 def _why_not_you(context: CommandContext) -> str:
-    """Return in words why whoever looks counts as no person; empty for a person."""
+    """Return in words why whoever looks can decide nothing, and what he does about it; empty for a person."""
     core = context.core
-    is_person = core.caller.actor.kind == "human" and not shown(context.app, core)["why_no_person"]
-    return "" if is_person else said(context.app, core)
+    if core.caller.actor.kind != "human":
+        return said(context.app, core)
+    why = shown(context.app, core)["why_no_person"]
+    if not why:
+        return ""
+    from counterpoint.cli.phrases import PHRASES
+
+    try:
+        return f"{why}. {say(core.identities.way_past_doubt(), PHRASES)}"
+    except Unavailable as silent:
+        return f"{why}. {silent.hint_in(PHRASES)}"
 
 
 def _unclosed(categories: Mapping[str, int]) -> int:

@@ -40,6 +40,7 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.authority import (
     refuse_agent,
     refuse_unsigned_act,
+    way_past_doubt,
     why_no_person,
 )
 from counterpoint.core.operations.recording.change import missing
@@ -132,6 +133,11 @@ class Identities:
         """Return why whoever sits at the command line counts as no person; empty if he does."""
         with self._context.reading() as view:
             return why_no_person(view, self._context)
+
+    def way_past_doubt(self) -> str:
+        """Return what helps whoever sits at the command line and counts as no person, as a hint with acts in it."""
+        with self._context.reading() as view:
+            return way_past_doubt(view, self._context)
 
     def _credential(self, view: Reading, secret: str, peer: Peer) -> Token:
         if peer.is_served:

@@ -14,12 +14,14 @@ from counterpoint.core.model.evidence import Command, Execution, Snapshot
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Keep, Prose, Proses, image_of
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Area, Gate, Item, Project
 from counterpoint.core.operations.claims import prove_claim, refuse_strangers, refuse_uncounted
 from counterpoint.core.operations.recording.change import Change, masked, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
+from counterpoint.core.operations.recording.unallowed import way_to_run
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.evidence import Watch
@@ -115,13 +117,15 @@ class Gates:
             found = view.find(Project)
         trusted, path = (found.trusted, found.search_path) if found else ("", "")
         if not is_trusted(said, trusted, path):
-            raise NotTrusted
+            raise NotTrusted(hint=f"{Act.TRUST}. {Act.SET_ASIDE}.")
         is_free = may_be_free(said, caller.actor.principal, caller.scopes)
         if not (is_free or is_listed(said, command.argv)):
             words = shlex.join(command.argv)[:_SHOWN]
             lacks = ", and this credential has no scope `run`" if said.free else ""
             raise CommandNotAllowed(
-                f"this project does not list the command `{words}`{lacks}", command=words
+                f"this project does not list the command `{words}`{lacks}",
+                hint=way_to_run(Lacking(commands=(command.argv,))),
+                command=words,
             )
         return replace(command, search_path=path)
 

@@ -51,6 +51,7 @@ PHRASES: Final[Phrases] = {
     Act.RESUME: "go on with `session_resume`",
     Act.NAME_SESSION: "name a session that `session_list` shows",
     Act.RECORD: "write it down with `session_log`",
+    Act.SET_ASIDE: "until then set the task to blocked with `task_update`, and give the command that it waits for as the reason",
     Act.REOPEN: "reopen it with `task_update`, a phase with `phase_update_status`",
 }
 

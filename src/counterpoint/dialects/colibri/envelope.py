@@ -48,6 +48,8 @@ PHRASES: Final[Phrases] = {
     Act.START: "leave this task to its holder",
     Act.CONTINUE: "start another session with `audit_session_start`",
     Act.TAKE_OVER: "leave that one to whoever has it",
+    Act.SET_ASIDE: "until then write down with `thought_record` which command it waits for, and take other work from"
+    " `task_next_actions`",
     Act.RECORD: "write it down with `thought_record`",
 }
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")

@@ -112,6 +112,8 @@ PHRASES: Final[Phrases] = {
     Act.PROVE_CLAIM: "go on over the connection that started it",
     Act.CONTINUE: "connect again: that begins another session",
     Act.TAKE_OVER: "leave that one to whoever has it",
+    Act.SET_ASIDE: 'until then say with `task action="block"` which command it waits for, and take another task:'
+    ' `task action="next"`',
     Act.UNBLOCK: 'resolve what blocks it with `task action="unblock"`',
     Act.REOPEN: 'reopen it with `task action="update-status"`, a phase by a task in it,'
     ' a spec with `lifecycle action="activate"`',

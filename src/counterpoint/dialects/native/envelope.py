@@ -26,6 +26,8 @@ PHRASES: Final[Phrases] = {
     Act.NAME_SESSION: "name the session that the last handoff in `brief` comes from",
     Act.RECORD: "write a finding with `note`",
     Act.VERIFY: "run `verify` on it until it passes",
+    Act.SET_ASIDE: "until then write down with `note`, kind blocker, which command it waits for, and give the task"
+    " back with `finish`, outcome partial",
     Act.GIVE_COMMAND: "pass a command as a list of arguments, or add a check with `edit`",
     Act.SUBMIT: "hand in its artifact with `submit`",
     Act.HAND_IN: "hand it in with `submit`, so that another agent, which did not work on it, or a"

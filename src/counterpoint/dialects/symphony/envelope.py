@@ -67,6 +67,8 @@ PHRASES: Final[Phrases] = {
     Act.START: "leave the issue to whoever works on it",
     Act.CONTINUE: "connect again: that begins another session",
     Act.TAKE_OVER: "leave that one to whoever has it",
+    Act.SET_ASIDE: "until then set the issue to blocked with `update_issue_status`, and say in a finding of `add_finding`"
+    " which command it waits for",
     Act.RECORD: "write it down with `add_finding`",
 }
 _ALL_TOOLS: Final[Phrases] = {**PEOPLE, **PHRASES}

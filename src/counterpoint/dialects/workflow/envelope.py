@@ -43,6 +43,8 @@ PHRASES: Final[Phrases] = {
     Act.CONTINUE: "connect again: that begins another session",
     Act.TAKE_OVER: "leave that one to whoever has it",
     Act.RECORD: "write it down with `log_issue`",
+    Act.SET_ASIDE: "until then write down with `log_issue`, for a person, which command it waits for, and end the task"
+    " with `complete_task`, status partial_success",
     Act.UNBLOCK: "resolve its blockers with `log_issue`",
 }
 

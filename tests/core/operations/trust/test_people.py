@@ -376,7 +376,9 @@ def test_whoever_is_no_person_hears_why_and_what_to_do(studio: Studio) -> None:
     person = studio.core("pat", kind="human").caller
     known = replace(person.actor, principal=Principal(strength="connection", id="cn_eve"))
     told = {
-        "an agent has started this command, under the name pat": replace(person, actor=known),
+        "an agent has started this command, under the name pat": replace(
+            person, actor=known, origin=Origin(boot="b", process=agent)
+        ),
         "Counterpoint cannot tell you (pat)": replace(person, origin=Origin(boot="b", doubt="cut")),
         "a Counterpoint server has started this": replace(
             person, origin=Origin(boot="b", doubt="served")
@@ -389,4 +391,6 @@ def test_whoever_is_no_person_hears_why_and_what_to_do(studio: Studio) -> None:
         assert bool(core.identities.why_no_person()) == bool(why)
         if why:
             fault = studio.refuses(Forbidden, lambda one=core: one.tokens.revoke("ci"))
-            assert ("sign it" in fault.hint) == (why != "a Counterpoint server has started this")
+            assert "in a terminal that no agent has started" in fault.hint
+            # Nobody has a key, and the first would be refused to each of them: it is not advised.
+            assert ("sign it" in fault.hint, core.people.may_bring_first()) == (False, False)

@@ -78,9 +78,14 @@ def refuse_first_key(view: Reading, context: Context, act: str) -> None:
     Beside callers over HTTP nobody could decide anything any more without a key, nor ever have one. So these do not
     count here, for whoever is attested himself.
     """
-    is_attested = context.caller.origin.process is not None
-    if authority_of(view, context, beside_unseen=is_attested) not in PEOPLE:
+    if not may_bring_first_key(view, context):
         raise refusal(view, context, act, Act.BY_PERSON, signs=False)
+
+
+def may_bring_first_key(view: Reading, context: Context) -> bool:
+    """Return whether whoever asks may bring the first key of a project."""
+    is_attested = context.caller.origin.process is not None
+    return authority_of(view, context, beside_unseen=is_attested) in PEOPLE
 
 
 def refuse_unsigned_act(change: Change, act: str, instead: Act | str) -> None:
@@ -109,13 +114,13 @@ def refusal(
     """Return the error for whoever is no person; for one that says to be, with why and what to do."""
     # Beside callers over HTTP no terminal helps.
     is_over_http = signs and _is_over_http(view, context)
-    hint = f"{Act.SIGN}." if is_over_http else way_on(context, instead, signs=signs)
+    hint = f"{Act.SIGN}." if is_over_http else way_on(view, context, instead, signs=signs)
     if context.caller.actor.kind == "agent":
         return Forbidden(f"an agent cannot {act}", hint=hint)
     return Forbidden(f"{why_no_person(view, context)}, and an agent cannot {act}", hint=hint)
 
 
-def way_on(context: Context, instead: Act | str, *, signs: bool = True) -> str:
+def way_on(view: Reading, context: Context, instead: Act | str, *, signs: bool = True) -> str:
     """Return what helps whoever is no person.
 
     To an agent that is what others do instead; at the command line it is the very act that was refused, by a person.
@@ -124,8 +129,25 @@ def way_on(context: Context, instead: Act | str, *, signs: bool = True) -> str:
     if caller.actor.kind == "agent":
         return f"{instead}."
     # Nobody signs for what a server has started: not even who could.
-    helps = signs and caller.origin.doubt != "served"
-    return f"{Act.BY_PERSON}. {Act.SIGN}." if helps else f"{Act.BY_PERSON}."
+    if not signs or caller.origin.doubt == "served":
+        return f"{Act.BY_PERSON}."
+    if _may_sign(view, context):
+        return f"{Act.BY_PERSON}. {Act.SIGN}."
+    # Without a key a signature helps only whoever may make one.
+    return f"{Act.BY_PERSON}. {Act.FIRST_KEY}."
+
+
+def _may_sign(view: Reading, context: Context) -> bool:
+    """Return whether a key is in force, or the first may be made by whoever asks."""
+    if view.exists(Key, revoked_at=""):
+        return True
+    return not view.exists(Key) and may_bring_first_key(view, unsigned(context))
+
+
+def way_past_doubt(view: Reading, context: Context) -> str:
+    """Return what helps whoever sits at the command line and counts as no person."""
+    is_over_http = _is_over_http(view, context)
+    return f"{Act.SIGN}." if is_over_http else way_on(view, context, Act.BY_PERSON)
 
 
 def why_no_person(view: Reading, context: Context) -> str:

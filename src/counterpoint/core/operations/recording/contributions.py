@@ -167,7 +167,7 @@ def loosen(
     if has_begun and acting(change) not in ENTITLED:
         raise Forbidden(
             f"work on {item} has begun: {caller.actor.name} cannot {act} it",
-            hint=way_on(change.context, instead),
+            hint=way_on(change.writing, change.context, instead),
         )
     mark_loosened(change, item)
     return found

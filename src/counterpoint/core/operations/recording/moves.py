@@ -19,6 +19,7 @@ from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.contributions import (
@@ -31,6 +32,7 @@ from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
 from counterpoint.core.operations.recording.seats import refuse_ending, refuse_strange
+from counterpoint.core.operations.recording.unallowed import find_unallowed, way_to_run
 from counterpoint.core.rules.trust.moves import asks
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
@@ -301,10 +303,19 @@ def refuse_closed_gates(change: Change, item: str, *, but: str = "") -> list[Gat
     gates = [gate for gate in closed if gate.kind != but]
     if gates:
         names = ", ".join(f"{gate.name} ({gate.kind})" for gate in gates)
-        steps = dict.fromkeys(str(_MEETS[gate.kind]) for gate in gates)
         raise GateClosed(
             f"{item} has gates that are not met: {names}",
-            hint=f"{'; '.join(steps)}.",
+            hint=_way_through(change, gates),
             gates=[gate.name for gate in gates],
         )
     return closed
+
+
+def _way_through(change: Change, gates: Sequence[Gate]) -> str:
+    """Return as a hint what meets each of some closed gates; of checks that nothing runs how they come to be run."""
+    checks = [gate.argv for gate in gates if gate.kind == "check" and gate.argv]
+    lacking = find_unallowed(change.context, change.writing, checks) if checks else Lacking()
+    unrun = {*lacking.commands}
+    steps = dict.fromkeys(str(_MEETS[gate.kind]) for gate in gates if gate.argv not in unrun)
+    ways = [way_to_run(lacking)] if unrun else []
+    return " ".join([*([f"{'; '.join(steps)}."] if steps else []), *ways])

@@ -29,6 +29,7 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import dump_any, text_digest
 from counterpoint.kernel.errors import InvalidInput
 
+_ACT: Final = "take texts away", Act.REDACT
 _REPEATED: Final = 40
 """Letters of a text of a row from which on whatever has it in it is taken for a copy."""
 _MOST: Final = 400
@@ -95,6 +96,11 @@ class Erasing:
         check: raises unless they still may go, inside the transaction that takes the first away.
         """
         return self._erase(Targets(least=_REPEATED, given=commitments), place, reason, check=check)
+
+    def refuse(self) -> None:
+        """Raise Forbidden unless it is a person who would take texts away."""
+        with recording(self._context, REDACTION) as change:
+            refuse_agent(change, *_ACT)
 
     def list(self) -> list[Erasure]:
         """Return all receipts, in order."""
@@ -170,7 +176,7 @@ class Erasing:
             targets.read(view, goes_on=_cut_off(view, place, sought) is not None)
         gone: list[str] = []
         with recording(self._context, REDACTION) as change:
-            refuse_agent(change, "take texts away", Act.REDACT)
+            refuse_agent(change, *_ACT)
             if check is not None:
                 check(change.writing)
             receipt = self._begin(change, targets, place, sought)

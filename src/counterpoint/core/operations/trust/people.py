@@ -22,6 +22,7 @@ from counterpoint.core.model.identity import (
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import RECOVERED, Epoch
 from counterpoint.core.operations.recording.authority import (
+    may_bring_first_key,
     refuse_first_key,
     refuse_others,
     unsigned,
@@ -196,6 +197,11 @@ class People(Keys):
         """Raise Forbidden if there is no key yet, and it is no person that would bring the first."""
         with self._context.reading() as view:
             self._refuse_first(view)
+
+    def may_bring_first(self) -> bool:
+        """Return whether whoever asks may bring the first key; True where there has been one."""
+        with self._context.reading() as view:
+            return view.exists(Key) or may_bring_first_key(view, unsigned(self._context))
 
     def _refuse_first(self, view: Reading) -> None:
         if not view.exists(Key):

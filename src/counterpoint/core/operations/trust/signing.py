@@ -69,6 +69,7 @@ from counterpoint.kernel.errors import (
 )
 
 _ATTEMPTS = 3
+_OPEN: Final = "open an epoch", Act.BY_PERSON
 _NEVER: Final = (
     "The first signature names the key: a server makes it soon after the first call, and"
     " `counterpoint audit prove --checkpoint` at once. `counterpoint doctor` says what keeps the signer."
@@ -263,20 +264,24 @@ class Signing:
 
         It stands in the ledger for ever, with the head that was left.
         """
-        act = "open an epoch", Act.BY_PERSON
         with self._context.reading() as view:
             # Asked again in the transaction: here, so that nobody else has the signer make a key.
-            refuse_others(view, self._context, *act)
+            refuse_others(view, self._context, *_OPEN)
         left = self.asked(reason)
         with recording(self._context, OPENED) as change:
-            refuse_agent(change, *act)
+            refuse_agent(change, *_OPEN)
             actor = self._context.caller.actor
             signer = actor.principal.id if actor.principal and actor.is_signed else ""
             epoch = self.begin(change, reason, left, signer)
             # A ledger that the signer refuses is one to restore: no signature helps there.
-            refuse_unsigned_act(change, *act)
+            refuse_unsigned_act(change, *_OPEN)
         self.go_on(epoch)
         return epoch
+
+    def refuse_opening(self) -> None:
+        """Raise Forbidden unless whoever asks may open an epoch, as far as no signer has to be asked."""
+        with recording(self._context, OPENED) as change:
+            refuse_unsigned_act(change, *_OPEN)
 
     def begin(self, change: Change, reason: str, left: Left, confirmed_by: str = "") -> Epoch:
         """Return an epoch that an entry opens; ForkRefused.

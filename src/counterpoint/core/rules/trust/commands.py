@@ -24,6 +24,8 @@ from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 
+MOST_NAMED: Final = 5
+"""Commands that are named where many lack."""
 _ANY: Final = "*"
 
 
@@ -81,6 +83,19 @@ def is_trusted(said: Checking, trusted: str, search_path: str) -> bool:
     return loosened(said, search_path) in {"", trusted}
 
 
+def allowing_options(commands: Sequence[Sequence[str]]) -> str:
+    """Return the options of `counterpoint trust` that let commands be run, of the first few where there are many."""
+    # Loaded only for commands that lack: `status` is to start fast.
+    import shlex
+
+    return " ".join(f"--allow {shlex.quote(shlex.join(argv))}" for argv in commands[:MOST_NAMED])
+
+
+def allowing_line(commands: Sequence[Sequence[str]]) -> str:
+    """Return what a person types to let commands be run."""
+    return f"counterpoint trust {allowing_options(commands)}"
+
+
 def is_listed(said: Checking, argv: Sequence[str]) -> bool:
     """Return whether a configuration lists a command."""
     return any(_covers(words, argv) for words in said.commands)
@@ -92,7 +107,12 @@ def may_be_free(said: Checking, principal: Principal | None, scopes: Collection[
     return said.free and (not brings_credential or RUN in scopes)
 
 
+def takes_any(words: Sequence[str]) -> bool:
+    """Return whether the words of a configured command stand for others behind them."""
+    return words[-1] == _ANY
+
+
 def _covers(words: Sequence[str], argv: Sequence[str]) -> bool:
-    if words[-1] != _ANY:
+    if not takes_any(words):
         return tuple(words) == tuple(argv)
     return tuple(argv[: len(words) - 1]) == tuple(words[:-1])

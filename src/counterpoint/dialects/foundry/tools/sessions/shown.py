@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final, cast
 
+from counterpoint.core.rules.trust.commands import allowing_options
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry, PhaseLine
 from counterpoint.dialects.foundry.rules.autonomy.limits import Terms
 from counterpoint.dialects.foundry.rules.autonomy.signals import (
@@ -17,7 +18,6 @@ from counterpoint.dialects.foundry.rules.autonomy.signals import (
 from counterpoint.dialects.foundry.rules.autonomy.structure import Difference
 from counterpoint.dialects.foundry.tools.shown import clipped
 from counterpoint.dialects.foundry.verbs.sessions.views import Run, RunView, TaskLine
-from counterpoint.dialects.lacking import allowing
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.kernel.canonical import Json
 
@@ -61,7 +61,7 @@ def present_run(view: RunView) -> dict[str, Json]:
         spec=run.spec,
         phase=phase.id if phase else "",
         attempt=view.attempt,
-        lacking=allowing(view.lacking),
+        lacking="" if view.lacking.why else allowing_options(view.lacking.commands),
     )
     ways = recommended_actions(standing, place)
     return {

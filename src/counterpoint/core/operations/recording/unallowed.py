@@ -1,0 +1,41 @@
+"""Commands of checks that nobody has let be run, as one look at the project and its configuration tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from counterpoint.core.model.trust.checking import Lacking
+from counterpoint.core.model.work import Project
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.trust.commands import allowing_line, is_listed, is_trusted
+from counterpoint.kernel.acts import Act
+from counterpoint.kernel.errors import MalformedDocument
+
+
+def find_unallowed(context: Context, view: Reading, commands: Iterable[Sequence[str]]) -> Lacking:
+    """Return which commands would not be run now, and why; nothing is raised."""
+    wanted = tuple(dict.fromkeys(tuple(argv) for argv in commands))
+    if context.ports.checking is None:
+        return Lacking()
+    try:
+        said = context.ports.checking()
+    except MalformedDocument as fault:
+        return Lacking(commands=wanted, why=fault.message)
+    project = view.find(Project)
+    trusted, path = (project.trusted, project.search_path) if project else ("", "")
+    if not is_trusted(said, trusted, path):
+        return Lacking(commands=wanted, why="counterpoint.toml is not what was trusted last")
+    if said.free:
+        return Lacking()
+    return Lacking(commands=tuple(argv for argv in wanted if not is_listed(said, argv)))
+
+
+def way_to_run(lacking: Lacking) -> str:
+    """Return as a hint how commands that lack come to be run, and what is done with the work until then."""
+    allowed = (
+        str(Act.TRUST)
+        if lacking.why
+        else f"{Act.ALLOW_COMMAND} `{allowing_line(lacking.commands)}`"
+    )
+    return f"{allowed}. {Act.SET_ASIDE}."
