@@ -34,7 +34,15 @@ def adopt_command(as_json: bool, db: str | None, project: str | None) -> None:
         before = context.core.projects.root_commits()
         proposed = context.core.projects.proposed_adoption(sighting.roots)
         is_same = set(sighting.roots) <= set(before)
-        core = context.core if is_same else confirmed(context, lambda: proposed)
+        core = (
+            context.core
+            if is_same
+            else confirmed(
+                context,
+                lambda: proposed,
+                lambda core: core.projects.adopt(sighting.roots),
+            )
+        )
         roots = core.projects.adopt(sighting.roots)
         name = context.app.project
         text = f"The project {name} belongs to this repository{' already' if is_same else ' now'}."
