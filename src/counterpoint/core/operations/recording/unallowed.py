@@ -1,4 +1,4 @@
-"""Commands of checks that nobody has let be run, as one look at the project and its configuration tells."""
+"""Commands of checks that nobody has let be run."""
 
 from __future__ import annotations
 
