@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 from zlib import crc32
 
+import execnet
 import hypothesis
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -129,6 +130,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[DISK] = Path(told["disk"])
     config.stash[STATE] = Path(tempfile.mkdtemp(prefix="state-"))
     os.environ["XDG_STATE_HOME"] = str(config.stash[STATE])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs: list[execnet.XSpec]) -> None:
+    """Let each worker keep what its tests leave without a parent (reaping.py)."""
+    if sys.platform == "linux":
+        program = f"{sys.executable} {Path(__file__).with_name('reaping.py')}"
+        specs[:] = [execnet.XSpec(f"{spec}//python={program}") for spec in specs]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import json
 import os
@@ -25,8 +24,6 @@ from fakes.windows import Agent, work
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
-PR_SET_CHILD_SUBREAPER = 36
-"""prctl(2)."""
 
 
 def _load(path: Path) -> ModuleType:
@@ -171,21 +168,6 @@ def connect(wire: ModuleType) -> Iterator[Callable[..., Any]]:
     yield start
     for client in clients:
         client.close()
-
-
-@pytest.fixture
-def adopts_orphans() -> Iterator[None]:
-    """Let this process take up the relays of killed agents, not the first process of all.
-
-    In a container that one may be an agent itself: with a relay below it whatever runs there, other tests too, is that agent's.
-    """
-    if sys.platform != "linux":
-        yield
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-    yield
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @pytest.fixture

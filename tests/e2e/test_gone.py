@@ -15,9 +15,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [
-    pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(120), pytest.mark.usefixtures("adopts_orphans"),
-]  # fmt: skip
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(120)]
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 """An agent's process: it starts what its configuration says, and waits for it. What it has open, the test has too."""
