@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from counterpoint.kernel.errors import CounterpointError, ProviderBusy, ProviderFailed
+from counterpoint.providers.sockets import trust_store
 from counterpoint.providers.wire import Sent, listen_to
 from fakes.raw_answers import head
 
@@ -108,3 +109,32 @@ def test_a_certificate_that_nobody_trusts_is_not_tried_again(
     assert "certificate that is not trusted" in fault.message
     assert hint in fault.hint
     assert heard == []
+
+
+def test_certificates_are_loaded_once_and_again_when_their_file_changes(
+    address: str, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the system, and those that a person names."""
+    loads: list[Any] = []
+    load = ssl.SSLContext.load_verify_locations
+
+    def watched(context: ssl.SSLContext, *places: Any) -> None:
+        loads.append(places[0])
+        load(context, *places)
+
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    trust_store(is_from_environment=True)
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", watched)
+    fault, _ = asked(address)
+    assert "certificate that is not trusted" in fault.message
+    fault, _ = asked("https://127.0.0.1:9", is_here=True)
+    assert isinstance(fault, ProviderBusy)
+    assert loads == []
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    first = trust_store(is_from_environment=True)
+    assert trust_store(is_from_environment=True) is first
+    certificate.write_bytes(certificate.read_bytes() * 2)
+    assert trust_store(is_from_environment=True) is not first
+    assert loads == [str(certificate)] * 2
+    assert trust_store(is_from_environment=False).get_ca_certs() != first.get_ca_certs()

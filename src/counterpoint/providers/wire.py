@@ -30,7 +30,7 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
 )
 from counterpoint.providers.format import table, words
-from counterpoint.providers.sockets import OpenSockets
+from counterpoint.providers.sockets import OpenSockets, trust_store
 from counterpoint.providers.waiting import Over, Put, wait_for
 
 LARGEST: Final = 8_000_000
@@ -113,7 +113,12 @@ def whole_answer(sent: Sent, listen: Listen) -> dict[str, Any]:
 def _wait_for(sent: Sent, work: _Work, listen: Listen) -> None:
     """Have something asked, with what goes wrong in our words."""
     times = httpx2.Timeout(sent.seconds, connect=min(_CONNECT, sent.seconds))
-    with httpx2.Client(timeout=times, trust_env=not sent.is_here, follow_redirects=False) as client:
+    with httpx2.Client(
+        verify=trust_store(is_from_environment=not sent.is_here),
+        timeout=times,
+        trust_env=not sent.is_here,
+        follow_redirects=False,
+    ) as client:
         sockets = OpenSockets()
         try:
             wait_for(

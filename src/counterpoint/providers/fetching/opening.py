@@ -28,7 +28,7 @@ from counterpoint.providers.fetching.addresses import (
     refuse_place,
 )
 from counterpoint.providers.fetching.reading import ENCODINGS, PDF, media_type, text_of, unpacked
-from counterpoint.providers.sockets import OpenSockets
+from counterpoint.providers.sockets import OpenSockets, trust_store
 from counterpoint.providers.waiting import Over, Put, wait_for
 
 _AGENT: Final = "counterpoint (research)"
@@ -154,7 +154,10 @@ class _Job:
             "accept-encoding": ENCODINGS,
         }
         with httpx2.Client(
-            timeout=httpx2.Timeout(step), trust_env=False, follow_redirects=False
+            verify=trust_store(is_from_environment=False),
+            timeout=httpx2.Timeout(step),
+            trust_env=False,
+            follow_redirects=False,
         ) as client:
             known = {**names, **self._sockets.extensions}
             request = httpx2.Request("GET", address.at(ip), headers=heads, extensions=known)
