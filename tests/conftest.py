@@ -124,8 +124,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if told is None:
         folders = scratch.Scratch()
         config.add_cleanup(folders.close)
-        folders.settle()
-        config.option.basetemp = config.option.basetemp or str(folders.main / "t")
+        base = Path(config.option.basetemp or folders.main / "t").absolute()
+        folders.settle(base)
+        config.option.basetemp = str(base)
         told = {"disk": str(folders.disk)}
     config.stash[DISK] = Path(told["disk"])
     config.stash[STATE] = Path(tempfile.mkdtemp(prefix="state-"))

@@ -53,10 +53,11 @@ class Scratch:
         for lock in self._locks:
             os.close(lock)
 
-    def settle(self) -> None:
+    def settle(self, *ceilings: Path) -> None:
         """Let this process, and all that it starts, find nothing of whoever runs the tests.
 
-        No home, no settings of this program or of git, no folder for temporary files but the one of this run.
+        No home, no settings of this program or of git, no folder for temporary files but the one of this run, and
+        no repository or ledger above. ceilings: other folders that tests lie in.
         """
         for name in list(os.environ):
             if name.startswith(_FOREIGN) and name not in _OWN:
@@ -68,6 +69,10 @@ class Scratch:
         temporary.chmod(0o1777)  # as /tmp is
         (home / ".gitconfig").write_text(_GIT)
         os.environ |= {
+            # Neither a repository nor a ledger above belongs to a test.
+            "GIT_CEILING_DIRECTORIES": os.pathsep.join(
+                str(folder) for folder in (self.main, self.disk, *ceilings)
+            ),
             "GIT_CONFIG_NOSYSTEM": "1",
             "HOME": str(home),
             "TMPDIR": str(temporary),

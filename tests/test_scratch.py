@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from builders import open_repository
 from counterpoint.kernel.places import find_tree_and_home
 
+ROOT = Path(__file__).parents[1]
 RUN = "import sys, scratch; run = scratch.Scratch(); print(run.disk); print(run.main, flush=True); sys.stdin.read(); run.close()"
 
 
@@ -73,3 +75,17 @@ def test_a_test_finds_nothing_of_the_account(tmp_path: Path) -> None:
         "COUNTERPOINT_SEED",
     }
     assert find_tree_and_home(str(tmp_path)) == (str(tmp_path), str(tmp_path))
+
+
+def test_tests_below_a_repository_with_a_ledger_see_neither(tmp_path: Path) -> None:
+    """A run whose folders somebody puts there passes as any other."""
+    outer = open_repository(tmp_path / "outer")
+    (outer / ".counterpoint").mkdir()
+    (outer / ".counterpoint" / "ledger.db").touch()
+    environ = {name: text for name, text in os.environ.items() if not name.startswith("GIT_CEIL")}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider",
+         "--basetemp", str(outer / "base"), f"{__file__}::{test_a_test_finds_nothing_of_the_account.__name__}"],
+        cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=50,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout

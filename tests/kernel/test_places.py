@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,7 @@ from counterpoint.kernel.places import (
     count_lost,
     find_database,
     find_prefix,
+    find_tree_and_home,
     open_private,
     own_folder,
     state_folder,
@@ -167,6 +169,39 @@ def test_relay_and_product_find_one_database(
     assert found == str(open_app(Path.cwd(), {}).database)
     assert find_places(place).tree == tree
     assert find_prefix(found) == str(find_rendezvous(Path(found)).prefix) == f"{found}-server"
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "is_found"),
+    [
+        ("", True),
+        ("{top}", True),
+        ("{top}/main", False),
+        ("{top}/main/deep", False),
+        ("{top}/main/deep/below", True),
+        ("{top}/main/de", True),
+        ("main/deep", True),
+        ("{top}/link/deep", False),
+        (":{top}/link/deep", True),
+        ("{top}/other:{top}/main/", False),
+    ],
+)
+def test_the_search_upwards_ends_where_that_of_git_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ceilings: str, is_found: bool
+) -> None:
+    """A folder of GIT_CEILING_DIRECTORIES is no tree for who stands below it, with a repository or a ledger."""
+    main = repository(tmp_path / "main")
+    (tmp_path / "link").symlink_to(main)
+    place = below(main)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", ceilings.format(top=tmp_path.resolve()))
+    listed = subprocess.run(["git", "rev-parse"], cwd=place, capture_output=True, check=False)
+    assert (listed.returncode == 0) == is_found
+    assert (find_tree_and_home(str(place))[0] == str(main)) == is_found
+    assert find_tree_and_home(str(main)) == (str(main), str(main))
+    (main / ".git").rename(tmp_path / "gone")
+    (main / ".counterpoint").mkdir()
+    (main / ".counterpoint" / "ledger.db").touch()
+    assert (find_tree_and_home(str(place))[1] == str(main)) == is_found
 
 
 @pytest.mark.parametrize("db", ["here.db", "../there.db", "~/mine.db", "/far/away.db"])

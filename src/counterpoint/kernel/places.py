@@ -4,6 +4,7 @@ One rule for the relay and the server:
 
 1. The tree is the nearest folder upwards that has a `.git`; without one, the nearest folder upwards whose
 `.counterpoint` holds a ledger, or else the starting folder itself. A `.counterpoint` without one makes no folder a project's.
+As git does, the search stops below the folders of `GIT_CEILING_DIRECTORIES`.
 2. The home, where `.counterpoint` lies, is the tree; for a linked worktree it is the main one, so that
 all worktrees of a repository share one ledger. Where the main one is bare, it is the folder above if that has a `.git` which leads to
 the bare repository, else the repository's own folder, also for who stands in that.
@@ -217,12 +218,28 @@ def short_name(database: str) -> str:
 
 
 def _upwards(folder: str, name: str, holds: Callable[[str], bool]) -> str:
-    """Return the nearest folder upwards that has the name; empty if none has."""
+    """Return the nearest folder upwards that has the name; empty if none has below a ceiling."""
+    ceilings = _ceilings()
     while not holds(os.path.join(folder, name)):
         folder, below = os.path.dirname(folder), folder
-        if folder == below:
+        if folder == below or folder in ceilings:
             return ""
     return folder
+
+
+def _ceilings() -> set[str]:
+    """Return the folders that are looked into only by who stands in them, as git reads their list.
+
+    A folder behind an empty part is taken as it is written: to follow links may be slow there.
+    """
+    ceilings: set[str] = set()
+    follow = True
+    for part in os.environ.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep):
+        if not part:
+            follow = False
+        elif os.path.isabs(part):
+            ceilings.add(os.path.realpath(part) if follow else os.path.normpath(part))
+    return ceilings
 
 
 def _main_tree(tree: str) -> str:
