@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 import subprocess
 import sys
@@ -22,16 +21,17 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.kernel.errors import MalformedDocument
+from fakes.long_forms import share
 from fakes.studio import FixedKey, Studio
 from fakes.tampering import TAMPERINGS, Lines, bundles, dump, sealed, tamper, tell, whole
 
 pytestmark = pytest.mark.no_cover
 """Each line of the verifier is measured in the tests beside this one; here it is run too often for that."""
 
-PARTS = 10 if os.environ.get("COUNTERPOINT_LONG") == "1" else 2
+PARTS = share(10)
 EACH = 1_000
 """Tamperings in each part, half of them of the bundle of a project, half of a session's."""
-AGREED = 200
+AGREED = share(200)
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 
 
@@ -82,6 +82,7 @@ def agrees() -> Agrees:
     return agrees
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_tampering_of_a_bundle_is_found(
     sound: list[Lines], key: VerifierKey, part: int
@@ -108,6 +109,7 @@ def test_a_second_verifier_accepts_what_we_export(
     assert not agrees(b"".join(story.system.use(Seals).export(sealed(story))), other)
 
 
+@pytest.mark.faults
 def test_a_second_verifier_finds_what_we_find(
     sound: list[Lines], key: VerifierKey, agrees: Agrees
 ) -> None:

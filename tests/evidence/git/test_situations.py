@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fakes.long_forms import share
 from fakes.repositories import Repo
 
 COMMIT = "git add -A && git commit -qm work"
@@ -239,7 +240,8 @@ def walk(chance: random.Random, length: int) -> str:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.faults
+@pytest.mark.parametrize("seed", range(share(12)))
 def test_any_walk_from_any_dirt_is_seen_as_git_sees_it(repo: Repo, seed: int) -> None:
     """Random work on random dirt gives the paths and kinds that git's full trees give."""
     chance = random.Random(seed)  # noqa: S311 - a repeatable walk, no secret

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fakes.long_forms import share
 from fakes.seeding import sqlite
 from fakes.seeding.kinds import IMPOSSIBLE, OF_COPIES, OF_FILES, OF_ROWS, UNSEEN
 from fakes.seeding.rounds import Field, tried
@@ -17,9 +18,9 @@ from fakes.seeding.sqlite import Files
 pytestmark = pytest.mark.no_cover
 """Each line of the look is measured in the tests beside this one; here it is run too often for that."""
 
+CHANGES = 500
 PARTS = 10
-EACH = 50
-ON_POSTGRES = 50
+ON_POSTGRES = share(50)
 PAGE = Path(__file__).parents[4] / "docs" / "proofs.md"
 
 
@@ -39,15 +40,17 @@ def served(files: Files, databases: Any) -> Iterator[Field]:
         yield field
 
 
+@pytest.mark.faults
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", range(share(PARTS)))
 def test_each_seeded_change_is_found(files: Files, part: int) -> None:
     """With a witness all of them, without one all but those that the page declares impossible."""
     assert files.untouched() == []
-    seeds = range(part * EACH, (part + 1) * EACH)
+    seeds = range(part, CHANGES, PARTS)
     assert [one.escaped for one in tried(files, seeds) if one.escaped] == []
 
 
+@pytest.mark.faults
 @pytest.mark.slow
 def test_each_seeded_change_of_a_served_database_is_found(served: Field) -> None:
     """On PostgreSQL, while the server that looks was connected all the time."""

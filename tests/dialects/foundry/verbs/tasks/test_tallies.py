@@ -34,6 +34,7 @@ from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
 from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
 from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies, tallies_for
 from counterpoint.kernel.errors import CounterpointError, Unavailable
+from fakes.long_forms import share
 
 SPEC = "export-2026-01-02-001"
 Told = tuple[dict[str, Tally], tuple[PhaseLine, ...]]
@@ -148,7 +149,8 @@ def one_step(core: Agent, random: Random) -> None:
         random.choice(steps)()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.faults
+@pytest.mark.parametrize("seed", range(share(6)))
 def test_whatever_happens_what_is_kept_is_what_counting_anew_gives(
     ada: Agent, beside: Agent, made: Callable[..., str], seed: int
 ) -> None:
