@@ -120,6 +120,7 @@ STATE = pytest.StashKey[Path]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Let all files of the run lie in its own folders, and nothing of the account be found."""
+    scratch.restore_signals()
     told: dict[str, Any] | None = getattr(config, "workerinput", None)
     if told is None:
         folders = scratch.Scratch()

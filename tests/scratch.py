@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,15 @@ _GIT: Final = (
     "[user]\n\tname = Tests\n\temail = tests@example.org\n[init]\n\tdefaultBranch = main\n"
 )
 PREFIX: Final = "cp"  # short, since the paths of sockets may have 107 bytes
+
+
+def restore_signals() -> None:
+    """Let signals do here what they do in a terminal: `nohup` and jobs in the background ignore some, and so would every child."""
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Scratch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -89,3 +90,15 @@ def test_tests_below_a_repository_with_a_ledger_see_neither(tmp_path: Path) -> N
         cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=50,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout
+
+
+def test_signals_that_whoever_starts_the_tests_ignores_work_in_them() -> None:
+    """As below `nohup`, or in the background of a shell without a terminal."""
+    code = "import scratch, signal; scratch.restore_signals(); signal.raise_signal(signal.{})"
+    for name in ("SIGHUP", "SIGQUIT", "SIGTERM", "SIGINT"):
+        number = getattr(signal, name)
+        ended = subprocess.run(
+            ["sh", "-c", f"trap '' {number.value}; exec \"$@\"", "sh", sys.executable, "-c", code.format(name)],
+            cwd=Path(__file__).parent, capture_output=True, check=False,
+        )  # fmt: skip
+        assert ended.returncode == -number, name
