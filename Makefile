@@ -13,7 +13,7 @@ PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 PARALLEL := -n auto --dist worksteal --ignore tests/conformance --ignore tests/clients
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test coverage quick ci-long tamper faults conformance clients release-check snippets walk recordings check lint ratchets types imports format lock pages outside bench \
+.PHONY: help install demo test coverage quick ci-long tamper faults conformance clients release-check snippets walk recordings check lint laws ratchets types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -70,13 +70,17 @@ recordings: $(STAMP) ## What terminals show of the program, drawn anew in docs/r
 walk: $(STAMP) ## The quickstart alone, from the wheel to three agents at work: how long each step takes
 	@$(BIN)/python scripts/walk.py
 
-check: lint ratchets types imports test ## What .ci/run runs first
+check: lint laws types imports test ## What .ci/run runs first
 
 lint: $(STAMP) ## Style: ruff's rules and its format
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "make format mends this"; exit 1; }
 
-ratchets: $(STAMP) ## Figures of the code: none worse than scripts/ratchets.toml allows
+laws: $(STAMP) ## Laws of the code, of its figures and of the pages; each file is parsed once
+	@$(BIN)/python scripts/laws.py
+	@$(BIN)/python scripts/pages.py --check
+
+ratchets: $(STAMP) ## Of the laws the figures of the code: none worse than scripts/ratchets.toml allows
 	@$(BIN)/python scripts/sizes.py --check
 
 types: $(STAMP) ## Types: strict, over src

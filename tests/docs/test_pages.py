@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -23,15 +22,6 @@ def pages() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
-
-
-def test_the_written_pages_are_fresh():
-    """What the docs say about states and tools is what the code says: `make pages`, as it is run."""
-    script = Path(__file__).parents[2] / "scripts" / "pages.py"
-    done = subprocess.run(
-        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def test_a_page_that_went_stale_is_named_and_mended(pages, tmp_path, monkeypatch, capsys):
@@ -64,25 +54,3 @@ def test_the_page_of_a_surface_tells_every_parameter(pages):
         part = text.partition(f"\n## {tool.name}\n")[2].partition("\n## ")[0]
         names = tool.listed()["inputSchema"]["properties"]
         assert [name for name in names if f"| `{name}` |" not in part] == []
-
-
-def test_the_first_page_leads_to_every_other():
-    """Each page for users is linked there, those of one dialect and of one tool by what stands above them."""
-    first = (ROOT / "README.md").read_text()
-    pages = [*(ROOT / "docs").glob("*.md")]
-    assert [page.name for page in pages if f"](docs/{page.name})" not in first] == []
-
-
-def test_no_table_is_cut_in_two():
-    """Rows behind a blank line have no head, and are shown as they are typed."""
-    for page in (ROOT / "docs").rglob("*.md"):
-        lines = page.read_text().splitlines()
-        rows = zip(["", *lines], lines, [*lines[1:], ""], strict=False)
-        cut = [
-            row
-            for before, row, after in rows
-            if row.startswith("| ")
-            and not before.startswith("|")
-            and not after.replace(" ", "").startswith("|-")
-        ]
-        assert cut == [], page.name

@@ -79,25 +79,3 @@ def test_pages_of_the_root_keep_their_links(site: ModuleType) -> None:
         site.within("see [a](../README.md) and [`b.py`](../../src/b.py)")
         == "see [a](index.md) and `b.py`"
     )
-
-
-def test_what_builds_the_site_is_locked_by_itself() -> None:
-    """It is in no other lock: neither the product nor its tests need it."""
-    locks = {path.name: path.read_text("utf-8") for path in (ROOT / "requirements").glob("*.txt")}
-    assert [name for name, text in locks.items() if "mkdocs-material==" in text] == ["docs.txt"]
-
-
-def test_what_terminals_show_is_small_and_fetches_nothing() -> None:
-    """Each drawing stands on a page, every picture of a page is there, and no drawing names an address."""
-    shown = {
-        (page.parent / place).resolve()
-        for page in (ROOT / "README.md", *DOCS.rglob("*.md"))
-        for place in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text("utf-8"))
-    }
-    drawn = set((DOCS / "recordings").iterdir())
-    assert drawn == shown
-    for drawing in drawn:
-        text = drawing.read_text("utf-8")
-        assert len(text.encode()) < 200_000
-        assert "//" not in text.replace('xmlns="http://www.w3.org/2000/svg"', "")
-        assert "counterpoint" in text

@@ -1,4 +1,4 @@
-"""The code is counted by its rules, the page of sizes is not old, and a worse figure fails."""
+"""The code is counted by its rules, and a worse figure fails."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "scripts"
-PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-SPARE = 50
-"""Lines or files by which any number may be off, beside a sixth of it: the page is mended now and then."""
 MODULE = '''"""A module."""
 
 import os
@@ -194,15 +191,3 @@ def test_the_empty_names_of_a_module_are_listed_by_line(
         f"{top}:8: one",
         f"{walls}: imported only by top.py",
     ]
-
-
-def test_the_table_of_sizes_is_not_old(sizes: ModuleType) -> None:
-    printed = re.findall(r"^\| (.*) \| ([\d,· ]+) \| ([\d,· ]+) \|$", PAGE, re.MULTILINE)
-    rows = [*sizes.rows(sizes.read_files(ROOT / "src" / "counterpoint"))]
-    assert [label for label, *_ in printed] == [label for label, *_ in rows]
-    for (label, *cells), (_, *counts) in zip(printed, rows, strict=True):
-        for cell, parts in zip(cells, counts, strict=True):
-            numbers = [int(part.replace(",", "")) for part in cell.split(" · ")]
-            pairs = zip(numbers, parts, strict=True)
-            far = [number for number, count in pairs if abs(number - count) > count / 6 + SPARE]
-            assert not far, f"{label}: {parts}; run `python scripts/sizes.py`"

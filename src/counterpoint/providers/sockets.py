@@ -1,4 +1,4 @@
-"""Cuts connections that another thread is reading from, and holds the certificates that they trust.
+"""Cuts connections that another thread is reading from, and says whom TLS trusts.
 
 To close a socket leaves whoever waits for its bytes waiting, and the other side believing that somebody listens; to shut it down ends both.
 """
