@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from builders import commit
+
 pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(120)]
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
@@ -158,3 +160,26 @@ def test_the_next_client_of_the_same_folder_is_offered_first_what_the_one_before
     assert next(iter(ready(again))) == "demo-5"
     assert next(iter(ready(ben))) != "demo-5"
     assert again.call("next", claim=True)["claim"]["item"] == "demo-5"
+
+
+@pytest.mark.parametrize("where", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("tool", ["start", "next"])
+def test_a_take_over_of_who_was_killed_begins_with_the_tree_as_it_is(
+    start: Callable[[str], Agent], repository: Path, tool: str
+) -> None:
+    """What the dead agent left is listed apart, its commits too; what the next one does is its own."""
+    ann, ben = start("ann"), start("ben")
+    ann.call("plan", markdown=PLAN)
+    ann.call("start", id="demo-3")
+    commit(repository, "wood/a", "a")
+    (repository / "wood/b").write_text("b")
+    ann.kill()
+    until(lambda: "demo-3" in ready(ben))
+    asked = {"id": "demo-3"} if tool == "start" else {"claim": True}
+    token = ben.call(tool, **asked)["claim"]["token"]
+    (repository / "wood/c").write_text("c")
+    done = ben.call("finish", id="demo-3", token=token, outcome="done", summary="Done")
+    assert [file["path"] for file in done["evidence"]["files"]] == ["wood/c"]
+    assert [(part["by"], part["files"]) for part in done["evidence"]["apart"]] == [("ann", 2)]
+    remark = "2 files and 1 commit left from ann, before the take-over: wood/a, wood/b"
+    assert remark in done["remarks"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from counterpoint.core.model.evidence import (
     Branch,
     ChangeKind,
     Command,
+    CommitFiles,
     Comparison,
     Ending,
     Execution,
@@ -94,6 +95,21 @@ class ScriptedTree:
             commits=tuple(names[place + 1 :]),
             warnings=start.warnings,
         )
+
+    def commit_files(self, root: Path, commits: Sequence[str]) -> list[CommitFiles]:
+        """Answer what each commit changed."""
+        found: list[CommitFiles] = []
+        before: dict[str, str] = {}
+        for name, files in self.commits:
+            paths = tuple(
+                path
+                for path in sorted(before.keys() | files.keys())
+                if before.get(path) != files.get(path)
+            )
+            if name in commits:
+                found.append(CommitFiles(id=name, author="", message="", paths=paths))
+            before = files
+        return found
 
     def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:
         """Answer what the script says of the command."""

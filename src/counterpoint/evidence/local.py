@@ -14,6 +14,7 @@ from pathlib import Path
 from counterpoint.core.model.evidence import (
     Branch,
     Command,
+    CommitFiles,
     Comparison,
     Execution,
     Quotas,
@@ -100,6 +101,11 @@ class LocalEvidence:
             end=hashes.snapshot(top),
             warnings=(f"what changed since the start is not known: {reason}",),
         )
+
+    def commit_files(self, root: Path, commits: Sequence[str]) -> list[CommitFiles]:
+        """Return the files of commits of the tree, those below the root; none where git cannot say."""
+        tree = self.trees.find(paths.real_root(root), self._serving)
+        return [] if isinstance(tree, str) else tree.commit_files(commits)
 
     def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:
         """Run a command below the root; ProgramMissing, PathOutside, InvalidInput."""

@@ -21,7 +21,17 @@ from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_
 from counterpoint.core.model.trust.heads import MovedAway
 from counterpoint.core.model.trust.writers import WriterSignature
 from counterpoint.core.model.work import Item, Staging
-from counterpoint.core.ports.store import Append, Filter, Head, Hit, Kept, Names, Patch, Salted
+from counterpoint.core.ports.store import (
+    Append,
+    Filter,
+    Head,
+    HeldArea,
+    Hit,
+    Kept,
+    Names,
+    Patch,
+    Salted,
+)
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
@@ -165,6 +175,11 @@ class StoreReading(VectorReading):
             blockers=0,
             **below,
         )
+
+    def held_areas(self, tree: str, since: Timestamp, but_session: str) -> list[HeldArea]:
+        """Return the areas that other sessions held from a working tree at any time since, by item."""
+        values = (self.project, tree, but_session, since, since, since)
+        return [HeldArea(*row) for row in self._link.execute(statements.HELD_AREAS, values)]
 
     def search(
         self,

@@ -59,6 +59,18 @@ BEAT = (
 FORGET_ENDED = "DELETE FROM presences WHERE ended_at > '' AND ended_at < ?"
 FORGET_LOST = "DELETE FROM presences WHERE server IN (SELECT name FROM servers WHERE beat_at < ?)"
 FORGET_SERVERS = "DELETE FROM servers WHERE beat_at < ?"
+HELD_AREAS = (
+    # A claim without an end is given back when its item was last touched.
+    "SELECT c.item, CASE c.agent WHEN '' THEN c.session ELSE c.agent END, a.pattern FROM areas AS a"
+    " JOIN claims AS c ON c.project = a.project AND c.item = a.item"
+    " JOIN items AS i ON i.project = c.project AND i.id = c.item"
+    " JOIN start_points AS s ON s.project = c.project AND s.item = c.item AND s.token = c.token"
+    " LEFT JOIN outcomes AS o ON o.project = c.project AND o.item = c.item AND o.token = c.token"
+    " WHERE a.project = ? AND s.tree = ? AND c.session <> ?"
+    " AND (c.state = 'live' AND c.leased_until >= ? OR o.ended_at >= ?"
+    " OR c.state <> 'live' AND o.ended_at IS NULL AND i.updated_at >= ?)"
+    " ORDER BY c.item, a.pattern"
+)
 HIDES = f"SELECT 1 FROM {Staging.table} WHERE project = ? AND status = 'hidden' LIMIT 1"
 VEILED: Final = frozenset((Item, *OF_PLANS))
 """What is not found of plans under way."""

@@ -196,8 +196,10 @@ def test_a_task_of_who_is_gone_is_taken_over_after_the_time_of_grace(
 
 @pytest.mark.parametrize("door", ["start", "next", "continue", "succeed"])
 @pytest.mark.parametrize("why", ["principal", "gone", "lapsed"])
-def test_who_goes_on_with_a_task_answers_for_what_was_done_in_it(studio, hall, first, why, door):
-    """By whatever door and right: nobody loses his remarks by taking his own task over, nor by waiting."""
+def test_a_take_over_begins_evidence_anew_and_who_goes_on_answers_for_all(
+    studio, hall, first, why, door
+):
+    """What another left is told apart; nobody loses his remarks by taking his own task over."""
     text = "# Plan\n- [ ] One\n  - areas: src\n"
     item = first.plans.create(first.plans.read(text)).ready[0]
     begun = first.claims.start(item).snapshot
@@ -212,6 +214,7 @@ def test_who_goes_on_with_a_task_answers_for_what_was_done_in_it(studio, hall, f
         between.claims.start(item)
         studio.clock.pass_by(minutes=31)
         first = between
+    studio.clock.pass_by(minutes=1)
     leave(hall, first, 61 if why == "gone" else 0)
     match door:
         case "start":
@@ -227,11 +230,29 @@ def test_who_goes_on_with_a_task_answers_for_what_was_done_in_it(studio, hall, f
             taken = taker.claims.succeed(item)
     again = taker.claims.start(item)
     assert (again.renewed, again.claim.token) == (True, taken.token)
-    kept = replace(begun, token=taken.token)
-    assert again.snapshot == kept
+    studio.tree.write("src/c.py", "1")
     ended = taker.tasks.finish(item, taken.token, DONE)
-    assert [change.path for change in ended.measured.files] == ["outside.txt", "src/b.py"]
-    assert ended.outcome.remarks[0] == "1 of 2 changed files lie outside the areas: outside.txt"
+    if why == "lapsed" or (why == "gone" and door != "succeed"):
+        assert again.snapshot.taken_at > begun.taken_at
+        assert [change.path for change in ended.measured.files] == ["src/c.py"]
+        assert ended.measured.commits == ()
+        (left,) = ended.measured.apart
+        assert (left.reason, left.paths) == ("left_before", ("outside.txt", "src/b.py"))
+        # Who commits between two starts is not known, but that it was before this one.
+        assert len(left.commits) == 1
+        remark = (
+            f"2 files and 1 commit left from {left.by}, before the take-over: outside.txt, src/b.py"
+        )
+        assert remark in ended.outcome.remarks
+        return
+    assert again.snapshot == replace(begun, token=taken.token)
+    assert ended.measured.apart == ()
+    assert [change.path for change in ended.measured.files] == [
+        "outside.txt",
+        "src/b.py",
+        "src/c.py",
+    ]
+    assert ended.outcome.remarks[0] == "1 of 3 changed files lie outside the areas: outside.txt"
 
 
 def test_what_is_open_again_begins_with_the_tree_as_it_is_then(studio, ada, bob, item, first):
@@ -252,7 +273,7 @@ def test_in_another_tree_what_began_elsewhere_counts_from_its_commit(studio, hal
     del studio.tree.files["draft.txt"]
     studio.tree.write("src/a.py", "1")
     studio.tree.commit()
-    second = window(studio, "cn_2", "another")
+    second = window(studio, "cn_1", "another")
     elsewhere = replace(second.caller, root=tmp_path, home=ROOT)
     second = Core(studio.ports, elsewhere)
     taken = second.claims.start(item)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from counterpoint.core.model.filters import Check, Edit, Report
 from counterpoint.core.model.journal import Outcome, StartPoint
+from counterpoint.core.model.runs import HookReport
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Criterion
 from counterpoint.kernel import canonical
@@ -262,3 +264,31 @@ def test_what_a_person_trusts_meanwhile_is_no_edit_of_the_worker(
     found = ada.tasks.finish(item, token, DONE)
     assert [change.path for change in found.measured.files] == files
     assert any("outside the areas" in one for one in found.outcome.remarks) == (len(files) == 2)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "is_own"),
+    [
+        ("Edit", {"file_path": "/tree/src/pear/b.py"}, True),
+        ("Bash", {"command": "git add src/pear/b.py && git commit -m b"}, True),
+        ("Read", {"file_path": "/tree/src/pear/b.py"}, False),
+        ("Bash", {"command": "cat src/pear/b.py | head; git diff src/pear/b.py"}, False),
+        ("Bash", {"command": "cat other > src/pear/b.py"}, True),
+        ("Edit", {"file_path": "/tree/src/pear/b.pyi"}, False),
+    ],
+)
+def test_what_the_own_tools_changed_stays_own_in_an_area_of_another(
+    ada, bob, studio, tool, given, is_own
+):
+    """A file that hooks saw written counts for who wrote it; one that was only read does not."""
+    plan = "# Plan\n- [ ] Walnut\n  - areas: src/walnut\n- [ ] Pear\n  - areas: src/pear\n"
+    walnut, pear = ada.plans.create(ada.plans.read(plan)).ready
+    token = ada.claims.start(walnut).claim.token
+    bob.claims.start(pear)
+    studio.tree.write("src/pear/b.py", "1")
+    text = json.dumps({"tool_name": tool, "tool_input": given})
+    report = HookReport(client="claude", text=text, size=len(text), at=studio.clock.now())
+    ada.runs.report([report])
+    ended = ada.tasks.finish(walnut, token, Report(outcome="done", summary="planted"))
+    assert ended.measured.file_count == int(is_own)
+    assert [part.by for part in ended.measured.apart] == ([] if is_own else ["bob"])

@@ -126,3 +126,19 @@ def test_a_file_is_read_and_written_below_a_root(evidence: LocalEvidence, tmp_pa
     """Through the same door as all evidence."""
     evidence.save(tmp_path, "a.md", b"x")
     assert evidence.load(tmp_path, "a.md", 10) == b"x"
+
+
+def test_the_files_of_commits_are_those_below_the_root(
+    evidence: LocalEvidence, repository: Path
+) -> None:
+    """In the order that was asked for, with author and message; a commit that is gone empties the answer."""
+    (repository / "part").mkdir()
+    first = commit(repository, "part/é b.py", "one\n")
+    second = commit(repository, "top.py", "two\n")
+    answer = evidence.commit_files(repository / "part", [second, first])
+    assert [(one.id, one.paths) for one in answer] == [(second, ()), (first, ("é b.py",))]
+    whole = evidence.commit_files(repository, [first])
+    assert [one.paths for one in whole] == [("part/é b.py",)]
+    assert whole[0].message.strip() == "write part/é b.py"
+    assert whole[0].author == git(repository, "log", "-1", "--format=%an")
+    assert evidence.commit_files(repository, ["0" * 40]) == []

@@ -18,7 +18,7 @@ from counterpoint.core.model.journal import Outcome, StartPoint
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
-from counterpoint.core.rules.evidence import snapshot_of
+from counterpoint.core.rules.shared_tree import apart_json, apart_remarks
 from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.errors import NotFound
 
@@ -134,6 +134,7 @@ def _of_ended(context: CommandContext, item: Item, ended: Outcome, *, with_text:
         since.append("there was no git repository, so only the names of files were kept")
     elif with_text:
         text, since = _text(context, start, end, files)
+    since += apart_remarks(seen.get("apart", []))
     return Change(
         item=item,
         by=ended.agent,
@@ -177,7 +178,7 @@ def _of_running(
             f"the working tree {point.tree} of {item.id} is not there any more",
             hint=f"`counterpoint show {item.id}` says who has it.",
         )
-    seen = app.ports.evidence.compare(root, snapshot_of(point))
+    seen, apart = context.core.tasks.compare(claim, point, root)
     files: list[dict[str, Any]] = [
         {
             "path": one.path,
@@ -205,7 +206,7 @@ def _of_running(
         count=len(files),
         commits=seen.commits,
         text=text,
-        since=seen.warnings,
+        since=[*seen.warnings, *apart_remarks(apart_json(apart))],
     )
 
 

@@ -21,6 +21,7 @@ from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Outcomes
 from counterpoint.core.model.sessions import Claim, Session
+from counterpoint.core.rules.shared_tree import apart_json
 from counterpoint.dialects.next_step import next_step
 from counterpoint.kernel.errors import NotClaimHolder
 
@@ -182,6 +183,7 @@ def _print_end(context: CommandContext, done: Finished) -> None:
             "insertions": seen.insertions,
             "deletions": seen.deletions,
             "commits": list(seen.commits),
+            **({"apart": apart_json(seen.apart)} if seen.apart else {}),
         }
         if seen
         else None

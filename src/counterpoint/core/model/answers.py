@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Literal, TypeVar
 
-from counterpoint.core.model.evidence import FileChange
+from counterpoint.core.model.evidence import Apart, FileChange
 from counterpoint.core.model.journal import (
     Outcome,
     Receipt,
@@ -48,6 +48,7 @@ class Measured:
     commits: tuple[str, ...]
     warnings: tuple[str, ...]
     marks: str = ""
+    apart: tuple[Apart, ...] = ()
 
 
 @frozen

@@ -57,6 +57,31 @@ class Comparison:
 
 
 @frozen
+class Apart:
+    """Changed files that do not count as the work of a claim.
+
+    by: the agent they lie with. reason: `held_meanwhile`: they lie in areas that it held while this work went on;
+    `left_before`: they changed after it had begun, before the item was taken over from it. commits: full ids of those
+    that have nothing but such files.
+    """
+
+    by: str
+    reason: Literal["held_meanwhile", "left_before"]
+    paths: tuple[str, ...]
+    commits: tuple[str, ...] = ()
+
+
+@frozen
+class CommitFiles:
+    """A commit by its full id, its author's name, its message, and the paths that differ from its first parent."""
+
+    id: str
+    author: str
+    message: str
+    paths: tuple[str, ...]
+
+
+@frozen
 class Branch:
     """A branch and how it differs from where it left its base.
 

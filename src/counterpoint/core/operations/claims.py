@@ -46,6 +46,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, prove
 from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE
+from counterpoint.core.rules.trust.succession import SAME_WORKER, Reason
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, later
@@ -194,7 +195,7 @@ class Claims:
         with recording(self._context, "task.taken_over", item) as change:
             change.open_session()
             claim = change.get(Claim, item)
-            change.add_facts(taken_over_from=self._take_parts(change, claim))
+            change.add_facts(taken_over_from=self._take_parts(change, claim)[0])
             taken = take_over(change, claim)
             change.add_facts(token=taken.token, until=taken.leased_until)
             return taken
@@ -233,10 +234,10 @@ class Claims:
             and (claim.session, claim.token, claim.is_held) == (mine, one.token, False)
         )
 
-    def _take_parts(self, change: Change, claim: Claim) -> str:
-        """Answer from whom an item is taken over, with his parts in work; AlreadyClaimed."""
+    def _take_parts(self, change: Change, claim: Claim) -> tuple[str, Reason | None]:
+        """Return from whom an item and its parts in work are taken over, and why that is allowed; AlreadyClaimed."""
         if not claim.is_held:
-            return ""
+            return "", None
         caller = change.context.caller
         if (
             caller.is_shared
@@ -251,7 +252,7 @@ class Claims:
             departure = Holders(change.writing, change.context).departure(claim)
             refuse_taken(claim, departure=departure)
         take_parts(change, session, reason)
-        return holder_of(claim)
+        return holder_of(claim), reason
 
     def _refuse_no_session(self) -> None:
         if not self._context.caller.actor.session:
@@ -294,8 +295,9 @@ class Claims:
         is_own = before is not None and before.is_held_by(actor.session)
         if before is not None and is_own and not self._context.caller.is_shared:
             return self._renew(change, item, before, minutes)
-        lost = self._take_parts(change, before) if before else ""
-        first = begun_with(change, item, before, snapshot, is_begun=is_begun)
+        lost, reason = self._take_parts(change, before) if before else ("", None)
+        goes_on = is_begun and (reason is None or reason in SAME_WORKER)
+        first = begun_with(change, item, before, snapshot, is_begun=goes_on)
         claim, point = make_claim(change, item.id, before, self._seconds(minutes), first)
         change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:

@@ -47,7 +47,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.sessions import history, may_write
-from counterpoint.core.rules.trust.succession import Reason
+from counterpoint.core.rules.trust.succession import SAME_WORKER, Reason
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
@@ -263,15 +263,21 @@ class Sessions:
             return self.resume(mine)
 
     def _continue(self, handover: Handover) -> HandedOver:
-        mine = self._context.caller.actor.session
+        mine, caller = self._context.caller.actor.session, self._context.caller
+        with self._context.reading() as view:
+            is_at_work = bool(live_claims(view, handover.session))
+        # Before the transaction: git may take seconds.
+        tree = self._context.ports.evidence.snapshot(caller.root) if is_at_work else None
         with recording(self._context, "session.continued") as change:
             session = change.get(Session, change.open_session())
             other = self._other(change, handover.session, mine)
             if session.continues not in {"", other.id}:
                 raise Conflict(f"this session continues {session.continues} already")
-            if not other.has_ended:
-                self._take(change, other)
-            claims = [take_over(change, claim) for claim in live_claims(change.writing, other.id)]
+            reason = None if other.has_ended else self._take(change, other)
+            anew = None if reason == "handed_over" or reason in SAME_WORKER else tree
+            claims = [
+                take_over(change, claim, anew) for claim in live_claims(change.writing, other.id)
+            ]
             after = replace(session, continues=other.id, active_at=change.now)
             change.put(after)
             change.add_facts(continues=other.id, claims=[claim.item for claim in claims])
@@ -294,13 +300,14 @@ class Sessions:
             raise missing(Session, named)
         return other
 
-    def _take(self, change: Change, other: Session) -> None:
-        """End a session whose work the caller takes up; AlreadyClaimed, Forbidden if he may not."""
+    def _take(self, change: Change, other: Session) -> Reason:
+        """End a session whose work the caller takes up, and return why; AlreadyClaimed, Forbidden if it may not."""
         reason = reason_for(change, other)
         if reason is None:
             refuse_live(change, other)
         take_parts(change, other, reason)
         change.put(other.moved("handed_off", change.now))
+        return reason
 
     def _free(self, opening: SessionOpening) -> str:
         """Return the caller's own session if nobody opened it for anything yet, else a fresh one."""

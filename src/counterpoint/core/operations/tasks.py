@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.ledger.people.trusting import TRUSTED
 from counterpoint.core.model.answers import Finished, Measured
-from counterpoint.core.model.evidence import Comparison
+from counterpoint.core.model.evidence import Apart, Comparison
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Outcome, Outcomes, Receipt, StartPoint
 from counterpoint.core.model.rows import Prose, Proses
@@ -29,6 +30,7 @@ from counterpoint.core.operations.recording.moves import (
     refuse_blocked,
     refuse_closed_gates,
 )
+from counterpoint.core.operations.recording.shared_tree import compare_shared
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
@@ -37,10 +39,10 @@ from counterpoint.core.rules.evidence import (
     measured,
     remarks_on,
     says_tests_pass,
-    snapshot_of,
     without,
 )
 from counterpoint.core.rules.secrets import mask
+from counterpoint.core.rules.shared_tree import apart_json, apart_remarks
 from counterpoint.core.rules.trust.commands import loosened
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 
@@ -56,13 +58,14 @@ _STATUS: dict[Outcomes, str] = {
 class Looked:
     """What was looked at before the end of a claim is written.
 
-    comparison: how the tree differs since the work began. since: when that was; empty if it begins now. passed: the checks that
-    have passed.
+    comparison: how the tree differs since the work began, without what lies apart. since: when that was; empty if it
+    begins now. passed: the checks that have passed. apart: files that do not count as this work.
     """
 
     comparison: Comparison
     since: str
     passed: PassedChecks
+    apart: tuple[Apart, ...] = ()
 
 
 class Tasks:
@@ -118,7 +121,14 @@ class Tasks:
             status = "review" if waits and status == "done" else status
             if report.reason:
                 change.add_texts(reason=report.reason)
-            return self._end(change, found, claim, report, comparison, status, criteria)
+            ended = measured(comparison, before.apart)
+            return self._end(change, found, claim, report, comparison, ended, status, criteria)
+
+    def compare(
+        self, claim: Claim, point: StartPoint, root: Path
+    ) -> tuple[Comparison, tuple[Apart, ...]]:
+        """Return what has changed in a tree since a claim began, and what of that lies apart."""
+        return compare_shared(self._context, claim, point, root)
 
     def _look(self, item: str, token: int | None, report: Report) -> Looked | Finished:
         """Return what the end of a claim rests on, or what a retry must hear; refuse what would be refused later anyway."""
@@ -134,9 +144,7 @@ class Tasks:
             if point is None:
                 raise missing(StartPoint, item, claim.token)
             passed = passed_checks(view, item)
-        evidence, root = self._context.ports.evidence, self._context.caller.root
-        comparison = evidence.compare(root, snapshot_of(point))
-        return Looked(comparison=comparison, since=point.taken_at, passed=passed)
+        return look_at(self._context, claim, point, passed)
 
     def _answered(
         self, view: Reading, item: Item, token: int | None, report: Report
@@ -174,10 +182,10 @@ class Tasks:
         claim: Claim,
         report: Report,
         comparison: Comparison,
+        found: Measured,
         status: str,
         criteria: Sequence[Criterion],
     ) -> Finished:
-        found = measured(comparison)
         outcome = self._outcome(change, item, claim, report, comparison, found, criteria)
         change.put(outcome)
         change.add_facts(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
@@ -215,6 +223,7 @@ class Tasks:
             unmet=unmet if report.outcome == "done" else (),
             unproved=_unproved(change, item, report),
         )
+        remarks += apart_remarks(apart_json(found.apart))
         return Outcome(
             project=item.project,
             item=item.id,
@@ -230,6 +239,12 @@ class Tasks:
             remarks=Proses(tuple(remarks)),
             ended_at=change.now,
         )
+
+
+def look_at(context: Context, claim: Claim, point: StartPoint, passed: PassedChecks) -> Looked:
+    """Return what the end of a claim rests on: what changed in its tree since a start, and what of that lies apart."""
+    own, apart = compare_shared(context, claim, point, context.caller.root)
+    return Looked(comparison=own, since=point.taken_at, passed=passed, apart=apart)
 
 
 def _refuse_unchanged(change: Change, item: Item, commit: str) -> None:

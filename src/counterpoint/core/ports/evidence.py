@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from counterpoint.core.model.evidence import Branch, Command, Comparison, Execution, Snapshot
+from counterpoint.core.model.evidence import (
+    Branch,
+    Command,
+    CommitFiles,
+    Comparison,
+    Execution,
+    Snapshot,
+)
 
 Watch = Callable[[str], None]
 """Is told, in words, how a long command is getting on."""
@@ -24,6 +31,10 @@ class Evidence(Protocol):
 
     def compare(self, root: Path, start: Snapshot) -> Comparison:
         """Return what changed in the tree since the start snapshot."""
+        ...
+
+    def commit_files(self, root: Path, commits: Sequence[str]) -> list[CommitFiles]:
+        """Return the files of commits of the tree, those below the root; none where git cannot say."""
         ...
 
     def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:

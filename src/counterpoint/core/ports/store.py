@@ -100,6 +100,14 @@ class Patch(NamedTuple):
     values: tuple[Cell, ...]
 
 
+class HeldArea(NamedTuple):
+    """An area of an item and who holds or held that: its agent, or the session of one without a name."""
+
+    item: str
+    holder: str
+    pattern: str
+
+
 class Salted(NamedTuple):
     """A text and the salt that its commitment is made with."""
 
@@ -178,6 +186,10 @@ class Reading(Protocol):
 
         after: priority and number of the last one seen. root: only below this root; empty for all.
         """
+        ...
+
+    def held_areas(self, tree: str, since: Timestamp, but_session: str) -> list[HeldArea]:
+        """Return the areas that other sessions held from a working tree at any time since, by item."""
         ...
 
     def search(

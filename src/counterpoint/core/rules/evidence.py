@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from counterpoint.core.model.answers import Measured
-from counterpoint.core.model.evidence import Command, Comparison, Execution, Method, Snapshot
+from counterpoint.core.model.evidence import Apart, Command, Comparison, Execution, Method, Snapshot
 from counterpoint.core.model.journal import Receipt, StartPoint
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.rules.areas import outside
+from counterpoint.core.rules.shared_tree import apart_json
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel import canonical
 from counterpoint.kernel.matching.expressions import expression
@@ -39,8 +40,8 @@ def snapshot_of(point: StartPoint | Receipt) -> Snapshot:
     return Snapshot(method=method, commit=point.commit, files=files, warnings=warnings)
 
 
-def measured(comparison: Comparison) -> Measured:
-    """Return what is kept of a comparison."""
+def measured(comparison: Comparison, apart: Sequence[Apart] = ()) -> Measured:
+    """Return what is kept of a comparison, and beside it of the files that lie apart."""
     return Measured(
         method=comparison.end.method,
         start_commit=comparison.start.commit,
@@ -56,6 +57,7 @@ def measured(comparison: Comparison) -> Measured:
             for change in comparison.changes[FILES_SHOWN:]
             for mark in path_marks(change.path, change.previous)
         ),
+        apart=tuple(apart),
     )
 
 
@@ -100,6 +102,7 @@ def evidence_text(found: Measured) -> str:
         "commits": list(found.commits),
         "warnings": list(found.warnings),
         **({"marks": found.marks} if found.marks else {}),
+        **({"apart": apart_json(found.apart)} if found.apart else {}),
     }
     return canonical.dump_any(value)
 

@@ -23,14 +23,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from counterpoint.core.model.evidence import ChangeKind, Comparison, Snapshot
+from counterpoint.core.model.evidence import ChangeKind, CommitFiles, Comparison, Snapshot
 from counterpoint.evidence.git.call import GitCall, GitRefused
 from counterpoint.evidence.git.diff import EMPTY_TREES, Difference, Entries, Line, between, on_disk
 from counterpoint.evidence.git.rules import Measured, decide, present, shown_difference
@@ -119,6 +120,29 @@ class GitTree:
                 *_of_index(look, {change.path for change in changes}),
             ),
         )
+
+    def commit_files(self, commits: Sequence[str]) -> list[CommitFiles]:
+        """Return the files of commits, those below the root; none where git refuses."""
+        # A part that begins with 1 and an id begins a commit; the names follow author and message.
+        how = ("--no-walk=unsorted", "--name-only", "--no-renames", "-z")
+        try:
+            parts = self.git.parts(("log", *how, "--format=%x01%H%x00%an%x00%B", *commits, "--"))
+        except GitRefused:
+            return []
+        begins = [at for at, part in enumerate(parts) if part[:1] == "\x01" and part[1:] in commits]
+        return [
+            CommitFiles(
+                id=parts[at][1:],
+                author=parts[at + 1],
+                message=parts[at + 2],
+                paths=tuple(
+                    shown(path.removeprefix(self.prefix))
+                    for path in (part.removeprefix("\n") for part in parts[at + 3 : end])
+                    if path.startswith(self.prefix)
+                ),
+            )
+            for at, end in pairwise((*begins, len(parts)))
+        ]
 
     def _past(self, older: str, newer: str) -> tuple[_Past, tuple[str, ...]]:
         """Return where the start commit lies, as seen from HEAD, and the commits since.

@@ -84,11 +84,18 @@ def refuse_loss(change: Change, session: Session, why: Reason) -> None:
         refuse_strange(change, live_claims(change.writing, session.id))
 
 
-def take_over(change: Change, claim: Claim) -> Claim:
-    """Return a claim that somebody holds as the caller's, with the usual lease."""
+def take_over(change: Change, claim: Claim, anew: Snapshot | None = None) -> Claim:
+    """Return a claim that somebody holds as the caller's, with the usual lease.
+
+    anew: the tree as it is, where evidence is to begin with that; else the caller goes on with what was begun.
+    """
     item, usual = change.get(Item, claim.item), change.context.ports.lease_seconds
     change.get(Claim, item.id)
-    first = change.get(StartPoint, item.id, claim.token)
+    first = (
+        begun_with(change, item, claim, anew, is_begun=False)
+        if anew
+        else change.get(StartPoint, item.id, claim.token)
+    )
     taken, _ = make_claim(change, item.id, claim, usual, first)
     change.put(touched(change, replace(item, assignee=taken.agent)))
     return taken
@@ -127,8 +134,8 @@ def begun_with(
 ) -> StartPoint:
     """Return what the work of an item began with: the tree as it is here, or as it was when the item was last open.
 
-    is_begun: whether the item has not been open since the claim before. Whoever goes on with what another began answers
-    for all of it, so that nobody loses his remarks by taking his own task over.
+    is_begun: whether the caller goes on with what it began itself, since the item was last open. Who takes over from
+    another begins anew: the end of the work tells beside it what was left (`recording/shared_tree.py`).
     """
     first = change.find(StartPoint, item.id, before.token) if before and is_begun else None
     tree, files = tree_of(change.context.caller), Prose(files_text(here))

@@ -33,6 +33,8 @@ Reason = Literal["person", "maintainer", "capability", "principal", "handed_over
 """Why somebody has what was another's."""
 OWN: Final[tuple[Reason, ...]] = ("person", "maintainer", "capability", "principal")
 """Why it is his to decide about; for any other reason he may take it up, and not throw it away."""
+SAME_WORKER: Final[tuple[Reason, ...]] = ("capability", "principal")
+"""Why it is his own work that he goes on with; for any other reason he begins with the tree as he finds it."""
 
 
 @frozen

@@ -189,6 +189,12 @@ def _evidence(finished: Finished) -> dict[str, Json]:
             "added": measured.insertions,
             "removed": measured.deletions,
             **shown,
-            **sparse(cut=sorted(rest)),
+            **sparse(
+                apart=[
+                    {"by": part.by, "reason": part.reason, "files": len(part.paths)}
+                    for part in measured.apart
+                ],
+                cut=sorted(rest),
+            ),
         }
     }

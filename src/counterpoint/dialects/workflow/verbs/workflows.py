@@ -41,6 +41,7 @@ from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.sessions import may_write
+from counterpoint.core.rules.shared_tree import apart_json, apart_remarks
 from counterpoint.core.rules.wording import few
 from counterpoint.dialects.workflow.nouns import (
     BegunTask,
@@ -344,14 +345,16 @@ def _beside(
 def _verified(
     view: Reading, finished: Finished, point: StartPoint, words: TaskWords
 ) -> Verification:
-    item = finished.item
+    item, measured = finished.item, finished.measured
     claims = view.select(Claim, state="live")
     busy = areas_of(view, [one.item for one in claims if one.is_live(point.taken_at)])
     receipts = view.select(Receipt, item=item.id, order="number")
     return verification(
         Ended(
             changes=finished.changes,
-            measuring=finished.measured.warnings if finished.measured else (),
+            measuring=(*measured.warnings, *apart_remarks(apart_json(measured.apart)))
+            if measured
+            else (),
             areas=tuple(area.pattern for area in view.select(Area, item=item.id)),
             tests=words.tests,
             receipts=[one for one in receipts if one.started_at >= point.taken_at],

@@ -36,9 +36,8 @@ from counterpoint.core.operations.recording.facets import attributes_of, set_att
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import closed_gates, follow
 from counterpoint.core.operations.recording.unit import Unit, joined, recording, resumed
-from counterpoint.core.operations.tasks import Looked, Tasks
+from counterpoint.core.operations.tasks import Looked, Tasks, look_at
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.core.rules.evidence import snapshot_of
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, ROOT, NodeType, Status, Tally
 from counterpoint.dialects.foundry.nouns.tasks import (
     ACTUAL_HOURS,
@@ -145,10 +144,9 @@ class Moving:
         evidence, tree = self._context.ports.evidence, self._context.caller.root
         is_own = claim is not None and claim.is_held_by(session)
         snapshot = None if is_own else evidence.snapshot(tree)
-        looked, since = None, ""
-        if point is not None and (is_own or item.category == "active"):
-            comparison, since = evidence.compare(tree, snapshot_of(point)), point.taken_at
-            looked = Looked(comparison=comparison, since=since, passed=passed)
+        looked = None
+        if claim is not None and point is not None and (is_own or item.category == "active"):
+            looked = look_at(self._context, claim, point, passed)
         elif snapshot is not None:
             comparison = Comparison(start=snapshot, end=snapshot)
             looked = Looked(comparison=comparison, since="", passed=passed)
