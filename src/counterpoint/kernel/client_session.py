@@ -45,7 +45,7 @@ OLD: Final = 30 * 86_400.0
 ENDING: Final = 5.0
 """Seconds that one waits for the end of who has lost its client."""
 
-CLAUDE: Final = VARIABLES[0]
+CLAUDE, CODEX = VARIABLES
 CONTINUE: Final = "--continue"
 RESUME: Final = ("--resume", "-r")
 FORK: Final = "--fork-session"
@@ -200,6 +200,20 @@ def open_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
         except OSError:
             break
     return fresh
+
+
+def find_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return the secret that is kept of a connection, whoever holds it now; empty if none is. words: as of `open_secret`."""
+    with suppress(OSError):
+        path = f"{state_folder(environ)}/sessions/{_name(words)}"
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.fstat(descriptor).st_uid == os.getuid():
+                kept = os.pread(descriptor, _LONGEST, 0).decode("ascii", "replace")
+                return kept.partition(" ")[0]
+        finally:
+            os.close(descriptor)
+    return ""
 
 
 def _names(words: Sequence[str]) -> Iterator[str]:

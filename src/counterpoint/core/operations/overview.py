@@ -364,16 +364,23 @@ class Overview:
             claims = live_claims(view, caller.actor.session) if is_known else []
             return _with_items(view, claims)
 
-    def held_anywhere(self) -> tuple[Live, ...]:
-        """Return what the sessions of the caller's principal hold, whichever it calls from; nothing for whom nothing attests."""
+    def held_anywhere(self, capability: str = "") -> tuple[Live, ...]:
+        """Return what the sessions of the caller's principal hold, whichever it calls from.
+
+        capability: of a connection whose sessions are the caller's too, as that of the process that it succeeds.
+        """
         principal = self._context.caller.actor.principal
-        if principal is None:
+        if principal is None and not capability:
             return ()
         with self._context.reading() as view:
             claims = view.select(Claim, state="live", order="claimed_at,item")
             named = tuple({claim.session for claim in claims})
-            found = view.select(Session, id=named, principal=principal.id) if named else []
-            own = {session.id for session in found}
+            sessions: list[Session] = []
+            if named and principal is not None:
+                sessions += view.select(Session, id=named, principal=principal.id)
+            if named and capability:
+                sessions += view.select(Session, id=named, capability=capability)
+            own = {session.id for session in sessions}
             return _with_items(view, [claim for claim in claims if claim.session in own])
 
     def to_continue(self) -> tuple[Continuation, ...]:
