@@ -1,4 +1,4 @@
-"""Compare a working tree with a start, and tell an agent's changes from those of others that share the tree.
+"""Compares a working tree with a start, and sets apart what others changed in it.
 
 What lies apart is decided in `rules/shared_tree.py`. A take-over begins the evidence anew: what changed between the start
 of the agent before and the take-over is listed apart, without the files of others and without what changed again since.
