@@ -16,11 +16,7 @@ import pytest
 
 from counterpoint.cli.clients.hooks import HOOKS
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.timeout(120),
-    pytest.mark.usefixtures("adopts_orphans"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 """An agent's process: it starts what its configuration says, and waits for it."""
