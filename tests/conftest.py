@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import shlex
 import shutil
 import sys
 import tempfile
@@ -138,7 +139,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_setupnodes(specs: list[execnet.XSpec]) -> None:
     """Let each worker keep what its tests leave without a parent (reaping.py)."""
     if sys.platform == "linux":
-        program = f"{sys.executable} {Path(__file__).with_name('reaping.py')}"
+        program = shlex.join([sys.executable, str(Path(__file__).with_name("reaping.py"))])
         specs[:] = [execnet.XSpec(f"{spec}//python={program}") for spec in specs]
 
 
