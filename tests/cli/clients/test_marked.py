@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from counterpoint.cli.clients.files import BEGIN, END, set_section
+from counterpoint.cli.clients.files import BEGIN, END, drop_section, set_section
 from counterpoint.kernel.errors import MalformedDocument
 
 
@@ -24,3 +24,17 @@ def test_marks_in_disorder_are_refused(text):
     """It cannot be known what is ours."""
     with pytest.raises(MalformedDocument):
         set_section(text, "body")
+
+
+@given(st.text(max_size=80), st.text(max_size=40))
+@example("# Agents\r\n\r\nBe kind.\r\n", "ours\nand more")
+@example("no end of the line", "ours")
+@example("empty lines\n\n\n", "ours")
+def test_what_is_taken_out_leaves_every_byte_of_the_owner(text, body):
+    assert drop_section(set_section(text, body)) == text
+
+
+def test_lines_of_ours_end_as_those_of_the_owner():
+    once = set_section("# Agents\r\n", "ours\nand more")
+    assert once.count("\n") == once.count("\r\n") == 6
+    assert set_section("# Agents\n", "ours").count("\r") == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -45,15 +46,18 @@ def change(
 
 
 def set_section(text: str, body: str) -> str:
-    """Return the text with our section in it, in its old place or at the end.
+    """Return the text with our section in it, in its old place or at the end; its lines end as those of the text do.
 
     MalformedDocument if the marks do not stand once each and in order.
     """
-    section = f"{BEGIN}\n{body.strip()}\n{END}"
+    newline = newline_of(text)
+    lines = re.split(r"\r\n?|\n", body.strip())
+    section = newline.join((BEGIN, *lines, END))
     begins, ends = text.count(BEGIN), text.count(END)
     if not begins and not ends:
-        gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{gap}{section}\n"
+        # The empty line tells `drop_section` that the text ended with a line of its own.
+        gap = newline if text.strip() else ""
+        return f"{text}{gap}{section}{newline}"
     begin, end = text.find(BEGIN), text.find(END)
     if (begins, ends) != (1, 1) or end < begin:
         raise MalformedDocument(f"the marks {BEGIN} and {END} do not stand once each, in order")
@@ -61,15 +65,21 @@ def set_section(text: str, body: str) -> str:
 
 
 def drop_section(text: str) -> str:
-    """Return the text without our section and the empty line before it; MalformedDocument as above."""
+    """Return the text as it was before our section came to its end; MalformedDocument as above."""
     if BEGIN not in text and END not in text:
         return text
+    newline = newline_of(text)
     marked = set_section(text, "")
     before, _, rest = marked.partition(BEGIN)
-    after = rest.partition(END)[2].removeprefix("\n")
+    after = rest.partition(END)[2].removeprefix(newline)
     if after.strip():
         return before + after
-    return f"{before.rstrip()}\n" if before.strip() else ""
+    return before.removesuffix(newline) if before.strip() else before
+
+
+def newline_of(text: str) -> str:
+    """Return how the lines of a text end: CRLF if any does."""
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _text(tree: Path, path: Path) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from counterpoint.cli.clients.files import newline_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -154,7 +155,7 @@ def _edit(text: str, document: _Node, path: Sequence[str], value: Json) -> str:
 
 
 def _insert(text: str, node: _Node, name: str, value: Json) -> str:
-    line = _newline(text)
+    line = newline_of(text)
     if not node.members:
         outer = _indent(text, node.start)
         inner = outer + _unit(text)
@@ -184,11 +185,7 @@ def _dump(text: str, value: Json, place: int) -> str:
 
 def _dumped(text: str, value: Json, indent: str) -> str:
     shown = json.dumps(value, indent=_unit(text), ensure_ascii=False)
-    return shown.replace("\n", _newline(text) + indent)
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
+    return shown.replace("\n", newline_of(text) + indent)
 
 
 def _indent(text: str, place: int) -> str:

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from counterpoint.cli.clients.files import newline_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -87,7 +88,7 @@ def _header(path: Sequence[str]) -> re.Pattern[str]:
 
 
 def _added(text: str, path: Sequence[str], values: Mapping[str, Json]) -> str:
-    line = "\r\n" if "\r\n" in text else "\n"
+    line = newline_of(text)
     gap = "" if not text.strip() else line if text.endswith("\n") else line + line
     lines = [f"[{'.'.join(path)}]", *(f"{key} = {_dump(value)}" for key, value in values.items())]
     return text + gap + "".join(part + line for part in lines)
