@@ -10,7 +10,13 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, ReadyFilter, Report
 from counterpoint.core.model.lifecycles import LIFECYCLES, PART
 from counterpoint.core.model.work import Gate
-from counterpoint.kernel.errors import AlreadyClaimed, GateClosed, IllegalMove
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    GateClosed,
+    IllegalMove,
+    NotClaimHolder,
+    NotReady,
+)
 
 DONE = Report(outcome="done", summary="it works")
 
@@ -113,6 +119,19 @@ def test_a_cancelled_plan_offers_nothing_any_more(studio, ada, bob, person):
     assert offered(bob) == []
     assert ada.overview.held() == ()
     assert studio.last().facts == {"moved": ["active", "cancelled"], "reason": "no longer wanted"}
+
+
+def test_whoever_held_what_was_given_up_above_it_hears_who_did_it_and_why(studio, ada, person):
+    ids = make(ada, "# Plan\n## One\n- [ ] A\n")
+    token = ada.claims.start(ids["A"]).claim.token
+    person.items.edit(ids["Plan"], Edit(status="cancelled", reason="no longer wanted"))
+    at = studio.last().time
+    told = f"{studio.last().actor.name} cancelled {ids['Plan']} at {at}, and {ids['A']} with it, because: no longer wanted"
+    lost = studio.refuses(NotClaimHolder, lambda: ada.tasks.finish(ids["A"], token, DONE))
+    assert lost.message == told
+    assert "stays in the tree" in lost.hint
+    again = studio.refuses(NotReady, lambda: ada.claims.start(ids["A"]))
+    assert told in again.message
 
 
 def test_a_skipped_phase_skips_what_is_below_and_frees_the_next(ada):

@@ -32,6 +32,7 @@ from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
     RELEASED,
     begun_with,
+    ending_of,
     make_claim,
     release_at,
     take_over,
@@ -92,7 +93,7 @@ class Claims:
                 judgment = judged(change.writing, found, Holders(change.writing, change.context))
                 # Whoever succeeds a holder goes on with what was begun, whatever is in the way of others.
                 if not (judgment.is_ready or judgment.held_by):
-                    _refuse_unready(item, judgment)
+                    _refuse_unready(change.writing, item, judgment)
             is_begun = found.category == "active"
             started = self._take(change, found, before, minutes, snapshot, is_begun=is_begun)
             if started.taken_over_from:
@@ -346,10 +347,12 @@ def _runs(claim: Claim, now: Timestamp) -> bool:
     return claim.is_live(now) or claim.is_ahead(now)
 
 
-def _refuse_unready(item: str, judgment: Readiness) -> NoReturn:
+def _refuse_unready(view: Reading, item: str, judgment: Readiness) -> NoReturn:
+    ending = ending_of(view, item)
+    way = f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if judgment.is_blocked else ""
     raise NotReady(
-        f"{item} is not ready: {'; '.join(judgment.reasons)}",
-        hint=f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if judgment.is_blocked else "",
+        f"{item} is not ready: {'; '.join([*judgment.reasons, *([ending] if ending else [])])}",
+        hint=_GIVEN_UP if ending else way,
         reasons=list(judgment.reasons),
     )
 
@@ -381,6 +384,7 @@ def prove_claim(view: Reading, caller: Caller, item: str, token: int | None) -> 
     return claim
 
 
+_GIVEN_UP: Final = f"What you changed stays in the tree: say where it is if it is worth keeping, and {Act.TAKE_OTHER_WORK}."
 _FEW: Final = 5
 """How many of the last releases a brief looks at."""
 _LATEST: Final = 50
@@ -393,7 +397,10 @@ def _ended(view: Reading, claim: Claim) -> NotClaimHolder:
     freed = [one for place in places for one in release_at(view, place)]
     by = next((one for one in freed if (one.item, one.token) == (claim.item, claim.token)), None)
     if by is None:
-        return NotClaimHolder(f"the claim of {claim.item} has ended")
+        ending = ending_of(view, claim.item)
+        return NotClaimHolder(
+            ending or f"the claim of {claim.item} has ended", hint=_GIVEN_UP if ending else ""
+        )
     return NotClaimHolder(
         f"{by.by} released {claim.item} at {by.at}: it is yours no more",
         hint=f"{Act.START}, or {Act.TAKE_OTHER_WORK}.",

@@ -25,7 +25,8 @@ from counterpoint.core.rules.claims import held_until, holder_of, other_claim
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.frozen import frozen
 
-_LEFT_OUT: Final = frozenset({"skipped", "cancelled"})
+LEFT_OUT: Final = frozenset({"skipped", "cancelled"})
+"""States of what was given up."""
 
 
 @frozen
@@ -102,7 +103,7 @@ def standing(status: str, category: str, blocked: bool = False) -> Standing:
 
     What failed is no end: somebody has to decide, so it stands as blocked.
     """
-    if status in _LEFT_OUT:
+    if status in LEFT_OUT:
         return "skipped"
     if category == "done":
         return "done"

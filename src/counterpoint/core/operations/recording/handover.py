@@ -6,7 +6,7 @@ from dataclasses import replace
 from os.path import relpath
 from typing import Final
 
-from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.entry import load_fields, referred
 from counterpoint.core.model.answers import Release
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import Handover
@@ -17,16 +17,20 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import note_part
+from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.held import live_claims
 from counterpoint.core.operations.recording.moves import give_back, touched
 from counterpoint.core.operations.recording.seats import refuse_strange
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.evidence import files_text
+from counterpoint.core.rules.readiness import LEFT_OUT
 from counterpoint.core.rules.trust.succession import OWN, Reason
 from counterpoint.kernel.clock import Timestamp, later
 
 RELEASED: Final = "claim.released"
 """The action by which a person frees what somebody holds."""
+_FEW: Final = 10
+"""How many of the last entries of an item are looked at for the one that gave it up."""
 _TOKEN_BYTES: Final = 4
 """Of chance in a token that alone proves a claim: after two million of an item they would be no numbers of JSON any more."""
 
@@ -175,3 +179,25 @@ def release_at(view: Reading, place: int) -> list[Release]:
     facts, by, at = entry.get("f", {}), entry["w"]["n"], Timestamp(entry["t"])
     tokens: dict[str, int] = facts.get("tokens", {})
     return [Release(item=item, token=token, by=by, at=at) for item, token in tokens.items()]
+
+
+def ending_of(view: Reading, item: str) -> str:
+    """Return who has given an item up, or what holds it, when and why, as a sentence without its end; empty if nobody has."""
+    for part in line_of(view, item):
+        if part.status not in LEFT_OUT:
+            continue
+        for place in view.sequences(subject=part.id, limit=_FEW):
+            entry = load_fields(next(view.entries(place, place + 1)))
+            facts = entry.get("f", {})
+            if facts.get("moved", ("",))[-1] != part.status:
+                continue
+            reason = referred(facts.get("reason"))
+            why = view.text(reason) if reason else None
+            ending = f"{entry['w']['n']} {part.status} {part.id} at {entry['t']}"
+            because = f", because: {why}" if why else ""
+            return (
+                f"{ending}{because}"
+                if part.id == item
+                else f"{ending}, and {item} with it{because}"
+            )
+    return ""
