@@ -29,6 +29,14 @@ def said_of_lacking(found: Lacking) -> str:
     )
 
 
+def unallowed_of(lacking: Lacking | None) -> str:
+    """Return in a sentence what a person types before the checks of one item are run; empty if nothing is in their way."""
+    if lacking is None or not (lacking.why or lacking.commands):
+        return ""
+    line = "counterpoint trust" if lacking.why else allowing_line(lacking.commands)
+    return f"its check is not allowed yet; a person allows it: `{line}`"
+
+
 def _shown(found: Lacking) -> list[str]:
     import shlex
 

@@ -21,7 +21,7 @@ def test_a_blocker_holds_its_item_until_it_is_resolved(call, ledger):
     call("add", "Varnish")
     assert "Varnish" in call("next").out
     call("note", "No brush", "--kind", "blocker", "--item", "varnish")
-    assert "Varnish" not in call("next").out
+    assert "blocker harbour-r3: No brush" in call("next").out
     assert call("unblock", "varnish").code == 0
     assert "Varnish" in call("next").out
     again = call("unblock", "varnish")

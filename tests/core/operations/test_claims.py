@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import pytest
 
+from builders import known_connection
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.access import Principal
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Note, ReadyFilter, Report
+from counterpoint.core.model.identity import Origin
 from counterpoint.core.model.presence import Presence
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Area
 from counterpoint.core.operations.readiness import busy_areas
 from counterpoint.core.operations.recording.holders import Holders
+from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
@@ -308,3 +314,33 @@ def test_what_others_hold_is_asked_in_four_statements_however_many_hold_somethin
         found = busy_areas(cast("Reading", asked), Holders(cast("Reading", asked), context))
     assert found == dict(zip(held, [("a", "a2"), ("b",), ()], strict=True))
     assert asked.nouns == [Claim, Session, Presence, Area]
+
+
+def test_an_agent_whom_nothing_attests_hears_it_at_its_first_claim_alone(studio, ada):
+    """While it can still be started anew with a credential; who is attested hears nothing."""
+    first, second = ada.plans.create(ada.plans.read("# P\n- [ ] A\n- [ ] B\n")).ready
+    rae = studio.core("rae").caller
+    untold = replace(
+        rae,
+        actor=replace(rae.actor, principal=None),
+        origin=Origin(boot="b", doubt="orphan"),
+    )
+    core = Core(studio.ports, untold)
+    (warning,) = core.claims.start(first).warnings
+    assert "only a person who signs" in warning
+    assert "counterpoint agent create" in warning
+    assert core.claims.start(second).warnings == ()
+
+
+@pytest.mark.parametrize(("started", "is_warned"), [(5, True), (50, False)])
+def test_an_agent_that_another_may_have_left_hears_that_too(studio, ada, started, is_warned):
+    """Whoever was there before it may have started it: those two do not judge each other."""
+    first = ada.plans.create(ada.plans.read("# P\n- [ ] A\n")).ready[0]
+    other = known_connection("cn_eve", boot="b", started=started)
+    with recording(studio.context(ada), "connection.opened") as change:
+        change.put(other)
+    own = known_connection("cn_rae", boot="b", started=20, held_since=10)
+    rae = studio.core("rae").caller
+    actor = replace(rae.actor, principal=Principal(strength="connection", id="cn_rae"))
+    core = Core(studio.ports, replace(rae, actor=actor, connection=own))
+    assert bool(core.claims.start(first).warnings) == is_warned

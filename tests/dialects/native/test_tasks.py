@@ -238,3 +238,42 @@ def test_arguments_out_of_bounds_are_refused(
 ) -> None:
     """Before anything is looked at."""
     assert ada.is_refused(tool, **arguments)["error"] == "invalid_input"
+
+
+CHECKED = "# Ship\n- [ ] Build\n  - verify: test -s out*\n- [ ] Look\n"
+ALLOWS = "counterpoint trust --allow 'test -s '\"'\"'out*'\"'\"''"
+
+
+def test_a_check_that_nobody_has_allowed_is_said_where_its_task_is_offered(
+    workshop: Workshop,
+) -> None:
+    """With the line that allows it, in `next`, `brief` and `start`, and only there."""
+    workshop.app.is_open = False
+    ada = workshop.agent("ada")
+    ids = {item["title"]: item["id"] for item in ada.does("plan", markdown=CHECKED)["items"]}
+    for offers in (ada.does("next")["ready"], ada.does("brief")["ready"]):
+        told = {offer["id"]: offer.get("checks", "") for offer in offers}
+        assert ALLOWS in told[ids["Build"]]
+        assert told[ids["Look"]] == ""
+    assert ALLOWS in ada.does("start", id=ids["Build"])["checks"]
+
+
+def test_who_is_refused_a_check_hears_what_allows_it_and_how_to_give_the_task_back(
+    workshop: Workshop,
+) -> None:
+    """The same of `verify` and of `finish`, so that none sends to the other; and the way out is one."""
+    workshop.app.is_open = False
+    ada = workshop.agent("ada")
+    ids = {item["title"]: item["id"] for item in ada.does("plan", markdown=CHECKED)["items"]}
+    token = ada.does("start", id=ids["Build"])["claim"]["token"]
+    for tool, more in (("verify", {}), ("finish", {"outcome": "done", "summary": "x"})):
+        refused = ada.is_refused(tool, id=ids["Build"], token=token, **more)
+        assert ALLOWS in refused["hint"]
+        assert "`note`" in refused["hint"]
+        assert "outcome partial" in refused["hint"]
+        assert "until it passes" not in refused["hint"]
+    ada.does("note", kind="blocker", text="it waits for its check", id=ids["Build"])
+    given_back = ada.does(
+        "finish", id=ids["Build"], token=token, outcome="partial", summary="built"
+    )
+    assert given_back["item"]["status"] == "open"

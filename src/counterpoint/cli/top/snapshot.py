@@ -17,6 +17,7 @@ from counterpoint.core.model.answers import Awaiting, State
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.identity import Connection
 from counterpoint.core.model.sessions import SessionFilter, SessionView
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Unavailable
 
@@ -79,7 +80,7 @@ def _head(state: State) -> str:
 
 
 def _waiting(state: State, awaiting: Sequence[Awaiting], core: Core) -> Iterator[Row]:
-    for one in due(state, awaiting, core.awaiting.approvals()):
+    for one in due(state, awaiting, core.awaiting.approvals(), Lacking()):
         # What is to be unblocked is a record; what it is about is its first column.
         name = one.run.rpartition(" ")[2]
         yield Row(f"due {name} {one.what}", name, (one.id, one.what, flat(one.title)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, get_args
 
@@ -17,6 +19,7 @@ from counterpoint.cli.present import (
     closed_in_words,
     headline,
     key_of,
+    lease,
     nothing_open,
     present,
     present_briefly,
@@ -34,14 +37,21 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ReadyItem
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item, Kind
+from counterpoint.dialects.lacking import unallowed_of
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import SystemClock
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _HEADINGS: Final = ("id", "kind", "status", "priority", "title")
 _REFRESH: Final = 2.0
 """Seconds between two looks."""
 _LIMITS: Final = click.IntRange(1, 1000)
+_LOOKED_AT: Final = 50
+"""Open items that are looked at where nothing is ready."""
+_WAITING: Final = 5
+"""How many of them are shown with what is in their way."""
 
 
 @click.command("status", epilog=examples("counterpoint status", "counterpoint status --json"))
@@ -209,19 +219,53 @@ def _print_offers(
     after = (last.priority, last.number) if last else None
     found = context.core.ready.offers(wanted, limit + 1, after, in_order=in_order)
     offers, more = found[:limit], len(found) > limit
+    core, out = context.core, context.out
     items = [offer.item for offer in offers]
+    held = core.overview.held_anywhere()
+    lacking = core.permitted.lacking_of([item.id for item in items])
+    waiting = [] if items else [*_waiting_items(core, wanted.root)]
     if not items:
-        refuse_unknown(context.core, label=wanted.label)
-    context.out.rows(
-        {"ready": [_offer(o) for o in offers], "cursor": _cursor(items, more)},
+        refuse_unknown(core, label=wanted.label)
+    if held and not out.json:
+        now = SystemClock().now()
+        out.line("You hold", style="bold")
+        out.table(
+            ("id", "lease", "title"),
+            [(one.item.id, lease(one.claim, now), one_line(one.item.title)) for one in held],
+        )
+        out.line()
+    out.rows(
+        {
+            "ready": [_offer(offer, lacking.get(offer.item.id)) for offer in offers],
+            "cursor": _cursor(items, more),
+            "held": [present(one.claim) for one in held],
+            "waiting": [
+                {"item": present_briefly(item), "why": list(reasons)} for item, reasons in waiting
+            ],
+        },
         ("id", "priority", "title", "why"),
         [
             (o.item.id, f"{o.item.priority}", one_line(o.item.title), "; ".join(o.why))
             for o in offers
         ],
-        nothing=_nothing(context.core),
+        nothing=_nothing(core),
     )
-    _print_more(context.out, items, more)
+    if not out.json:
+        for name, lacks in lacking.items():
+            out.aside(f"{name}: {unallowed_of(lacks)}", style="yellow")
+        if waiting:
+            out.table(
+                ("id", "title", "why"),
+                [(one.id, one_line(one.title), "; ".join(reasons)) for one, reasons in waiting],
+            )
+    _print_more(out, items, more)
+
+
+def _waiting_items(core: Core, root: str) -> Iterator[tuple[Item, tuple[str, ...]]]:
+    """Return the first open tasks that cannot be started, each with what is in its way."""
+    page = core.items.list(ItemFilter(category="open", root=root), 0, _LOOKED_AT)
+    for item in [item for item in page if item.is_workable][:_WAITING]:
+        yield item, core.ready.judge(item).reasons
 
 
 def _nothing(core: Core) -> str:
@@ -231,11 +275,16 @@ def _nothing(core: Core) -> str:
         sum(counts.get(kind, {}).get(category, 0) for category in UNCLOSED) for kind in counts
     ):
         return nothing_open(counts)
-    return "Nothing is ready. `counterpoint list --category open` shows what waits."
+    return "Nothing is ready. What waits is listed by `counterpoint list --category open`."
 
 
-def _offer(offer: ReadyItem) -> dict[str, Json]:
-    return {"item": present_briefly(offer.item), "why": list(offer.why), "unblocks": offer.unblocks}
+def _offer(offer: ReadyItem, lacking: Lacking | None) -> dict[str, Json]:
+    return {
+        "item": present_briefly(offer.item),
+        "why": list(offer.why),
+        "unblocks": offer.unblocks,
+        "not_allowed": [shlex.join(argv) for argv in lacking.commands] if lacking else [],
+    }
 
 
 @click.command(

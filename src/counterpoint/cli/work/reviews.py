@@ -178,7 +178,9 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
     Exit code 1 if it is open, or if somebody holds it.
     """
     found = context.core.items.get(item_id(context.core, item))
-    goal = "open" if found.is_workable else "active"
+    states = found.states
+    goes_on = not found.is_workable and states.allows(found.status, "active")
+    goal = "active" if goes_on else "open"
     if found.status == goal or found.category == "open":
         context.out.result(
             {"item": present_briefly(found)}, f"{stands(found)}", "It is open: nothing changed."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final, NamedTuple
 
@@ -25,6 +25,7 @@ from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Awaiting, Live, State
 from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.trust.heads import Unsigned
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.acts import say
@@ -35,6 +36,11 @@ from counterpoint.kernel.errors import CounterpointError, Unavailable
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _LINES: Final = 20
 """How many lines of open work are shown."""
+_SIGNED: Final = "a review by a person who signs"
+_UNTOLD: Final = (
+    "Nothing tells the agents apart that worked there, so that only a key makes a judge somebody else (`counterpoint key add`)."
+    " Give agents a credential before they start work: `counterpoint agent create NAME`."
+)
 _SOON: Final = 300
 """Seconds before the end of a lease from which on it is said to run out."""
 
@@ -49,7 +55,9 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
     unsigned = core.signing.unsigned()
     below = core.overview.progress(state.roots)
     progress = {name: one.by_category() for name, one in below.items()}
-    waiting = list(due(state, awaiting, core.awaiting.approvals()))
+    lacking = core.permitted.lacking_now()
+    untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
+    waiting = list(due(state, awaiting, core.awaiting.approvals(), lacking, untold))
     if context.out.json:
         context.out.answer(
             {
@@ -66,7 +74,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
                 "embedding": _embedding(core),
-                "checks": _lacking(core),
+                "checks": _lacking(lacking),
             }
         )
         return
@@ -111,6 +119,8 @@ def _print_work(
     why_not_you: why whoever looks cannot decide what waits; empty if he can.
     """
     _section(out, "Waiting for you", ("id", "what", "title", "run"), [tuple(one) for one in due])
+    if any(one.what == _SIGNED for one in due):
+        out.line(_UNTOLD, style="yellow")
     if why_not_you:
         out.line(f"You: {why_not_you}", style="yellow")
     _section(
@@ -206,10 +216,22 @@ class Due(NamedTuple):
     run: str
 
 
-def due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) -> Iterator[Due]:
-    """Return what waits for a person: verdicts, starts to be approved, blockers, leases that have run out."""
+def due(
+    state: State,
+    awaiting: Iterable[Awaiting],
+    held_back: Iterable[Item],
+    lacking: Lacking,
+    untold: Collection[str] = (),
+) -> Iterator[Due]:
+    """Return what waits for a person: verdicts, starts to be approved, blockers, leases that have run out, checks to be allowed.
+
+    untold: the items that were worked on by somebody whom nothing attests, so that only a signature tells their judge apart.
+    """
     for one in awaiting:
-        if one.step == "review" and (not one.is_mine or state.project.reviews == "self"):
+        if one.step == "review" and one.item.id in untold:
+            id_ = one.item.id
+            yield Due(id_, _SIGNED, one_line(one.item.title), f"counterpoint approve {id_}")
+        elif one.step == "review" and (not one.is_mine or state.project.reviews == "self"):
             id_ = one.item.id
             yield Due(id_, "a review", one_line(one.item.title), f"counterpoint approve {id_}")
         elif one.step == "review":
@@ -225,6 +247,19 @@ def due(state: State, awaiting: Iterable[Awaiting], held_back: Iterable[Item]) -
         if live.is_abandoned(state.now):
             id_, what = live.item.id, f"{live.claim.agent} is gone"
             yield Due(id_, what, one_line(live.item.title), f"counterpoint release {id_}")
+    yield from _checks_due(lacking)
+
+
+def _checks_due(lacking: Lacking) -> Iterator[Due]:
+    """Return which commands of checks wait to be allowed; one line where the file that lists them is to be looked at."""
+    if lacking.why:
+        yield Due("", "checks to be allowed", one_line(lacking.why), "counterpoint trust")
+        return
+    # What words it is loaded for few looks.
+    from counterpoint.core.rules.trust.commands import allowing_line
+
+    for argv, item in zip(lacking.commands, lacking.items, strict=True):
+        yield Due(item, "a check to be allowed", one_line(" ".join(argv)), allowing_line([argv]))
 
 
 def left_of(live: Live, now: Timestamp) -> str:
@@ -241,13 +276,10 @@ def left_of(live: Live, now: Timestamp) -> str:
 def _warnings(core: Core) -> Iterator[str]:
     """Return what a person should look after, of keys and of commands."""
     yield from (f"Keys: {key}" for key in recoveries(core))
-    if lacks := _lacking(core):
-        yield f"Checks: {lacks}"
 
 
-def _lacking(core: Core) -> str:
+def _lacking(found: Lacking) -> str:
     """Return in words which commands of checks would not be run; empty if all would."""
-    found = core.permitted.lacking_now()
     if not (found.why or found.commands):
         return ""
     # What words it is loaded for few looks, as below.

@@ -15,11 +15,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NoReturn
 
+from counterpoint.core.model.access import Actor
 from counterpoint.core.model.answers import Readiness, ReadyItem, Release, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
-from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.model.identity import Connection, ProposedAct
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Session
@@ -46,6 +47,7 @@ from counterpoint.core.operations.recording.seats import may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, prove
+from counterpoint.core.rules.identity import may_be_one
 from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE
 from counterpoint.core.rules.trust.succession import SAME_WORKER, Reason
 from counterpoint.kernel.acts import Act
@@ -261,6 +263,21 @@ class Claims:
                 "a claim belongs to a session", hint="Start the server with an agent's name."
             )
 
+    def _is_untold(self, change: Change) -> bool:
+        """Return whether the caller is an agent whom nothing tells from others, and claims for the first time."""
+        caller = self._context.caller
+        actor, own = caller.actor, caller.connection
+        is_unattested = actor.principal is None and caller.origin.doubt is not None
+        is_left = own is not None and bool(own.held_since)
+        if actor.kind != "agent" or not (is_unattested or is_left) or _has_credential(actor):
+            return False
+        if change.writing.exists(Claim, session=actor.session):
+            return False
+        if own is None or is_unattested:
+            return True
+        others = change.select(Connection, boot=own.boot)
+        return any(one.id != own.id and may_be_one(own, one) for one in others)
+
     def _seconds(self, minutes: int | None) -> int:
         """Return how long a lease is given for; without minutes as the settings say."""
         return self._context.ports.lease_seconds if minutes is None else minutes * 60
@@ -293,6 +310,7 @@ class Claims:
         assignee: str = "",
     ) -> Started:
         actor = self._context.caller.actor
+        is_untold = self._is_untold(change)
         is_own = before is not None and before.is_held_by(actor.session)
         if before is not None and is_own and not self._context.caller.is_shared:
             return self._renew(change, item, before, minutes)
@@ -314,7 +332,7 @@ class Claims:
             item=taken,
             claim=claim,
             snapshot=point,
-            warnings=snapshot.warnings,
+            warnings=(*snapshot.warnings, *([_UNTOLD] if is_untold else ())),
             renewed=False,
             taken_over_from=lost,
         )
@@ -385,6 +403,17 @@ def prove_claim(view: Reading, caller: Caller, item: str, token: int | None) -> 
 
 
 _GIVEN_UP: Final = f"What you changed stays in the tree: say where it is if it is worth keeping, and {Act.TAKE_OTHER_WORK}."
+
+
+def _has_credential(actor: Actor) -> bool:
+    return actor.principal is not None and actor.principal.strength == "credential"
+
+
+_UNTOLD: Final = (
+    "nothing tells you from other agents of this machine, so only a person who signs can judge this; from now on give each agent a"
+    " credential before it starts: a person runs `counterpoint agent create NAME`"
+)
+"""What an agent hears at its first claim whose work no other agent may judge."""
 _FEW: Final = 5
 """How many of the last releases a brief looks at."""
 _LATEST: Final = 50

@@ -17,11 +17,13 @@ from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Receipt, Record, Verdict
 from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Handoff
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Criterion, Gate, Item
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, INTEGER, TEXT, TEXTS
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import next_call
+from counterpoint.dialects.lacking import unallowed_of
 from counterpoint.dialects.next_step import why_back
 from counterpoint.dialects.paging import (
     Part,
@@ -102,14 +104,16 @@ def present_line(item: Item, room: int = TITLE) -> dict[str, Json]:
     )
 
 
-def present_offer(offer: ReadyItem, back: str = "") -> dict[str, Json]:
-    """Return ready work, with why. back: why it was sent back."""
+def present_offer(
+    offer: ReadyItem, back: str = "", lacking: Lacking | None = None
+) -> dict[str, Json]:
+    """Return ready work, with why. back: why it was sent back. lacking: commands of its checks that nobody has allowed."""
     line = present_line(offer.item)
     del line["status"]
     return {
         **line,
         "why": [clip(reason, 200) for reason in offer.why[:5]],
-        **sparse(sent_back=back),
+        **sparse(sent_back=back, checks=unallowed_of(lacking)),
     }
 
 
@@ -326,6 +330,14 @@ def present_change(change: FileChange) -> dict[str, Json]:
     )
 
 
+def _lacking_of(call: Call, facets: Facets) -> Lacking | None:
+    """Return which commands of the closed checks of an item would not be run; None without such checks."""
+    commands = [
+        gate.argv for gate in facets.gates if gate.kind == "check" and gate.status == "closed"
+    ]
+    return call.core.permitted.lacking(commands) if commands else None
+
+
 def present_start(call: Call, started: Started, room: int = 6_000) -> dict[str, Json]:
     """Return work that was begun: its contract, the token, and the tree it began from."""
     point = started.snapshot
@@ -335,6 +347,9 @@ def present_start(call: Call, started: Started, room: int = 6_000) -> dict[str, 
         **sparse(renewed=started.renewed or None, taken_over_from=started.taken_over_from),
         "item": present_contract(facets, room),
         "start": sparse(method=point.method, commit=point.commit, branch=clip(point.branch, 200)),
-        **sparse(warnings=[clip(warning, 300) for warning in started.warnings[:5]]),
+        **sparse(
+            warnings=[clip(warning, 300) for warning in started.warnings[:5]],
+            checks=unallowed_of(_lacking_of(call, facets)),
+        ),
         "next_call": while_working(facets, started.claim.token),
     }

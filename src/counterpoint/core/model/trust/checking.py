@@ -35,7 +35,11 @@ class Checking:
 
 @frozen
 class Lacking:
-    """Commands that would not be run now. why: what is wrong with the configuration itself; empty if they only are not listed."""
+    """Commands that would not be run now. why: what is wrong with the configuration itself; empty if they only are not listed.
+
+    items: for each command an item whose check it is, where that was asked for.
+    """
 
     commands: tuple[tuple[str, ...], ...] = ()
     why: str = ""
+    items: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.links import AT_ONCE, padded
-from counterpoint.core.operations.recording.moves import follow, refuse_dropping
+from counterpoint.core.operations.recording.moves import follow, note_former, refuse_dropping
 from counterpoint.core.operations.recording.seats import refuse_ending
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -175,6 +175,7 @@ class Ender:
                 here = change.get(Item, part.name)
                 if here.is_closed:
                     continue
+                note_former(change, here)
                 after = follow(change, here, part.goal, part.why, by_word=True, alone=True)
                 if after.kind == "issue" and after.status == "cancelled":
                     let_go(change, after, "it was cancelled")

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -40,6 +41,12 @@ from counterpoint.kernel.errors import GateClosed
 
 _RELEASED_TOLD = 50
 """How many released items an entry names."""
+_FORMERLY = "formerly"
+"""The fact that says what closed with a whole that was given up, by the state of before."""
+_RESTORED = "restored"
+"""The fact that says how many of these came back with it."""
+_ENTRIES = 1_000
+"""Entries about a whole that are looked at for what closed with it."""
 _MEETS = {"check": Act.VERIFY, "artifact": Act.SUBMIT, "review": Act.REVIEW}
 """What meets a gate of each kind."""
 
@@ -64,7 +71,10 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
             note_part(change, item.id)
         else:
             contribute(change, item.id)
-    return follow(change, item, goal, reason, by_word=True)
+    after = follow(change, item, goal, reason, by_word=True)
+    if item.category == "dropped" and not after.is_closed:
+        return restore_below(change, after)
+    return after
 
 
 def follow(
@@ -149,6 +159,8 @@ def _close_below(change: Change, item: Item, end: Callable[..., Item]) -> None:
         child = change.get(Item, name)  # as it is now: closing the one before may have freed it
         if is_declared and child.is_workable:
             continue
+        if item.category == "dropped":
+            note_former(change, child)
         same = child.states.allows(child.status, item.status)
         why = f"{item.id} above it is {item.status}"
         end(change, child, item.status if same else "cancelled", why)
@@ -185,6 +197,65 @@ def _reopen(change: Change, parent: str) -> None:
             follow(
                 change, above, "active" if above.states.allows(above.status, "active") else "open"
             )
+
+
+def note_former(change: Change, item: Item) -> None:
+    """Add to the entry in which state an item was before it closed with what holds it."""
+    formers: dict[str, list[str]] = change.facts.get(_FORMERLY, {})
+    listed = [*formers.get(item.status, ()), item.id]
+    change.add_facts(**{_FORMERLY: {**formers, item.status: listed}})
+
+
+def restore_below(change: Change, top: Item) -> Item:
+    """Reopen what closed with a whole that was given up, each in the state of before, and return the whole.
+
+    What ended before that, or was closed again on its own since, stays. What somebody was at is open: nobody holds it.
+    """
+    formers = _formers(change, top)
+    waiting = list(formers)
+    while waiting:
+        # From the top down, in whatever order the entries name them.
+        held_back: list[str] = []
+        for name in waiting:
+            item = change.get(Item, name)
+            if change.get(Item, item.parent).is_closed:
+                held_back.append(name)
+            else:
+                _restore(change, item, formers[name])
+        if len(held_back) == len(waiting):
+            break
+        waiting = held_back
+    return change.get(Item, top.id)
+
+
+def _restore(change: Change, item: Item, status: str) -> None:
+    """Move an item back to a state, as far as its table has a way there."""
+    states = item.states
+    is_held = states.categories.get(status) == "active" and item.is_workable
+    goal = states.named("open") if is_held else status
+    for state in states.way(item.status, goal):
+        item = follow(change, item, state)
+
+
+def _formers(change: Change, top: Item) -> dict[str, str]:
+    """Return the state of before of each item that closed with a whole, or with what holds that, and is closed since."""
+    view, formers = change.writing, dict[str, str]()
+    for above in line_of(change, top.id):
+        for place in view.sequences(subject=above.id, limit=_ENTRIES):
+            entry = load_fields(next(view.entries(place, place + 1)))
+            facts = entry.get("f", {})
+            if _RESTORED in facts:
+                break
+            for status, names in facts.get(_FORMERLY, {}).items():
+                for name in names:
+                    item = change.find(Item, name)
+                    if item is None or item.category != "dropped" or item.closed_at != entry["t"]:
+                        continue
+                    if any(one.id == top.id for one in line_of(change, name)):
+                        formers.setdefault(name, status)
+    if formers:
+        change.add_facts(**{_RESTORED: len(formers)})
+    return formers
 
 
 def close_when_done(change: Change, part: str) -> None:

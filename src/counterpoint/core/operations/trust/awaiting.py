@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, get_args
 
 from counterpoint.core.model.answers import Awaiting, Step
@@ -13,7 +13,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import WORKABLE, Gate, GateKind, Item, Kind
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import is_declared, standing
 from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict
@@ -36,6 +36,14 @@ class AwaitedWork:
             while here is not None and here.is_closed:
                 here = view.find(Item, here.parent) if here.parent else None
             return next(iter(self._told(view, {here.id: here})), None) if here else None
+
+    def untold(self, items: Collection[str]) -> frozenset[str]:
+        """Return which of some items somebody worked on whom nothing attests: only a person who signs can judge these."""
+        if not items:
+            return frozenset()
+        with self._context.reading() as view:
+            parts = view.select(Contribution, item=tuple(items), how="worked")
+        return frozenset(part.item for part in parts if is_declared(part.principal))
 
     def _told(self, view: Reading, items: Mapping[str, Item]) -> list[Awaiting]:
         """Return what each of some items waits for, as many looks as for one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -26,18 +26,36 @@ class Permitted:
         with self._context.reading() as view:
             return find_unallowed(self._context, view, commands)
 
+    def lacking_of(self, items: Collection[str]) -> Mapping[str, Lacking]:
+        """Return which commands of the closed checks of some items would not be run, by item; none for an item without any."""
+        if not items or self._context.ports.checking is None:
+            return {}
+        with self._context.reading() as view:
+            gates = view.select(Gate, item=tuple(items), kind="check", status="closed")
+            if not gates:
+                return {}
+            found = find_unallowed(self._context, view, [gate.argv for gate in gates])
+        lacks: dict[str, tuple[tuple[str, ...], ...]] = {}
+        for gate in gates:
+            if gate.argv in found.commands:
+                lacks[gate.item] = (*lacks.get(gate.item, ()), gate.argv)
+        return {item: replace(found, commands=commands) for item, commands in lacks.items()}
+
     def lacking_now(self) -> Lacking:
-        """Return the same of the commands that open checks of open items ask for."""
+        """Return the same of the commands that open checks of open items ask for, each with the first such item."""
         with self._context.reading() as view:
             gates = view.select(Gate, kind="check", status="closed", limit=_LOOKED_AT)
             found = find_unallowed(self._context, view, (gate.argv for gate in gates))
             lacks = {*found.commands}
-            open_ = {
-                gate.argv: None
-                for gate in gates
-                if gate.argv in lacks and _is_open(view.find(Item, gate.item))
-            }
-        return replace(found, commands=tuple(open_))
+            items: dict[tuple[str, ...], str] = {}
+            for gate in gates:
+                if (
+                    gate.argv in lacks
+                    and gate.argv not in items
+                    and _is_open(view.find(Item, gate.item))
+                ):
+                    items[gate.argv] = gate.item
+        return replace(found, commands=tuple(items), items=tuple(items.values()))
 
 
 def _is_open(item: Item | None) -> bool:

@@ -24,6 +24,7 @@ from counterpoint.core.model.answers import (
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import CONTINUE, next_call, present_left
+from counterpoint.dialects.lacking import unallowed_of
 from counterpoint.dialects.native.words import (
     Id,
     present_back,
@@ -159,7 +160,15 @@ def _sections(call: Call, seen: BriefParts) -> list[Section]:
     sections.append(("others_at_work", _forms(_others(call, seen.state), 10, 2)))
     blockers = [present_record(record) for record in seen.state.blockers]
     sections.append(("blockers", _forms(blockers, 10, 3)))
-    ready = [sparse(id=one.item.id, title=clip(one.item.title, _NAME)) for one in seen.offers]
+    lacking = call.core.permitted.lacking_of([offer.item.id for offer in seen.offers])
+    ready = [
+        sparse(
+            id=offer.item.id,
+            title=clip(offer.item.title, _NAME),
+            checks=unallowed_of(lacking.get(offer.item.id)),
+        )
+        for offer in seen.offers
+    ]
     sections.append(("ready", _forms(ready, _SHOWN, 2)))
     decisions = [
         present_record(record) for record in call.core.overview.recent("decision", limit=5)

@@ -69,8 +69,12 @@ def next_(
     if not offers:
         return _nothing(call, root)
     back = {one.item.id: why_back(one) for one in call.core.awaiting.list()}
+    lacking = call.core.permitted.lacking_of([offer.item.id for offer in offers])
     return {
-        "ready": [present_offer(offer, back.get(offer.item.id, "")) for offer in offers],
+        "ready": [
+            present_offer(offer, back.get(offer.item.id, ""), lacking.get(offer.item.id))
+            for offer in offers
+        ],
         "next_call": next_call("start", id=offers[0].item.id),
     }
 
