@@ -119,6 +119,13 @@ STATE = pytest.StashKey[Path]()
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let no agent stand above the tests that whoever runs them works with."""
+    if not hasattr(config, "workerinput") and sys.platform != "darwin":
+        scratch.leave_agents()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Let all files of the run lie in its own folders, and nothing of the account be found."""
     scratch.restore_signals()

@@ -13,6 +13,7 @@ import fcntl
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -44,6 +45,48 @@ def restore_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def leave_agents() -> None:
+    """Go on as a child of a process that nobody above has started, if an agent that uses this program has started this one.
+
+    Else whatever a test starts is that agent, and no person. This process waits, and ends as the tests do; the group of
+    processes stays the same, so that Ctrl-C reaches all of them.
+    """
+    if not _has_agent_above():
+        return
+    sys.stdout.flush()
+    ends, tells = os.pipe()
+    if starter := os.fork():
+        os.close(tells)
+        os.waitpid(starter, 0)
+        code = os.read(ends, 1)
+        os._exit(code[0] if code else 1)
+    os.close(ends)
+    started, starts = os.pipe()
+    starter = os.getpid()
+    if os.fork():
+        os._exit(0)
+    # What takes up orphans has taken this one up when its parent is another.
+    os.close(starts)
+    while os.getppid() == starter:
+        os.read(started, 1)
+    os.close(started)
+    if tests := os.fork():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        code = os.waitstatus_to_exitcode(os.waitpid(tests, 0)[1])
+        os.write(tells, bytes([code if code >= 0 else 128 - code]))
+        os._exit(0)
+    os.close(tells)
+
+
+def _has_agent_above() -> bool:
+    """Tell whether an ancestor of this process is connected to any ledger of the account."""
+    from counterpoint.evidence.trust.connected import connected_agents
+    from counterpoint.kernel.clock import SystemClock
+
+    nowhere = MEMORY / "no ledger.db"
+    return bool(connected_agents(nowhere, str(nowhere), SystemClock().now()))
 
 
 class Scratch:

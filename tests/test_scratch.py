@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from builders import open_repository
+from builders import Window, open_repository
+from counterpoint.evidence.trust.connected import connected_agents
+from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.places import find_tree_and_home
 
 ROOT = Path(__file__).parents[1]
@@ -102,3 +104,38 @@ def test_signals_that_whoever_starts_the_tests_ignores_work_in_them() -> None:
             cwd=Path(__file__).parent, capture_output=True, check=False,
         )  # fmt: skip
         assert ended.returncode == -number, name
+
+
+def test_no_agent_stands_above_a_test() -> None:
+    """Whoever runs the tests may be one that works with this program."""
+    nowhere = Path.cwd() / "no ledger.db"
+    assert connected_agents(nowhere, str(nowhere), SystemClock().now()) == []
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("broken", [False, True])
+def test_an_agent_runs_the_tests_as_anybody_does(repository: Path, broken: bool) -> None:
+    """Also from below a ledger that it works with; how they end is told as ever."""
+    agent = Window(repository)
+    try:
+        agent.does("", "brief")
+        name = f"{__file__}::{test_no_agent_stands_above_a_test.__name__}"
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            str(ROOT),
+        ]
+        ran = agent.order(
+            run=[*command, "-c", str(ROOT / "pyproject.toml"), name + "_gone" * broken]
+        )
+        assert ran["code"] == (4 if broken else 0), ran
+        assert ("1 passed" in ran["out"]) is not broken, ran
+    finally:
+        agent.close()
