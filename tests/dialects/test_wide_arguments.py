@@ -19,6 +19,7 @@ from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.arguments import check
 from counterpoint.protocol.parameters import Parameters
 from counterpoint.settings import Settings
+from fakes.long_forms import IS_LONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,11 +63,17 @@ def places() -> Iterator[tuple[str, Parameters, str, str]]:
                 yield name, parameters, argument, next(iter(part.get("properties", {"x": {}})))
 
 
+@pytest.mark.faults
 @pytest.mark.no_cover
 def test_an_argument_made_to_be_slow_is_judged_before_the_test_ends() -> None:
-    """Whatever is too long, of the wrong type, nested or unknown, at the top and one level below."""
-    for name, parameters, argument, below in places():
-        for what, value in WIDE.items():
+    """Whatever is too long, of the wrong type, nested or unknown, at the top and one level below.
+
+    Each parameter meets one of the shapes in turn, and all of them in the long form.
+    """
+    shapes = [*WIDE.items()]
+    for number, (name, parameters, argument, below) in enumerate(places()):
+        first = number % len(shapes)
+        for what, value in shapes if IS_LONG else shapes[first : first + 1]:
             began = process_time()
             for given in (value, {below: value}, [{below: value}]):
                 with suppress(InvalidInput):

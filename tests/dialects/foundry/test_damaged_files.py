@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
-import subprocess
-import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import Agent, Workshop
+from counterpoint.cli.main import run
 from counterpoint.core.model.filters import Edit
 from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
 from fakes.damaged_documents import LEFT, damaged, left_behind
@@ -40,6 +42,15 @@ FIXED = [
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What a command came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 class Project:
     """A repository with files of specs, the command line in it, and an agent that speaks foundry."""
 
@@ -55,14 +66,13 @@ class Project:
         file.write_text(made if isinstance(made, str) else json.dumps(made))
         return file
 
-    def runs(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run the command line as a process of its own."""
-        command = [sys.executable, "-m", "counterpoint", *words]
-        done = subprocess.run(
-            command, cwd=self.root, capture_output=True, text=True, timeout=50, check=False
-        )
-        assert "Traceback" not in done.stderr
-        return done
+    def runs(self, *words: str) -> Ran:
+        """Run a command in this process, in the folder of the repository."""
+        out, err = io.StringIO(), io.StringIO()
+        with chdir(self.root), redirect_stdout(out), redirect_stderr(err):
+            code = run(words)
+        assert "Traceback" not in err.getvalue()
+        return Ran(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
     def document(self, spec: str) -> Any:
         """Read a spec through its tool, page by page."""
