@@ -93,3 +93,48 @@ def test_in_a_folder_that_claude_was_never_opened_in_every_tool_is_refused(
     said = json.loads(run(bare, "counterpoint", "doctor", "--json", check=False))["checks"]
     (found,) = (one["found"] for one in said if one["name"] == "claude")
     assert "never opened in this folder" in found
+
+
+@pytest.mark.parametrize("bare", ["claude"], indirect=True)
+def test_file_tools_leave_alone_what_only_the_server_writes(
+    bare: Any, scripted: ModuleType, run: Any, ask: Any
+) -> None:
+    """Whatever its user allows; templates, phases and batches it may write, and its shell goes through the server."""
+    run(bare, "counterpoint", "init", "--yes", "--client", bare.name)
+    state = bare.tree / ".counterpoint"
+    denied = [
+        "ledger.db-more",
+        "fresh.json",
+        "checkpoints/x.note",
+        "backups/x",
+        "private/x",
+        ".gitignore",
+    ]
+    allowed = ["templates/t.yaml", "phases/p.md", "batches/b.md"]
+    before = (state / ".gitignore").read_text()
+    mine = bare.home / ".claude"
+    mine.mkdir(exist_ok=True)
+    rules = {"allow": ["Edit", "Write", "Bash(counterpoint *)"]}
+    (mine / "settings.json").write_text(json.dumps({"permissions": rules}))
+    bare.is_bound = True
+    note = "counterpoint note 'from the shell'"
+
+    def script(heard: list[Any]) -> Any:
+        paths = [*denied, *allowed]
+        if len(heard) < len(paths):
+            path = str(state / paths[len(heard)])
+            given = {"file_path": path, "content": "mine"}
+            return scripted.Use(tool="Write", arguments=given, is_ours=False)
+        if len(heard) == len(paths):
+            given = {"command": note, "description": "Note it"}
+            return scripted.Use(tool="Bash", arguments=given, is_ours=False)
+        return "It is done."
+
+    with scripted.Model(script) as model:
+        bare.converse(model.url)
+    assert model.faults == []
+    said = [one.text[:200] for one in model.heard]
+    written = [name for name in (*denied, *allowed) if (state / name).exists()]
+    assert written == [".gitignore", *allowed], said
+    assert (state / ".gitignore").read_text() == before
+    assert "from the shell" in json.dumps(ask(bare, "log", "--long")), said

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from builders import git
+from counterpoint.cli.clients.hooks import DENIED_EDITS
 from counterpoint.kernel.listing_cache import cache_folder
 from fakes.terminal import Terminal
 
@@ -150,7 +151,7 @@ def test_what_others_wrote_stays_byte_for_byte(call, installed):
     found = written(installed)
     assert {name: found[name] for name in OURS} == OURS
     assert found["AGENTS.md"].startswith(THEIRS["AGENTS.md"])
-    assert set(found) == {*THEIRS, "GEMINI.md"}
+    assert set(found) == {*THEIRS, ".claude/settings.json", "GEMINI.md"}
 
 
 def test_a_second_run_changes_nothing(call, installed):
@@ -160,7 +161,7 @@ def test_a_second_run_changes_nothing(call, installed):
     before = written(installed)
     said = call("init")
     assert said.code == 0
-    assert said.out.count("nothing to change.") == 6
+    assert said.out.count("nothing to change.") == 7
     assert "There is nothing to change" in said.out
     assert written(installed) == before
 
@@ -175,7 +176,26 @@ def test_fresh_files_are_what_each_client_reads(call, installed):
     assert vscode["servers"]["counterpoint"]["args"][-1] == "vscode"
     codex = tomllib.loads((installed / ".codex" / "config.toml").read_text())
     assert codex["mcp_servers"]["counterpoint"]["required"] is True
-    assert set(written(installed)) == {*OURS, "AGENTS.md", "GEMINI.md"}
+    assert set(written(installed)) == {*OURS, ".claude/settings.json", "AGENTS.md", "GEMINI.md"}
+
+
+def test_file_tools_are_denied_what_only_the_server_writes(call, installed):
+    """Rules of others stay where they are; a second run adds none, and `--remove` takes out ours alone."""
+    path = installed / ".claude" / "settings.json"
+    path.parent.mkdir()
+    theirs = '{\n  "permissions": {\n    "deny": [ "WebFetch" ]\n  }\n}\n'
+    path.write_text(theirs)
+    call("init", "--yes", "--client", "claude")
+    found = json.loads(path.read_text())
+    assert found == {"permissions": {"deny": ["WebFetch", *DENIED_EDITS]}}
+    before = path.read_bytes()
+    call("init", "--yes", "--client", "claude")
+    assert path.read_bytes() == before
+    assert call("init", "--remove", "--yes").code == 0
+    assert json.loads(path.read_text()) == json.loads(theirs)
+    path.unlink()
+    call("init", "--yes", "--client", "cursor")
+    assert not path.exists()
 
 
 def test_the_ledger_is_made_and_hidden_from_git(call, project):
@@ -288,7 +308,7 @@ def test_hooks_leave_those_of_others_and_allow_our_tools(call, installed):
     assert found["permissions"]["allow"][0] == "Bash(ls)"
     assert "mcp__counterpoint__brief" in found["permissions"]["allow"]
     assert "mcp__counterpoint__verify" in found["permissions"]["allow"]
-    assert found["permissions"]["deny"] == ["WebFetch"]
+    assert found["permissions"]["deny"] == ["WebFetch", *DENIED_EDITS]
     before = path.read_bytes()
     call("init", "--yes", "--client", "claude", "--hooks")
     assert path.read_bytes() == before

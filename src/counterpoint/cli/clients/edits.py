@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from counterpoint.cli.clients.approvals import approve_in_codex, checking_tools
+from counterpoint.cli.clients.approvals import CLAUDE_SETTINGS, approve_in_codex, checking_tools
 from counterpoint.cli.clients.files import Change, change, drop_section, set_section
-from counterpoint.cli.clients.hooks import HOOKS, Hooks, prune
+from counterpoint.cli.clients.hooks import HOOKS, Hooks, deny_edits, prune
 from counterpoint.cli.clients.jsonc import load_jsonc, member, remove_member
 from counterpoint.cli.clients.known import CLIENTS, Client, runs, spoken
 from counterpoint.cli.clients.toml import remove_table
@@ -68,6 +68,9 @@ class Setup:
             for hooks in HOOKS
             if hooks.client in chosen and (self.hooks or (self.is_asked and hooks.is_in(self.tree)))
         ]
+        if "claude" in chosen:
+            by_hand = deny_edits("")
+            edits.append(_Edit(file=CLAUDE_SETTINGS, edit=deny_edits, by_hand=by_hand))
         edits += [
             _Edit(file=name, edit=_section(text), by_hand=set_section("", text))
             for name, text in self._guides().items()

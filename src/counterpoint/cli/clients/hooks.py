@@ -10,6 +10,10 @@
 What is run is `counterpoint prime --hook NAME`, and after calls of tools, where that was asked for, `counterpoint event --hook NAME`.
 Both end well whatever happens: a client takes some ends for an order to stop.
 VS Code has AGENTS.md, which it reads at the beginning of a session. Codex runs a hook once its user has allowed it, word for word.
+
+What lies in `.counterpoint/` only the server writes, but for `templates/`, `phases/` and `batches/`. Claude Code's file tools are denied the
+rest (`permissions.deny`), by rules that match no name of these three: a denied folder cannot have exceptions. Its rules for `Edit` count for
+all tools that change files. Codex has no such rules beside its ordinary sandbox: its profiles of permissions would replace that.
 """
 
 from __future__ import annotations
@@ -27,7 +31,21 @@ from counterpoint.kernel.errors import MalformedDocument
 PROGRAM: Final = "counterpoint prime --hook"
 REPORTER: Final = "counterpoint event --hook"
 ALLOW: Final = ("permissions", "allow")
+DENY: Final = ("permissions", "deny")
 _TOOL: Final = f"mcp__{SERVER}__"
+DENIED_EDITS: Final = tuple(
+    f"Edit(//**/.counterpoint/{names})"
+    # `batches`, `phases` and `templates` match none of these. Claude Code takes `!` in brackets for a letter, and is blind to case.
+    for names in (
+        "*.*",
+        "[ac-oq-su-z0-9_]*",
+        "b[b-z]*",
+        "ba[a-su-z]*",
+        "p[a-gi-z]*",
+        "t[a-df-z]*",
+    )
+)
+"""The rules by which Claude Code's file tools leave alone what only the server writes; `//` is the root of all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +128,7 @@ class Hooks:
                 text, ("hooks", event), there, [one for one in there if not _is_ours(one)]
             )
         if self.asks:
+            text = allow_edits(text)
             there = _list(text, ALLOW)
             text = _set_or_drop(text, ALLOW, there, [one for one in there if not _is_our_tool(one)])
         if _load(text) == dict(self.more):
@@ -164,6 +183,19 @@ def forbid_tools(text: str, tools: Iterable[str]) -> str:
     """Return the text of Claude Code's settings in which these of our tools are asked for again; MalformedDocument."""
     current, names = _list(text, ALLOW), {f"{_TOOL}{tool}" for tool in tools}
     return _set_or_drop(text, ALLOW, current, [name for name in current if name not in names])
+
+
+def deny_edits(text: str) -> str:
+    """Return the text of Claude Code's settings that denies its file tools what only the server writes; MalformedDocument."""
+    current = _list(text, DENY)
+    missing = [rule for rule in DENIED_EDITS if rule not in current]
+    return set_member(text, DENY, [*current, *missing]) if missing else text
+
+
+def allow_edits(text: str) -> str:
+    """Return the text of Claude Code's settings without our denials; MalformedDocument."""
+    current = _list(text, DENY)
+    return _set_or_drop(text, DENY, current, [rule for rule in current if rule not in DENIED_EDITS])
 
 
 def allowed_tools(text: str) -> list[str]:
