@@ -146,6 +146,20 @@ def test_a_pause_that_is_told_again_takes_no_later_request_away(
     assert not file.exists()
 
 
+def test_the_report_of_a_pause_writes_nothing_while_the_run_is_paused(run: Stepper) -> None:
+    """An agent that reports whatever it is given hears of the same pause; once the run goes on, its report is taken."""
+    run.does()
+    run.manages("pause")
+    paused = run.reports()
+    stopped(run, pause_reason="user", loop_signal=None)
+    before = run.events(), run.agent.ledger_size
+    for _ in range(3):
+        assert run.reports() == paused
+    assert (run.events(), run.agent.ledger_size) == before
+    run.manages("resume")
+    assert run.reports()["next_step"]["task_id"] == "verify-1-1"
+
+
 def test_a_run_that_somebody_paused_takes_the_report_of_its_step(run: Stepper) -> None:
     """What was done is done; then it stands still."""
     run.does()

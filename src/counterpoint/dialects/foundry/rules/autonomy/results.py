@@ -81,6 +81,7 @@ class Known:
     outstanding: the step that was issued last, if nothing was reported of it yet. proven: the step of this run whose proof the
     report has, if there is one. receipts: of the node of the outstanding step, since that was issued. evidence: of its attempt.
     key: of the project, for the integrity of evidence. waiver: of the gate of its phase; empty if it is not waived.
+    is_paused: whether the run stands still, so that the report of a pause has no effect.
     """
 
     session: str
@@ -92,11 +93,15 @@ class Known:
     key: bytes = field(default=b"", repr=False)
     waiver: str = ""
     limits: Limits
+    is_paused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A report that may be taken. digest: of all of it. again: the step that it was taken for before, if it was."""
+    """A report that may be taken. digest: of all of it.
+
+    again: the step that it was taken for before, if it was; or the pause in which the run stands: then it is only answered.
+    """
 
     result: StepResult
     digest: str
@@ -183,7 +188,9 @@ def judge(result: StepResult | None, known: Known) -> Judged | None:
     _refuse_fields(result, step)
     _refuse_gate(result, step, known)
     refuse_receipt(result.verification_receipt, step, result.outcome, known.receipts, known.now)
-    return Judged(result=result, digest=digest)
+    # Else an agent that reports whatever it is given would be given pauses for ever, with an entry for each.
+    stands = step if known.is_paused and step.type == "pause" else None
+    return Judged(result=result, digest=digest, again=stands)
 
 
 def _again(result: StepResult, digest: str, taken: IssuedStep, now: Timestamp) -> Judged:

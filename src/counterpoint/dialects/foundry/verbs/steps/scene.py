@@ -119,6 +119,7 @@ def known_of(scene: Scene, result: StepResult | None, now: Timestamp, key: bytes
         key=key,
         waiver=_waiver(view, scene.outstanding),
         limits=scene.terms.limits,
+        is_paused=row.status == "paused",
     )
 
 

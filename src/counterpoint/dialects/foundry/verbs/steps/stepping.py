@@ -38,6 +38,7 @@ from counterpoint.dialects.foundry.rules.autonomy.results import Judged, StepRes
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.gates import phase_gates
 from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
 from counterpoint.dialects.foundry.verbs.sessions.rows import step_in
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
@@ -280,8 +281,14 @@ def step_answer(
 
 
 def _again(scene: Scene, judged: Judged) -> Answered:
-    """Return what a report was answered when it was taken; what is known of the run now if the ledger has that no more."""
-    taken = judged.again.id if judged.again else ""
-    found = scene.known.view.select(SessionStep, session=scene.row.session, id=taken, limit=1)
-    kept = load_object(found[0].answer) if found else {}
-    return Answered(data=kept or step_answer(scene.row, scene, (), scene.outstanding))
+    """Return what a report was answered when it was taken.
+
+    What is known of the run now, if the ledger has that no more, or if the report is that of the pause in which it stands.
+    """
+    view, row, taken = scene.known.view, scene.row, judged.again.id if judged.again else ""
+    steps = view.select(SessionStep, session=row.session, id=taken, limit=1)
+    kept = load_object(steps[0].answer) if steps else {}
+    if kept:
+        return Answered(data=kept)
+    gates = tuple(phase_gates(view, shape_of(view, scene.known.root), row, scene.terms))
+    return Answered(data=step_answer(row, scene, gates, scene.outstanding))
