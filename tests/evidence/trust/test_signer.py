@@ -16,6 +16,7 @@ from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.merkle import consistency_proof, leaf_hash, nodes_of, root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import Growth
+from counterpoint.evidence.trust.folders import state_folder
 from counterpoint.evidence.trust.signer import FileSigner
 from counterpoint.kernel.errors import (
     Forbidden,
@@ -262,3 +263,25 @@ def test_whatever_was_signed_before_a_kill_is_remembered(tmp_path):
         assert signer.last(LEDGER).size >= int(given.split()[0])
         size = signer.last(LEDGER).size
         signer.sign_head(LEDGER, growth(size + 1, size))
+
+
+def test_the_home_of_another_account_holds_no_state(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(0o000)
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        if not os.getuid():
+            os.setuid(61_003)
+        try:
+            state_folder({"XDG_STATE_HOME": str(home)})
+        except SignerAway as fault:
+            os.write(writes, f"{fault.message}\n{fault.hint}".encode())
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads) as answers:
+        message, hint = answers.read().split("\n")
+    os.waitpid(child, 0)
+    assert "HOME is that of another account" in message
+    assert "XDG_STATE_HOME" in hint

@@ -19,16 +19,26 @@ from counterpoint.kernel.errors import SignerAway
 
 _WRITE_FOR_OTHERS = 0o022
 _TAIL = 65_536
+_OWN_STATE = "Set XDG_STATE_HOME to a folder that only this account can write."
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """Return where this program keeps state of the user; SignerAway without a home."""
+    """Return where this program keeps state of the user; SignerAway without a home, or in that of another account."""
     folder = Path(places.state_folder(environ))
     if not folder.is_absolute():
         raise SignerAway(
             "this account has no home for the state of the signer",
-            hint="Set XDG_STATE_HOME to a folder that only this account can write.",
+            hint=_OWN_STATE,
         )
+    try:
+        folder.lstat()
+    except PermissionError as fault:
+        raise SignerAway(
+            f"{folder}, where this account's state would be, cannot be looked into: HOME is that of another account",
+            hint=_OWN_STATE,
+        ) from fault
+    except OSError:
+        pass  # It is made when something is put there.
     return folder
 
 
