@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 
@@ -35,3 +37,23 @@ def test_what_is_put_off_stays_unloaded(ledger):
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, check=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has files of two accounts")
+def test_a_repository_that_git_refuses_is_told_with_the_words_of_git(call, ledger):
+    assert call("status", "--json").json["git"] == ""
+    os.chown(ledger / ".git", 61_003, 61_003)
+    assert "safe.directory" in call("status", "--json").json["git"]
+    warning = call("status").out.partition("\nGit: ")[2]
+    assert warning.startswith(
+        "evidence is a comparison of file hashes until this is mended: git refuses"
+    )
+    assert "dubious ownership" in warning
+
+
+def test_a_repository_without_a_git_to_read_it_is_told(call, ledger, monkeypatch, tmp_path):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert "not installed" in call("status").out
+    shutil.rmtree(ledger / ".git")
+    assert "Git:" not in call("status").out

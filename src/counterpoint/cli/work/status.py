@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final, NamedTuple
 
+from counterpoint.app import App
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import (
@@ -75,13 +77,14 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
                 "recovered": [*recoveries(core)],
                 "embedding": _embedding(core),
                 "checks": _lacking(lacking),
+                "git": _refusal_of_git(context.app),
             }
         )
         return
     _print_head(context.out, state, unsigned)
     _print_work(context.out, state, awaiting, waiting, _why_not_you(context) if waiting else "")
     _print_open(context.out, core, state)
-    for warning in _warnings(core):
+    for warning in _warnings(context):
         context.out.line()
         context.out.line(warning, style="yellow")
     if is_long:
@@ -273,9 +276,32 @@ def left_of(live: Live, now: Timestamp) -> str:
     return f"running out, {words}" if left < _SOON else words
 
 
-def _warnings(core: Core) -> Iterator[str]:
-    """Return what a person should look after, of keys and of commands."""
+def _warnings(context: CommandContext) -> Iterator[str]:
+    """Return what a person should look after, of keys, of commands and of git."""
+    core = context.core
     yield from (f"Keys: {key}" for key in recoveries(core))
+    if refusal := _refusal_of_git(context.app):
+        yield f"Git: evidence is a comparison of file hashes until this is mended: {refusal}"
+
+
+def _refusal_of_git(app: App) -> str:
+    """Return why git says nothing about the repository here; empty if it does, or if there is none.
+
+    Git is asked only where something speaks for it, since it would cost every look a process.
+    """
+    tree = app.places.tree
+    mark = tree / ".git"
+    try:
+        own = {os.geteuid()} == {tree.stat().st_uid, mark.stat().st_uid}
+    except OSError:
+        return ""
+    folders = app.environ.get("PATH", "").split(os.pathsep)
+    if own and any(os.access(f"{folder}/git", os.X_OK) for folder in folders):
+        return ""
+    from counterpoint.evidence.git.opened import OpenTrees
+
+    found = OpenTrees().find(tree, app.environ)
+    return found if isinstance(found, str) else ""
 
 
 def _lacking(found: Lacking) -> str:
