@@ -43,7 +43,7 @@ quick: $(STAMP) ## The tests that need no real processes
 tamper: $(STAMP) ## N seeded changes to live databases (500), from SEED on (0), ON=file or postgres; says which nobody finds
 	@$(BIN)/python scripts/tamper.py $(or $(N),500) $(or $(SEED),0) $(or $(ON),file)
 
-faults: $(STAMP) ## The long forms of what fails on purpose: disks, memory, kills, clocks, files, races (docs/reliability.md)
+faults: $(STAMP) ## The long forms of what fails on purpose or is drawn at random: disks, kills, races, tampering, properties
 	@COUNTERPOINT_LONG=1 $(BIN)/python -m pytest $(PARALLEL) -m faults $(ARGS)
 
 conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm fetches them

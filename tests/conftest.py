@@ -23,7 +23,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 _is_long = os.environ.get("COUNTERPOINT_LONG") == "1"
 hypothesis.settings.register_profile(
-    "tests", deadline=None, max_examples=100 if _is_long else 50, derandomize=not _is_long
+    "tests", deadline=None, max_examples=200 if _is_long else 20, derandomize=not _is_long
 )
 hypothesis.settings.load_profile("tests")
 """No property is about time: a busy machine would break it. The short form draws the same examples each time, so that what it
@@ -68,8 +68,13 @@ def pytest_collection() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Measure no coverage where the same lines run often, or hardly any: in properties, in what looks at the house, and at other programs."""
+    """Measure no coverage where the same lines run often, or hardly any: in properties, in what looks at the house, and at other programs.
+
+    Properties try a tenth of their examples, and all of them where faults are tried in their long forms.
+    """
     is_property = hypothesis.is_hypothesis_test(getattr(item, "obj", None))
+    if is_property:
+        item.add_marker(pytest.mark.faults)
     if is_property or not UNMEASURED.isdisjoint(item.path.parts):
         item.add_marker(pytest.mark.no_cover)
 
