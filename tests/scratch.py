@@ -122,9 +122,9 @@ class Scratch:
         temporary.chmod(0o1777)  # as /tmp is
         (home / ".gitconfig").write_text(_GIT)
         os.environ |= {
-            # Neither a repository nor a ledger above belongs to a test.
+            # Neither a repository nor a ledger above belongs to a test. Behind an empty part no links are followed.
             "GIT_CEILING_DIRECTORIES": os.pathsep.join(
-                str(folder) for folder in (self.main, self.disk, *ceilings)
+                ["", *{str(folder.resolve()) for folder in (self.main, self.disk, *ceilings)}]
             ),
             "GIT_CONFIG_NOSYSTEM": "1",
             "HOME": str(home),
