@@ -134,6 +134,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Let all files of the run lie in its own folders, and nothing of the account be found."""
     scratch.restore_signals()
+    if sys.dont_write_bytecode:
+        # Where no bytecode may stand beside the sources, each worker would compile all tests anew: two thirds of collecting.
+        sys.pycache_prefix = str(config.rootpath / ".pytest_cache" / "bytecode")
+        sys.dont_write_bytecode = False
     told: dict[str, Any] | None = getattr(config, "workerinput", None)
     if told is None:
         folders = scratch.Scratch()
