@@ -34,6 +34,9 @@ class ForeignNote:
     at: str = ""
 
 
+Naming = Literal["id", "title", "number"]
+
+
 @frozen
 class ForeignItem:
     """One piece of work there.
@@ -41,7 +44,8 @@ class ForeignItem:
     id: what it is called there, unlike all others of its tool. short: a shorter name, where it is free.
     parent, needs: such ids; no parent: the root. state: in our words. said: in theirs.
     is_phase: whether it only holds others. checks, approval, review, artifact, profile: as in a plan (core/model/drafts.py). facts: what has no place here, and is kept beside it: dates, addresses.
-    where: its place in the source, for what is said of it.
+    where: its place in the source, for what is said of it. naming: what the id was made of; one that is made of a title, or of a number
+    that counts lines, says nothing of which item is meant when the source comes again (core/rules/planning/renaming.py).
     """
 
     id: str
@@ -66,6 +70,7 @@ class ForeignItem:
     facts: Mapping[str, str] = field(default_factory=dict[str, str])
     short: str = ""
     where: str = ""
+    naming: Naming = "id"
 
 
 @frozen

@@ -163,6 +163,7 @@ def _items(
             is_phase=is_phase,
             facts={"profile": draft.profile} if draft.profile else {},
             where=f"{file}, line {draft.line}",
+            naming="id" if draft.name else "number" if title != draft.title else "title",
         )
         before = name if is_phase else before
         yield from _items(found, draft, name, names, called, file, is_ordered=is_ordered)

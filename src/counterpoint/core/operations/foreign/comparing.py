@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from counterpoint.core.model.foreign import ForeignItem
+from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Area, Attribute, Criterion, Dependency, Item, Label
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.planning.foreign import Settled
+from counterpoint.core.rules.planning.matching import KnownItem
 from counterpoint.core.rules.planning.merging import ATTRIBUTE, Merged, merge
+from counterpoint.core.rules.planning.renaming import ROOT, title_of
 from counterpoint.kernel.canonical import Json, object_of
 
 _CHUNK: Final = 500
@@ -86,6 +89,46 @@ class Around:
         }
         last = object_of(self.imported[item].get("last"))
         return Compared(id=name, merged=merge(last, theirs, values), needs=frozenset(needs))
+
+
+def known_items(context: Context, here: Here) -> list[KnownItem]:
+    """Return the items of a source that are here, as they were when it last came: by their ids, parents and titles there."""
+    known: dict[str, KnownItem] = {}
+    names = list(here.ids)
+    for start in range(0, len(names), _CHUNK):
+        some = names[start : start + _CHUNK]
+        ids = tuple(here.ids[name] for name in some)
+        with context.reading() as view:
+            around = Around(view, ids)
+            worked = {
+                item for (item,) in view.cells(Contribution, ("item",), item=ids, how="worked")
+            }
+        for name in some:
+            item, last = (
+                around.items[here.ids[name]],
+                object_of(around.imported[here.ids[name]].get("last")),
+            )
+            has_ended = item.category != "open" and last.get("state", "open") == "open"
+            known[name] = KnownItem(
+                id=name,
+                parent=str(last.get("parent", "")) or ROOT,
+                kind=item.kind,
+                title=title_of(last),
+                is_begun=item.id in worked or has_ended,
+            )
+    return [known[name] for name in _from_the_top(known)]
+
+
+def _from_the_top(known: Mapping[str, KnownItem]) -> Iterator[str]:
+    """Return ids, each behind that of what holds it."""
+    below = _grouped(
+        (item.parent if item.parent in known else ROOT, name) for name, item in known.items()
+    )
+    waiting = [ROOT]
+    while waiting:
+        names = below[waiting.pop()]
+        yield from names
+        waiting += names
 
 
 def tags_of(context: Context, items: Iterable[str]) -> defaultdict[str, set[str]]:

@@ -16,7 +16,13 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.foreign import Arrival, Difference, ForeignItem, ForeignWork, Source
 from counterpoint.core.model.work import BODY_LIMIT, TITLE_LIMIT, Alias, Item
-from counterpoint.core.operations.foreign.comparing import Compared, Here, compared, tags_of
+from counterpoint.core.operations.foreign.comparing import (
+    Compared,
+    Here,
+    compared,
+    known_items,
+    tags_of,
+)
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
@@ -33,6 +39,7 @@ from counterpoint.core.rules.planning.foreign import (
     words_of,
 )
 from counterpoint.core.rules.planning.merging import ATTRIBUTE, last_of, notes_of
+from counterpoint.core.rules.planning.renaming import has_ids_of_its_own, renamed
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -72,6 +79,8 @@ class ForeignImports:
     def _prepared(self, work: ForeignWork, source: Source, progress: Progress) -> _Arriving:
         settled = settle(work)
         here = self._here(settled, source)
+        if here.root is not None and not has_ids_of_its_own(work):
+            settled = settle(renamed(work, settled.items, known_items(self._context, here)))
         return _Arriving(self._context, settled, source, here, progress)
 
     def _here(self, settled: Settled, source: Source) -> Here:

@@ -5,7 +5,8 @@ In this order, each step again whenever a later one has found something:
 1. The name that both have.
 2. The title, below the same item, if one line and one item have it. Where several have, none is taken: they cannot be told apart.
 3. The title elsewhere in the plan, if one line and one item have it that nobody has begun: it was moved.
-4. The only line and the only item that are left below the same item, if nobody has begun it: its title was changed.
+4. The number that both have, if they have one and nobody has begun the item: its title was changed.
+5. The only line and the only item that are left below the same item, if nobody has begun it: its title was changed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from counterpoint.core.model.work import WORKABLE, Kind
 from counterpoint.core.rules.drafting import Planned
@@ -43,11 +45,21 @@ class Matches:
     unsure_ids: set[str] = field(default_factory=set[str])
 
 
-def match_plan(planned: Sequence[Planned], known: Sequence[KnownItem], root: str) -> Matches:
-    """Return which items the lines of a plan mean. known: all below the root, parents first."""
+def match_plan(
+    planned: Sequence[Planned],
+    known: Sequence[KnownItem],
+    root: str,
+    numbered: Mapping[int, str] = MappingProxyType({}),
+) -> Matches:
+    """Return which items the lines of a plan mean. known: all below the root, parents first. numbered: the item of a line's number, by its place."""
     matching = _Matching(planned, known, root)
     matching.by_name()
-    while matching.by_title() or matching.by_move() or matching.by_place():
+    while (
+        matching.by_title()
+        or matching.by_move()
+        or matching.by_number(numbered)
+        or matching.by_place()
+    ):
         pass
     return matching.matches
 
@@ -134,6 +146,16 @@ class _Matching:
                 self._take(some[0], others[0].id)
                 has_found = True
         return has_found
+
+    def by_number(self, numbered: Mapping[int, str]) -> bool:
+        """Take what has one number; answer whether anything was found."""
+        items = {item.id: item for item in self._items() if not item.is_begun} if numbered else {}
+        for place in self._places() if items else ():
+            item = items.get(numbered.get(place, ""))
+            if item is not None and _is_alike(self.planned[place], item):
+                self._take(place, item.id)
+                return True
+        return False
 
     def by_place(self) -> bool:
         """Take the only ones that are left below one item; answer whether anything was found."""
