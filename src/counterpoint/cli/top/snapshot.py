@@ -10,7 +10,7 @@ from counterpoint.cli.output import flat
 from counterpoint.cli.present import span
 from counterpoint.cli.trust.caller import said
 from counterpoint.cli.work.log import Lines
-from counterpoint.cli.work.status import due, for_what, left_of
+from counterpoint.cli.work.status import due, for_what, is_for_agents, left_of, paused_runs
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.answers import Awaiting, State
@@ -80,15 +80,16 @@ def _head(state: State) -> str:
 
 
 def _waiting(state: State, awaiting: Sequence[Awaiting], core: Core) -> Iterator[Row]:
-    for one in due(state, awaiting, core.awaiting.approvals(), Lacking()):
+    runs = paused_runs(core)
+    for one in due(state, awaiting, core.awaiting.approvals(), Lacking(), runs=runs):
         # What is to be unblocked is a record; what it is about is its first column.
-        name = one.run.rpartition(" ")[2]
+        name = one.id if one.run.endswith("…") else one.run.rpartition(" ")[2]
         yield Row(f"due {name} {one.what}", name, (one.id, one.what, flat(one.title)))
     for found in awaiting:
         item = found.item
-        if found.step != "review":
+        if is_for_agents(found, runs):
             yield Row(f"agents {item.id}", item.id, (item.id, for_what(found), flat(item.title)))
-        elif found.is_mine:
+        elif found.step == "review" and found.is_mine:
             what = "a review, by somebody else"
             yield Row(f"others {item.id}", item.id, (item.id, what, flat(item.title)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterpoint.app import App
 from counterpoint.cli.context import CommandContext
@@ -35,6 +35,10 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import CounterpointError, Unavailable
 
+if TYPE_CHECKING:
+    # Loaded with the first run.
+    from counterpoint.dialects.foundry.verbs.sessions.views import PausedRun
+
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _LINES: Final = 20
 """How many lines of open work are shown."""
@@ -59,7 +63,8 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
     progress = {name: one.by_category() for name, one in below.items()}
     lacking = core.permitted.lacking_now()
     untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
-    waiting = list(due(state, awaiting, core.awaiting.approvals(), lacking, untold))
+    runs = paused_runs(core)
+    waiting = list(due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs))
     if context.out.json:
         context.out.answer(
             {
@@ -82,7 +87,8 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
         )
         return
     _print_head(context.out, state, unsigned)
-    _print_work(context.out, state, awaiting, waiting, _why_not_you(context) if waiting else "")
+    for_agents = [one for one in awaiting if is_for_agents(one, runs)]
+    _print_work(context.out, state, for_agents, waiting, _why_not_you(context) if waiting else "")
     _print_open(context.out, core, state)
     for warning in _warnings(context):
         context.out.line()
@@ -119,7 +125,7 @@ def _print_work(
 ) -> None:
     """Print what waits for whom, and who is at what.
 
-    why_not_you: why whoever looks cannot decide what waits; empty if he can.
+    awaiting: what waits for agents. why_not_you: why whoever looks cannot decide what waits; empty if he can.
     """
     _section(out, "Waiting for you", ("id", "what", "title", "run"), [tuple(one) for one in due])
     if any(one.what == _SIGNED for one in due):
@@ -130,11 +136,7 @@ def _print_work(
         out,
         "Waiting for agents",
         ("id", "for what", "title"),
-        [
-            (one.item.id, for_what(one), one_line(one.item.title))
-            for one in awaiting
-            if one.step != "review"
-        ],
+        [(one.item.id, for_what(one), one_line(one.item.title)) for one in awaiting],
     )
     live = [
         (one.item.id, one.claim.agent, left_of(one, state.now), one_line(one.item.title))
@@ -210,6 +212,21 @@ def _print_long(
     out.line(f"You: {said(context.app, core)}")
 
 
+def paused_runs(core: Core) -> list[PausedRun]:
+    """Return the unattended runs that are paused, each with the reason; what looks at them is loaded where there ever was one."""
+    if not core.overview.has_happened("run.started"):
+        return []
+    from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
+
+    return core.use(Watching).paused()
+
+
+def is_for_agents(awaiting: Awaiting, runs: Iterable[PausedRun]) -> bool:
+    """Return whether agents can do what an item waits for: neither a review nor a gate that stopped a run."""
+    gates = {run.item for run in runs if run.is_gate}
+    return awaiting.step != "review" and awaiting.item.id not in gates
+
+
 class Due(NamedTuple):
     """One thing that a person can do now. run: the command that does it."""
 
@@ -225,11 +242,18 @@ def due(
     held_back: Iterable[Item],
     lacking: Lacking,
     untold: Collection[str] = (),
+    runs: Iterable[PausedRun] = (),
 ) -> Iterator[Due]:
     """Return what waits for a person: verdicts, starts to be approved, blockers, leases that have run out, checks to be allowed.
 
     untold: the items that were worked on by somebody whom nothing attests, so that only a signature tells their judge apart.
+    runs: the unattended runs that are paused.
     """
+    for run in runs:
+        go_on = f"counterpoint supervise {run.spec} --resume -- AGENT…"
+        command = f"counterpoint approve {run.item}" if run.is_gate else go_on
+        what = "a gate of a paused run" if run.is_gate else "a paused run"
+        yield Due(run.item, f"{what}: {run.why}", one_line(run.title), command)
     for one in awaiting:
         if one.step == "review" and one.item.id in untold:
             id_ = one.item.id

@@ -364,6 +364,11 @@ class Overview:
             claims = live_claims(view, caller.actor.session) if is_known else []
             return _with_items(view, claims)
 
+    def has_happened(self, action: str) -> bool:
+        """Return whether the ledger has an entry of an action."""
+        with self._context.reading() as view:
+            return bool(view.sequences(action=action, limit=1))
+
     def held_anywhere(self, capability: str = "") -> tuple[Live, ...]:
         """Return what the sessions of the caller's principal hold, whichever it calls from.
 

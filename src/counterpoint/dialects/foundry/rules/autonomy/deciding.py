@@ -210,6 +210,12 @@ PAUSE_MESSAGES: Final[Mapping[PauseReason, str]] = {
 }
 
 
+GATE_PAUSES: Final[frozenset[PauseReason]] = frozenset(
+    {"gate_failed", "gate_review_required", "fidelity_cycle_limit"}
+)
+"""Pauses that last until a person has judged the phase."""
+
+
 def decide(situation: Situation) -> Decision:
     """Return what comes next.
 

@@ -63,6 +63,20 @@ class TaskLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PausedRun:
+    """A run that waits for a person. spec: the id of its spec. why: in words.
+
+    item: what is to be looked at, with its title: the spec, or its phase if that is to be judged (`is_gate`).
+    """
+
+    spec: str
+    item: str
+    title: str
+    why: str
+    is_gate: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A run as it is listed. spec: the id of its spec. effective: the status that it will have with its next call."""
 

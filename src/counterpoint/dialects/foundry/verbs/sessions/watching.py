@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.foundry.nouns.autonomy import TASK_STEPS, SessionStep, SpecSession
+from counterpoint.dialects.foundry.nouns.autonomy import (
+    TASK_STEPS,
+    PauseReason,
+    SessionStep,
+    SpecSession,
+)
 from counterpoint.dialects.foundry.nouns.nodes import ROOT
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry, PhaseLine
 from counterpoint.dialects.foundry.rules.autonomy.contexts import reading
-from counterpoint.dialects.foundry.rules.autonomy.deciding import liveness
+from counterpoint.dialects.foundry.rules.autonomy.deciding import (
+    GATE_PAUSES,
+    PAUSE_MESSAGES,
+    liveness,
+)
 from counterpoint.dialects.foundry.rules.entries import entry_of
 from counterpoint.dialects.foundry.rules.standing import is_node
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
@@ -34,6 +43,7 @@ from counterpoint.dialects.foundry.verbs.sessions.rows import (
 )
 from counterpoint.dialects.foundry.verbs.sessions.views import (
     RECENT,
+    PausedRun,
     Run,
     RunOf,
     RunView,
@@ -94,6 +104,14 @@ class Watching:
             names = known.ids(about) if known else dict[str, str]()
             return run, [entry_of(one, _about(names.get(one.item, ""))) for one in records]
 
+    def paused(self) -> list[PausedRun]:
+        """Return the runs that are paused, the one that was begun last first."""
+        with self._context.reading() as view:
+            rows = view.select(
+                SpecSession, status="paused", order="created_at desc", limit=_LOOKED_AT
+            )
+            return [_paused_run(view, row) for row in rows]
+
     def live(self, spec: str) -> Run | None:
         """Return the run of a spec that runs or is paused; None. NotFound for the spec."""
         with self._context.reading() as view:
@@ -103,6 +121,19 @@ class Watching:
     @property
     def _now(self) -> Timestamp:
         return self._context.ports.clock.now()
+
+
+def _paused_run(view: Reading, row: SpecSession) -> PausedRun:
+    reason = cast("PauseReason", row.pause_reason)
+    is_gate = reason in GATE_PAUSES and bool(row.phase)
+    item = view.find(Item, row.phase if is_gate else row.spec)
+    return PausedRun(
+        spec=spec_of(view, row),
+        item=row.phase if is_gate else row.spec,
+        title=item.title if item else "",
+        why=PAUSE_MESSAGES.get(reason, reason),
+        is_gate=is_gate,
+    )
 
 
 def run_of(view: Reading, row: SpecSession, now: Timestamp) -> Run:
