@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,8 @@ import pytest
 from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.identity import Succession
+from counterpoint.core.model.runs import EventFilter
+from counterpoint.core.model.runs import Run as RunRow
 from fakes.supervised import AGENT, Told
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(180)]
@@ -197,6 +200,35 @@ def test_an_agent_that_leaves_is_not_followed_by_another(supervise: Run) -> None
     """Only a complete phase is."""
     told = supervise(agent=(*AGENT, "--leaves", "task-1-2"))
     assert (told.code, told.last["because"], told.rounds) == (1, "agent_left", 1)
+
+
+RESULT = {
+    "type": "result",
+    "subtype": "success",
+    "total_cost_usd": 0.25,
+    "result": "what it said",
+    "usage": {"input_tokens": 1200, "output_tokens": 30},
+}
+COMPLETED = {"type": "turn.completed", "usage": {"input_tokens": 7, "output_tokens": 5}}
+
+
+@pytest.mark.parametrize(
+    ("line", "cost", "tokens"), [(RESULT, 0.25, (1200, 30)), (COMPLETED, None, (7, 5))]
+)
+def test_what_a_round_took_is_read_from_the_stream_of_its_client(
+    supervise: Run, app: App, line: dict[str, Any], cost: float | None, tokens: tuple[int, int]
+) -> None:
+    """Of Claude Code and of Codex; what the agent said stays out of the ledger."""
+    told = supervise(agent=("printf", "%s\\n", "no event", json.dumps(line)))
+    (ended,) = [event for event in told.events if event["event"] == "round.ended"]
+    assert (ended["cost"], ended["tokens"]) == (cost, {"input": tokens[0], "output": tokens[1]})
+    core = app.person()
+    run = core.overview.find(RunRow, ended["run"])
+    assert run is not None
+    assert (run.input_tokens, run.output_tokens) == tokens
+    assert run.item == core.overview.state().roots[0].id
+    kept = core.runs.events(EventFilter(run=run.id), 9).events
+    assert "what it said" not in str(kept)
 
 
 @pytest.mark.both_databases

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,11 +25,14 @@ from counterpoint.cli.supervise.agent import (
 )
 from counterpoint.cli.supervise.loop import Stopping, Supervision
 from counterpoint.cli.supervise.outcome import tell_outcome
-from counterpoint.cli.supervise.place import folder_of, held
+from counterpoint.cli.supervise.place import folder_of, held, read_results
 from counterpoint.cli.supervise.shown import opened_screen
 from counterpoint.cli.supervise.specrun import SpecRun
+from counterpoint.core.model.runs import Run, RunOrder
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.places import FOLDERS, specs_dir
 from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
+from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
@@ -123,9 +127,31 @@ def supervise_command(
                 clock=clock,
                 stopping=stopping,
                 is_seen_to=is_seen_to,
+                record=partial(_record_round, spec, db, project),
             ).supervise()
     tell_outcome(out, clock, spec, outcome)
     return code_of(outcome.decision)
+
+
+def _record_round(
+    spec: str, db: str | None, project: str | None, session: str, log: Path
+) -> Run | None:
+    """Record the money and tokens of a round of a run, from its log; None where that says nothing of them."""
+    results = read_results(log)
+    if not results:
+        return None
+    app = open_here(db=db, project=project)
+    try:
+        core = app.person()
+
+        def find_root(context: Context) -> str:
+            with context.reading() as view:
+                return spec_named(view, spec).id
+
+        order = RunOrder(run=f"{session}-{log.stem}", item=core.use(find_root), agent=NAME)
+        return core.runs.ingest(results, order).run
+    finally:
+        app.close()
 
 
 def code_of(decision: Decision) -> int:

@@ -17,6 +17,7 @@ from counterpoint.cli.supervise.place import Log, opened_log
 from counterpoint.cli.supervise.shown import Screen
 from counterpoint.cli.supervise.specrun import Look, SpecRun
 from counterpoint.core.model.evidence import Execution
+from counterpoint.core.model.runs import Run
 from counterpoint.dialects.foundry.rules.autonomy.supervising import (
     AgentState,
     Decision,
@@ -51,8 +52,8 @@ class Stopping:
 class Supervision:
     """One call of the supervisor.
 
-    folder: of the logs. limit: how many agents may be started. is_seen_to: whether what the run waits for was seen to. seconds: a time
-    that never goes back.
+    folder: of the logs. limit: how many agents may be started. is_seen_to: whether what the run waits for was seen to. record: keeps
+    what a round took, from its log; None where that does not say. seconds: a time that never goes back.
     """
 
     run: SpecRun
@@ -63,6 +64,7 @@ class Supervision:
     clock: Clock
     stopping: Stopping
     is_seen_to: bool = False
+    record: Callable[[str, Path], Run | None] = lambda _session, _log: None
     poll_seconds: float = POLL_SECONDS
     seconds: Callable[[], float] = monotonic
     rounds: int = 0
@@ -149,7 +151,15 @@ class Supervision:
             self._abandon()
             raise
         self._state, self._said = state_of(ended), ended.output
-        self.screen.ended(self.rounds, ended)
+        self.screen.ended(self.rounds, ended, self._recorded())
+
+    def _recorded(self) -> Run | None:
+        """Return what the round took, as it was recorded; a fault of that is shown, and ends nothing."""
+        try:
+            return self.record(self.run.session, self._log) if self._log else None
+        except CounterpointError as fault:
+            self.screen.refused(fault)
+            return None
 
     @contextmanager
     def _round(self) -> Generator[Log]:

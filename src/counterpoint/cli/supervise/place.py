@@ -8,13 +8,14 @@ kept.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 from counterpoint.evidence.places import slug
 from counterpoint.kernel.clock import Timestamp
@@ -26,6 +27,18 @@ KEPT: Final = 50
 LOG_LIMIT: Final = 64 << 20
 """Bytes that are kept of what the agent of one round says."""
 _DIGITS: Final = 8
+_RESULTS: Final = (b'"result"', b'"turn.completed"', b'"turn.failed"')
+"""The types of events with totals: of Claude Code, and of Codex."""
+_RESULT_BYTES: Final = 1 << 20
+_USAGE: Final = (
+    "type",
+    "subtype",
+    "is_error",
+    "total_cost_usd",
+    "duration_ms",
+    "num_turns",
+    "usage",
+)
 _FLAGS: Final = os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _CUT: Final = b"\n[the rest is not kept]\n"
 
@@ -91,6 +104,24 @@ def opened_log(folder: Path, number: int, now: Timestamp) -> Generator[Log]:
         for old in sorted(folder.glob("*.log"))[:-KEPT]:
             old.unlink(missing_ok=True)
         yield Log(path=path, file=file)
+
+
+def read_results(log: Path) -> list[str]:
+    """Return the lines of a log by which a client's JSON stream says what its work took; none for another kind of output.
+
+    What an agent said besides stays in the log: the ledger gets money and tokens alone.
+    """
+    results: list[str] = []
+    with suppress(OSError), log.open("rb") as file:
+        for line in file:
+            if not any(kind in line for kind in _RESULTS) or len(line) > _RESULT_BYTES:
+                continue
+            with suppress(ValueError):
+                told: Any = json.loads(line)
+                if isinstance(told, dict):
+                    parts = cast("dict[str, Any]", told)
+                    results.append(json.dumps({key: parts[key] for key in _USAGE if key in parts}))
+    return results
 
 
 def _unusable(folder: Path, fault: OSError) -> Unavailable:

@@ -17,12 +17,15 @@ from rich.text import Text
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.supervise.specrun import Look
 from counterpoint.core.model.evidence import Execution
+from counterpoint.core.model.runs import NOT_TOLD, Run
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.kernel.visible import visible
 
 _WIDE: Final = 90
+MICROS: Final = 1_000_000
+"""Of a dollar: costs are counted in them."""
 
 
 class Screen(Protocol):
@@ -40,8 +43,8 @@ class Screen(Protocol):
         """Show what the agent says, where that is wanted."""
         ...
 
-    def ended(self, number: int, how: Execution) -> None:
-        """Show that the agent has ended."""
+    def ended(self, number: int, how: Execution, used: Run | None = None) -> None:
+        """Show that the agent has ended. used: what it took, if it said so."""
         ...
 
     def refused(self, fault: CounterpointError) -> None:
@@ -91,9 +94,15 @@ class Events:
         """Pass on what the agent says."""
         self.voices.hear(chunk)
 
-    def ended(self, number: int, how: Execution) -> None:
-        """Tell that the agent has ended."""
+    def ended(self, number: int, how: Execution, used: Run | None = None) -> None:
+        """Tell that the agent has ended, and what it took."""
         facts: dict[str, Json] = {"exit_code": how.exit_code, "ended_for": how.ended_for}
+        if used is not None:
+            facts["run"] = used.id
+            cost = used.cost_micros
+            facts["cost"] = None if cost == NOT_TOLD else cost / MICROS
+            tokens = {"input": used.input_tokens, "output": used.output_tokens}
+            facts["tokens"] = {key: None if n == NOT_TOLD else n for key, n in tokens.items()}
         self._tell("round.ended", round=number, **facts)
 
     def refused(self, fault: CounterpointError) -> None:
@@ -128,9 +137,9 @@ class Lines:
         """Pass on what the agent says."""
         self.voices.hear(chunk)
 
-    def ended(self, number: int, how: Execution) -> None:
-        """Show that the agent has ended."""
-        self._line(f"round {number}", ended_in_words(how))
+    def ended(self, number: int, how: Execution, used: Run | None = None) -> None:
+        """Show that the agent has ended, and what it took."""
+        self._line(f"round {number}", f"{ended_in_words(how)}{_used_in_words(used)}")
 
     def refused(self, fault: CounterpointError) -> None:
         """Show what the server refused, or why it did not answer."""
@@ -162,9 +171,9 @@ class Board:
     def heard(self, chunk: bytes) -> None:
         """Show nothing: it stands in the log."""
 
-    def ended(self, number: int, how: Execution) -> None:
-        """Show that the agent has ended."""
-        self.agent = f"round {number}: {ended_in_words(how)}"
+    def ended(self, number: int, how: Execution, used: Run | None = None) -> None:
+        """Show that the agent has ended, and what it took."""
+        self.agent = f"round {number}: {ended_in_words(how)}{_used_in_words(used)}"
 
     def refused(self, fault: CounterpointError) -> None:
         """Show what the server refused, or why it did not answer."""
@@ -207,6 +216,15 @@ def opened_screen(out: Output, clock: Clock, *, is_verbose: bool) -> Generator[S
 def event_of(event: str, clock: Clock, **facts: Json) -> Json:
     """Return an event as a line of JSON has it."""
     return {"event": event, "at": clock.now(), **facts}
+
+
+def _used_in_words(used: Run | None) -> str:
+    """Return what a round took, in words to be added; empty if it is not known."""
+    if used is None:
+        return ""
+    cost = "" if used.cost_micros == NOT_TOLD else f", cost ${used.cost_micros / MICROS:.4f}"
+    counts = ((used.input_tokens, "tokens in"), (used.output_tokens, "out"))
+    return cost + "".join(f", {count:,} {what}" for count, what in counts if count != NOT_TOLD)
 
 
 def ended_in_words(how: Execution) -> str:
