@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import Final, TypedDict
 
 from counterpoint.cli.output import output_for, taken, visible
-from counterpoint.cli.phrases import PHRASES
+from counterpoint.cli.phrases import PHRASES, name_item_of
 from counterpoint.kernel.errors import (
     CounterpointError,
     Kind,
@@ -142,7 +142,7 @@ def refused(refusal: CounterpointError, *, as_json: bool = False) -> int:
     """Say what was refused and what to do next; answer the exit code of its kind."""
     out = output_for()
     out.aside(f"counterpoint: {refusal.message}", style="red")
-    out.aside(refusal.hint_in(PHRASES))
+    out.aside(name_item_of(refusal.hint_in(PHRASES), refusal.message))
     if as_json:
         _answer_refusal(refusal)
     return EXIT_CODES[refusal.kind]

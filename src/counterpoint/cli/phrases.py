@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from counterpoint.kernel.acts import Act, Phrases
+from counterpoint.kernel.matching.expressions import expression
+
+_COMMAND = expression(r"`counterpoint [^`]*`")
+_PLACEHOLDER = expression(r"\bID\b")
+_ITEM = expression(r"(?<![\w-])(?!check-)[a-z0-9]+(?:-[a-z0-9]+)*-\d+(?![\w-])")
 
 PHRASES: Final[Phrases] = {
     Act.LOOK_UP: "check the id with `counterpoint find` or `counterpoint list`",
@@ -48,3 +54,18 @@ PHRASES: Final[Phrases] = {
     Act.KEEP_DOCUMENTS: "turn it on with `counterpoint vault on`",
     Act.REDACT: "a person takes texts away: `counterpoint audit redact`",
 }
+
+
+def name_item(hint: str, item: str) -> str:
+    """Return a hint with the id of an item in place of `ID` in its commands, so that they can be typed as they stand."""
+
+    def command(found: re.Match[str]) -> str:
+        return _PLACEHOLDER.sub(item, found[0])
+
+    return _COMMAND.sub(command, hint)
+
+
+def name_item_of(hint: str, message: str) -> str:
+    """Return a hint with the only item that a refusal names in its commands; as it is if that names none, or several."""
+    items = {found[0] for found in _ITEM.finditer(message)}
+    return name_item(hint, items.pop()) if len(items) == 1 else hint

@@ -60,6 +60,7 @@ def test_under_the_policy_self_a_verdict_on_own_work_says_so(at: Open, call, led
     assert approved.code == 0
     assert ", self)" in approved.out
     assert "(self)" in call("show", phase).out
+    assert "(self)" in call("log", "--action", "item.approved").out
     (entry,) = call("log", "--action", "item.approved", "--json").json["entries"]
     assert entry["facts"]["independence"] == "self"
     assert call("audit", "verify").code == 0

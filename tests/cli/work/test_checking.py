@@ -26,7 +26,7 @@ def test_a_person_ends_a_task_that_has_a_check(call, added):
     """The refusal names the command, which opens the gate of what he holds; then it can be ended."""
     item = added(PASSES)
     said = call("finish", item, "--summary", "It stands")
-    assert (said.code, "`counterpoint check ID`" in said.err) == (1, True)
+    assert (said.code, f"`counterpoint check {item}`" in said.err) == (1, True)
     said = call("check", item)
     assert said.code == 0, said.err
     assert said.out.startswith("check-1 passed: sh -c 'exit 0' (harbour-c")

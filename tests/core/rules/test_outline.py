@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules import outline
+from counterpoint.core.rules.drafting import remarks_of_new
 from counterpoint.core.rules.outline import dump, load
 from counterpoint.core.rules.planning import commands
 from counterpoint.core.rules.planning.markdown import parse_markdown
@@ -448,10 +449,8 @@ def test_front_matter_is_read():
     assert draft.checks == (("make", "test"), ("make", "lint"))
     assert draft.body == "What for.\n\nowner: Ann\n\n\nMore."
     assert (draft.children[0].line, draft.children[0].done) == (14, True)
-    assert draft.remarks == (
-        "front matter: owner is kept as text of the description",
-        "1 ticked: what is ticked begins as done",
-    )
+    assert draft.remarks == ("front matter: owner is kept as text of the description",)
+    assert remarks_of_new(draft) == ("1 ticked: what is ticked begins as done",)
     assert load("---\ntitle: A\npriority: 1\n---\n# B\n- priority: 3\n").priority == 3
     with pytest.raises(MalformedDocument, match="line 2: priority is a number"):
         load("---\npriority: high\n---\n# B\n")

@@ -155,10 +155,11 @@ def init_command(
         _ask(len(pending), out)
     if anew:
         begin_anew(app, out, reason)
-    _open_ledger(app, out, checks)
+    has_work = _open_ledger(app, out, checks)
     _write_all(out, tree, pending)
     out.result(answer)
     _say_what_lacks(app, out, clients)
+    _say_what_next(app, out, has_work=has_work)
     if clients:
         # Working a list out takes seconds at the first time: an agent that does not wait so long would
         # begin its first conversation without our tools.
@@ -197,6 +198,23 @@ def _say_what_lacks(app: App, out: Output, clients: list[Client]) -> None:
         out.line(f"No MCP client was found; name one with `--client`: {known}.")
     elif not shutil.which(SERVER, path=app.environ.get("PATH", "")):
         out.line(_ABSENT, style="yellow")
+
+
+def _say_what_next(app: App, out: Output, *, has_work: bool) -> None:
+    """End with the line to type next."""
+    if has_work:
+        out.line("Next: `counterpoint status`")
+        return
+    plan = next((name for name in _PLANS if (app.places.tree / name).is_file()), "")
+    out.line(
+        f"Next: `counterpoint plan {plan}`"
+        if plan
+        else "Next: `counterpoint add 'Your first task'`"
+    )
+
+
+_PLANS: Final = ("PLAN.md", "plan.md", "docs/PLAN.md")
+"""Where a plan is looked for that is not made yet."""
 
 
 def _take_out(app: App, out: Output, *, dry_run: bool, yes: bool) -> None:
@@ -288,13 +306,15 @@ def _checks(app: App) -> list[Change]:
     return [Change(path=home / NAME, before="", after=set_table("", (TABLE,), values))]
 
 
-def _open_ledger(app: App, out: Output, checks: list[Change]) -> None:
+def _open_ledger(app: App, out: Output, checks: list[Change]) -> bool:
+    """Open the ledger, made unless it is there, and say where it is; return whether it has work."""
     had = app.exists
     try:
         name = app.ports.project
         for one in checks:
             _trust(app, out, one.after)
         sign_written(app, with_head=app.settings.signer == SILENT)
+        has_work = any(app.person(by_git_name=False).overview.counts().values())
     finally:
         app.close()
     state = "The ledger is there already" if had else "Made the ledger"
@@ -308,6 +328,7 @@ def _open_ledger(app: App, out: Output, checks: list[Change]) -> None:
             "Its path is not written into these files: set it for agents and yourself,"
             f" `export COUNTERPOINT_DB={shlex.quote(str(app.database))}`."
         )
+    return has_work
 
 
 def _trust(app: App, out: Output, text: str) -> None:

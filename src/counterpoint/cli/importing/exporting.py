@@ -126,8 +126,16 @@ def _lost(form: str, work: ForeignWork) -> Iterator[str]:
             others.setdefault(item.state, []).append(item.id)
     for state, items in others.items():
         yield f"{form} cannot hold the state {state}: {few(items)}"
+    yield from _lost_of_kind(form, work)
+
+
+def _lost_of_kind(form: str, work: ForeignWork) -> Iterator[str]:
+    """Return what one format alone cannot hold."""
     if form == "beads" and (phases := [item.id for item in work.items if item.is_phase]):
         yield f"beads has no phases, so these are epics: {few(phases)}"
+    dropped = [item.id for item in work.items if category_of(item.state) == "dropped"]
+    if form == "markdown" and dropped:
+        yield f"`- [-]` is cancelled, which `counterpoint import markdown` reads and `counterpoint plan` refuses: {few(dropped)}"
     if form in {"markdown", "github"} and work.items:
         yield f"{form} cannot hold dates: those of {counted(len(work.items), 'item')} are left out"
 

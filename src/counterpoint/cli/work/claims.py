@@ -9,7 +9,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import local_time_with_zone
-from counterpoint.cli.phrases import PHRASES
+from counterpoint.cli.phrases import PHRASES, name_item
 from counterpoint.cli.present import counted, present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.work.items import told
@@ -175,7 +175,7 @@ def token_of(core: Core, item: str) -> int:
 def _print_end(context: CommandContext, done: Finished) -> None:
     core, seen, out = context.core, done.measured, context.out
     waits = core.awaiting.above(done.item)
-    hint = next_step(waits, PHRASES)
+    hint = name_item(next_step(waits, PHRASES), waits.item.id) if waits else ""
     evidence = (
         {
             "method": seen.method,

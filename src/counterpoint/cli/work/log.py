@@ -143,7 +143,9 @@ class Lines:
     def row(self, entry: Entry) -> tuple[str, ...]:
         """Return the cells of one entry: its number, when, who, what, about what; of the long form the facts too."""
         title = self._title(entry.subject)
-        about = " ".join(filter(None, (entry.subject, title)))
+        # Own work that was judged, where the project lets people do so.
+        own = "(self)" if entry.facts.get("independence") == "self" else ""
+        about = " ".join(filter(None, (entry.subject, title, own)))
         if self._long:
             facts = _facts_of(entry)
             return (

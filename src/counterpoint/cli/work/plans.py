@@ -24,6 +24,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.operations.trust.erasing import Erased
+from counterpoint.core.rules.drafting import remarks_of_new
 from counterpoint.core.rules.planning.beginning import startable
 from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
@@ -106,12 +107,14 @@ def plan_command(
     )
     above = item_id(core, parent) if parent else ""
     is_new = again or template is not None
+    told_of_new = [] if is_new else [*core.plan_updates.remarks_of_ended(draft, above)]
+    told_of_new += remarks_of_new(draft)
     if dry_run:
         update = (
             None if is_new else core.plan_updates.apply(draft, above, prune=prune, dry_run=True)
         )
         if update is None:
-            _print_preview(context, draft, above)
+            _print_preview(context, draft, above, told_of_new)
         else:
             _print_update(context, draft, _update_to_json(update, draft), "Nothing was changed.")
         return
@@ -126,7 +129,7 @@ def plan_command(
             "root": present_briefly(made.root),
             "count": len(made.items),
             "ready": list(made.ready),
-            "warnings": [*made.deadlocks, *draft.remarks],
+            "warnings": [*made.deadlocks, *told_of_new, *draft.remarks],
         }
 
     answer: Any = once(core, key, {"plan": repr(draft), "below": above}, make)
@@ -215,7 +218,9 @@ def _print_update(context: CommandContext, draft: Draft, answer: Any, end: str) 
     _warn(context, draft, answer["warnings"])
 
 
-def _print_preview(context: CommandContext, draft: Draft, parent: str) -> None:
+def _print_preview(
+    context: CommandContext, draft: Draft, parent: str, told_of_new: list[str]
+) -> None:
     core = context.core
     planned, stuck = core.plans.look(draft, parent)
     outside = {name for part in planned for name in part.outside}
@@ -234,14 +239,14 @@ def _print_preview(context: CommandContext, draft: Draft, parent: str) -> None:
             }
             for place, part in enumerate(planned)
         ]
-        warnings = [*stuck, *draft.remarks]
+        warnings = [*stuck, *told_of_new, *draft.remarks]
         out.answer({"dry_run": True, "count": len(planned), "items": items, "warnings": warnings})
         return
     for line, starts in lines_of_plan(planned, ready):
         out.line(line, style="green" if starts else "")
     out.line()
     out.line(f"{counted(len(planned), 'item')}, {len(ready):,} ready. Nothing was made.")
-    _warn(context, draft, [*stuck, *draft.remarks])
+    _warn(context, draft, [*stuck, *told_of_new, *draft.remarks])
 
 
 def _warn(context: CommandContext, draft: Draft, warnings: list[str]) -> None:

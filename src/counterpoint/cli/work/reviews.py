@@ -9,7 +9,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.phrases import PHRASES
+from counterpoint.cli.phrases import PHRASES, name_item
 from counterpoint.cli.present import present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.work.claims import token_of
@@ -70,8 +70,9 @@ def submit_command(
     )
     if waits and not context.out.json:
         context.out.aside(f"Still closed: {', '.join(waits)}.")
-        if hint := next_step(core.awaiting.above(done.item), PHRASES):
-            context.out.aside(hint)
+        waiting = core.awaiting.above(done.item)
+        if waiting and (hint := next_step(waiting, PHRASES)):
+            context.out.aside(name_item(hint, waiting.item.id))
 
 
 def _from_here(context: CommandContext, path: str) -> str:

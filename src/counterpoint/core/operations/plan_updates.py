@@ -19,6 +19,7 @@ from counterpoint.core.model.answers import PlanChange, PlanUpdate
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.identity import Contribution
+from counterpoint.core.model.lifecycles import CLOSED
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.work import (
     CREATED,
@@ -56,6 +57,8 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
 _CHUNK: Final = 500
+_ENDED: Final = 50
+"""Plans that ended last among which one of the name or title is looked for."""
 _OPEN: Final = ("open", "active", "review")
 _WHY_PRUNED: Final = "Its line went from the plan."
 _WHY_WAIVED: Final = "The plan does not ask for it any more."
@@ -129,6 +132,29 @@ class PlanUpdates:
             dry_run=dry_run,
         )
         return replace(update, deadlocks=stuck)
+
+    def remarks_of_ended(self, draft: Draft, parent: str = "") -> tuple[str, ...]:
+        """Return what is told where a draft makes a plan anew because the one it means has ended; nothing else."""
+        if draft.kind in WORKABLE:
+            return ()
+        title = Prose(draft.title.strip())
+        with self._context.reading() as view:
+            if find_open_plan(view, draft, parent) is not None:
+                return ()
+            ended = view.select(
+                Item,
+                parent=parent,
+                kind=draft.kind,
+                category=CLOSED,
+                order="number desc",
+                limit=_ENDED,
+            )
+            names = _names_of(view, [item.id for item in ended]) if draft.name else {}
+        for item in ended:
+            if names.get(item.id) == draft.name if draft.name else item.title == title:
+                remark = f"{item.id} is {item.status} already, so this is a new plan beside it"
+                return (f"{remark}; `counterpoint reopen {item.id}` opens the old one",)
+        return ()
 
 
 class PlanUpdater:

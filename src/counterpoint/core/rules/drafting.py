@@ -358,3 +358,9 @@ def _malformed(faults: Iterable[tuple[Draft, str]], *, is_one: bool) -> Malforme
         for fault in listed[:20]
     )
     return MalformedDocument(f"the plan cannot be made: {shown}", faults=listed)
+
+
+def remarks_of_new(draft: Draft) -> tuple[str, ...]:
+    """Return what is told of a draft that becomes a plan of its own, and not of one that brings a plan up to date."""
+    count = sum(part.done for part in draft.walk())
+    return (f"{count} ticked: what is ticked begins as done",) if count else ()

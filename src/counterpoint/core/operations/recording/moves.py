@@ -34,6 +34,7 @@ from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
 from counterpoint.core.operations.recording.seats import refuse_ending, refuse_strange
 from counterpoint.core.operations.recording.unallowed import find_unallowed, way_to_run
+from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.trust.moves import asks
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
@@ -197,6 +198,22 @@ def _reopen(change: Change, parent: str) -> None:
             follow(
                 change, above, "active" if above.states.allows(above.status, "active") else "open"
             )
+
+
+def _step_through(change: Change, gate: Gate) -> str:
+    """Return what meets a closed gate: of a review what comes next, and to a person who may not judge who may."""
+    if gate.kind != "review":
+        return str(_MEETS[gate.kind])
+    item = change.get(Item, gate.item)
+    if item.category != "review" and not item.is_workable:
+        return str(Act.HAND_IN)
+    actor, policy = change.context.caller.actor, change.get(Project).reviews
+    if actor.kind == "agent" or policy == "self":
+        return str(Act.REVIEW)
+    is_own = change.writing.exists(
+        Contribution, item=item.id, principal=standing(actor), how="worked"
+    )
+    return str(Act.WORK_ALONE if is_own else Act.REVIEW)
 
 
 def note_former(change: Change, item: Item) -> None:
@@ -387,6 +404,10 @@ def _way_through(change: Change, gates: Sequence[Gate]) -> str:
     checks = [gate.argv for gate in gates if gate.kind == "check" and gate.argv]
     lacking = find_unallowed(change.context, change.writing, checks) if checks else Lacking()
     unrun = {*lacking.commands}
-    steps = dict.fromkeys(str(_MEETS[gate.kind]) for gate in gates if gate.argv not in unrun)
+    steps = dict.fromkeys(
+        _step_through(change, gate)
+        for gate in gates
+        if gate.kind != "check" or gate.argv not in unrun
+    )
     ways = [way_to_run(lacking)] if unrun else []
     return " ".join([*([f"{'; '.join(steps)}."] if steps else []), *ways])

@@ -231,9 +231,14 @@ class PlanReader:
         if not self.is_patient:
             if mark not in {" ", *DONE_MARKS}:
                 form = f"- [ ] {line.words[:40]}"
+                again = (
+                    "; `counterpoint import markdown` reads what `export` wrote"
+                    if mark == "-"
+                    else ""
+                )
                 self._fault(
                     line.number,
-                    f"`[{mark}]` is no box of a plan: write `{form}`, `- [x]` if it is done, or take the line out",
+                    f"`[{mark}]` is no box of a plan: write `{form}`, `- [x]` if it is done, or take the line out{again}",
                 )
             elif line.marker[0] not in "-*+":
                 box = "x" if mark in DONE_MARKS else " "
@@ -451,8 +456,6 @@ class PlanReader:
         yield from notes[:_REMARKS_TOLD]
         if len(notes) > _REMARKS_TOLD:
             yield f"{len(notes) - _REMARKS_TOLD} more remarks of the kind"
-        if not self.is_patient and (count := sum(node.done for node in self._root.walk())):
-            yield f"{count} ticked: what is ticked begins as done"
 
     def _settle(self) -> None:
         hint = (

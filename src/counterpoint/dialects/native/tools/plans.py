@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from counterpoint.core.model.answers import CreatedPlan, PlanUpdate
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Item, Kind
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.drafting import Planned, remarks_of_new
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.dialects.native.words import (
@@ -141,11 +141,13 @@ def plan(
                 **_updated(update),
                 **_warnings(call, draft, (*update.remarks, *update.deadlocks)),
             }
+    told = () if again or template else call.core.plan_updates.remarks_of_ended(draft, parent)
+    told = (*told, *remarks_of_new(draft))
     if dry_run:
         planned, stuck = call.core.plans.look(draft, parent)
-        return {**_previewed(planned), **_warnings(call, draft, stuck)}
+        return {**_previewed(planned), **_warnings(call, draft, (*stuck, *told))}
     made = call.core.plans.create(draft, parent)
-    return {**_present(made), **_warnings(call, draft, made.deadlocks)}
+    return {**_present(made), **_warnings(call, draft, (*made.deadlocks, *told))}
 
 
 def _warnings(call: Call, draft: Draft, stuck: Sequence[str]) -> dict[str, Json]:
