@@ -87,7 +87,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
     },
     "Prove": {
         "audit": Command("ledger", "Verify, prove, export or rebuild the ledger"),
-        "verify": Command("ledger", "Check an exported ledger or session, without a ledger"),
+        "verify": Command("ledger", "Verify an exported ledger or session, without a ledger"),
         "key": Command("trust.keys", "Manage the keys that people sign with"),
         "policy": Command("trust.policy", "Show or change who may review in this project"),
         "trust": Command(
@@ -119,7 +119,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
             "clients.reporting",
             "Report one call of a tool that a client's hook tells of on standard input",
         ),
-        "listings": Command("server.listings", "Work out what the surfaces list"),
+        "listings": Command("server.listings", "Work out what the dialects list"),
     },
 }
 """The groups in the order of the help, and in each the commands."""

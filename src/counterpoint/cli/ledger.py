@@ -48,11 +48,11 @@ def audit_command() -> None:
 @click.option("--key", metavar="TEXT", help="The public key that must have signed it.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
-    """Check an exported ledger or session, without a ledger.
+    """Verify an exported ledger or session, without a ledger.
 
     Exit code 1 if anything is wrong.
 
-    It checks chain, tree, thoughts, seals, signatures and texts. Without --key it can only show that the file is
+    It covers chain, tree, thoughts, seals, signatures and texts. Without --key it can only show that the file is
     consistent with itself. The file has at most 4 GB.
     """
     return _verify_bundle(output_for(json=as_json), bundle, key)

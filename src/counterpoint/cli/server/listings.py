@@ -39,7 +39,7 @@ _KEPT: Final = 7 * 24 * 3600
 @click.command("listings", hidden=True)
 @click.argument("path", type=click.Path(path_type=Path))
 def listings_command(path: Path) -> None:
-    """Work out what the surfaces list."""
+    """Work out what the dialects list."""
     if path.stem not in registry.known():
         return
     folder = path.parent
