@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from fakes.windows import Agent, work
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
-TERMINALS = Path(__file__).parent / "programs" / "terminals.py"
+PROGRAMS = Path(__file__).parent / "programs"
 QUESTIONS = ("Make a key", "Passphrase", "Is all of this to count", "You sign")
 """What a person is asked, or shown before he is asked."""
 PLAN = """# Shed
@@ -37,16 +39,23 @@ Type = Callable[..., tuple[int, str]]
 class Terminals:
     """Terminals that were opened now, by a program that nobody is left to have started."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, home: Path) -> None:
         """Open the first."""
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
-        subprocess.run(
-            ["setsid", "-f", sys.executable, str(TERMINALS)],
+        # Under a name that takes up orphans: what stands above the tests may have any.
+        init = home / "tini"
+        shutil.copy2(Path(sys.executable).resolve(), init)
+        self._process = subprocess.Popen(
+            [init, str(PROGRAMS / "init.py"), sys.executable, str(PROGRAMS / "terminals.py")],
             stdin=orders,
             stdout=answers,
             cwd=folder,
-            check=True,
+            env={
+                **os.environ,
+                "PYTHONHOME": sys.base_prefix,
+                "LD_LIBRARY_PATH": str(sysconfig.get_config_var("LIBDIR")),
+            },
         )
         os.close(orders)
         os.close(answers)
@@ -69,6 +78,7 @@ class Terminals:
         """Let the program end."""
         os.close(self._orders)
         self._lines.close()
+        self._process.wait(60)
 
 
 @pytest.fixture
@@ -84,7 +94,7 @@ def type_(
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home" / "state"))
         (tmp_path / "home").mkdir()
     monkeypatch.setenv("NO_COLOR", "1")
-    terminals = Terminals(repository)
+    terminals = Terminals(repository, tmp_path / "home")
     yield terminals.type
     terminals.close()
 
