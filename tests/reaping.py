@@ -2,6 +2,9 @@
 
 The first process of a container may be an agent itself. Were an orphaned relay its child, whatever is below it would be that
 agent's: the tests of other workers too, which then are refused what only a person decides. Linux only: prctl(2), PR_SET_CHILD_SUBREAPER.
+
+It is a copy of the interpreter under the name of a program that takes up orphans, so that they are orphans here as anywhere. Between
+it and the worker stands another process: else the worker itself would be one whose parent has left it.
 """
 
 from __future__ import annotations
@@ -9,32 +12,51 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
+from pathlib import Path
 from typing import Final
 
 _PARENT_DEATH_SIGNAL: Final = 1
 _CHILD_SUBREAPER: Final = 36
+_STARTER: Final = """
+import ctypes, os, signal, sys
+worker = os.fork()
+if not worker:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+    os.execv(sys.argv[1], sys.argv[1:])
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os._exit(os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) & 0xFF)
+"""
+_NAME: Final = "tini"
 _ARGUMENTS: Final = "COUNTERPOINT_TEST_WORKER"
+_PROGRAM: Final = "COUNTERPOINT_TEST_PROGRAM"
 
 
 def main() -> None:
     """Run the worker to its end, and end as it does."""
     if sys.argv[1:]:
         # The words of a parent tell what it is, and `-c` is one of Claude Code's too.
-        os.environ[_ARGUMENTS] = json.dumps(sys.argv[1:])
-        os.execv(sys.executable, [sys.executable, __file__])  # noqa: S606 -- it is this very program
+        words = {_ARGUMENTS: json.dumps(sys.argv[1:]), _PROGRAM: sys.executable}
+        copy = f"{tempfile.mkdtemp(prefix='reaping-')}/{_NAME}"
+        shutil.copy(Path(sys.executable).resolve(), copy)
+        os.execve(copy, [copy, __file__], {**os.environ, **words, "PYTHONHOME": sys.base_prefix})  # noqa: S606 -- it is this very program
     arguments: list[str] = json.loads(os.environ.pop(_ARGUMENTS))
+    program = os.environ.pop(_PROGRAM)
+    del os.environ["PYTHONHOME"]
     libc = ctypes.CDLL(None)
     libc.prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
-    worker = os.fork()
-    if not worker:
+    words = [program, "-c", _STARTER, program, *arguments]
+    starter = os.fork()
+    if not starter:
         libc.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606 -- it is this very program
+        os.execv(program, words)  # noqa: S606 -- it is this very program
     # The worker answers an interrupt; whoever waits for it does not.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ended = 0
-    while ended != worker:
+    while ended != starter:
         ended, status = os.wait()
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
