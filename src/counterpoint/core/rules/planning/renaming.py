@@ -1,4 +1,4 @@
-"""Finds which items of an earlier import the lines of a check-list mean (a rule of its own: it reads nothing).
+"""Finds the items of an earlier import that the lines of a check-list mean (seam).
 
 A check-list has no ids. Its reader makes them of titles, with a number where a title comes again, or of the numbers before the titles;
 both change when a line is put in above. So lines find their items as those of a plan do (planning/matching.py), by title and place in the
