@@ -82,8 +82,9 @@ class App:
     serving: the variables that git and commands get theirs of: those of the server; None: the same as `environ`.
     hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
     is_open: whether any command may be run, whatever the project says: for a program that embeds this one. begins_anew: whether a person has said that what was in this place is gone.
-    begins_at_home: whether a ledger is asked for here, also in the user's home folder or above it. adopts: whether a person is about to say that the project is
-    that of this repository too. remarks: what whoever opened the project has to know.
+    begins_at_home: whether a ledger is asked for here, also in the user's home folder or above it. is_from_anywhere: whether this may be
+    the repository of another project. only_looks: whether nothing
+    is written that nobody asked for: what is looked at may be a copy. remarks: what whoever opened the project has to know.
     """
 
     settings: Settings
@@ -101,7 +102,8 @@ class App:
     is_open: bool = False
     begins_anew: bool = False
     begins_at_home: bool = False
-    adopts: bool = False
+    is_from_anywhere: bool = False
+    only_looks: bool = False
     remarks: list[str] = field(default_factory=list[str], repr=False)
 
     @property
@@ -352,8 +354,8 @@ class App:
             self.remarks.append(
                 f"whether this is the repository of the project {self.project!r} is not known: {sighting.why}"
             )
-        if not roots or sighting.why or self.adopts or self._comes_from(roots):
-            if roots and not known and not self.settings.is_read_only:
+        if not roots or sighting.why or self.is_from_anywhere or self._comes_from(roots):
+            if roots and not (known or self.only_looks or self.settings.is_read_only):
                 projects.remember_repository(roots)
             return
         name = _free_name(self.places.tree, {one.project for one in self.store.projects()})
@@ -362,6 +364,12 @@ class App:
             hint=f"Give this one a project of its own: `--project {name}` (or COUNTERPOINT_PROJECT={name}). If it is the same with a"
             " rewritten history, a person says so: `counterpoint project adopt`.",
         )
+
+    def remember_repository(self) -> None:
+        """Write down which repository the project belongs to, after something else was written in it."""
+        if self._is_shared and not self.is_from_anywhere:
+            self.only_looks = False
+            self._settle_repository(self._projects_of(self.ports))
 
     def _owner(self) -> Sighting:
         """Return what git tells of the repository that a project which knows none belongs to: the one that the database lies in, or this one."""

@@ -157,10 +157,11 @@ def test_a_project_that_had_its_name_before_stays_that_of_its_folder(
     begin(run, tmp_path / "home", "--project", "project")
     assert run(tmp_path / "home", "add", "old", "--project", "project").returncode == 0
     assert titles(run, first) == ["old"]
+    assert run(first, "add", "own").returncode == 0
     begin(run, second)
     assert run(second, "add", "new").returncode == 0
     assert titles(run, second) == ["new"]
-    assert titles(run, first) == ["old"]
+    assert titles(run, first) == ["old", "own"]
 
 
 def test_a_folder_that_was_moved_goes_on_with_its_project(run: Run, tmp_path: Path) -> None:
@@ -217,6 +218,7 @@ def test_what_has_no_commit_or_a_shallow_history_is_accepted_with_a_remark(
         started = agent.call("start", id="api-1")
         assert "shallow" in json.dumps(started)
     assert titles(run, origin) == ["task"]
+    assert run(origin, "note", "api-1", "seen whole").returncode == 0
     other = make_repository(tmp_path / "other" / "api", text="y")
     assert run(other, "list").returncode != 0
     assert titles(run, shallow) == ["task"]

@@ -98,7 +98,7 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
 
     Without FILE the copy goes to .counterpoint/backups/, named by the time. It does not contain the key.
     """
-    with opened_context(as_json=as_json, db=db, project=project) as context:
+    with opened_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
         target = file or _default(context.app)
         if target.exists():
             raise Conflict(f"{target} is there already", hint="Choose another name.")
@@ -321,7 +321,14 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
 def _beside(app: App, copy: Path, project: str) -> App:
     """Return an app of a copy: its checkpoints and keys are those of the copy's own folder."""
     settings = Settings(db=str(copy), project=project)
-    return App(settings=settings, places=app.places, environ=app.environ, clock=app.clock)
+    return App(
+        settings=settings,
+        places=app.places,
+        environ=app.environ,
+        clock=app.clock,
+        only_looks=True,
+        is_from_anywhere=True,
+    )
 
 
 def _ask(app: App, kept: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> None:
@@ -351,7 +358,14 @@ def _anchor(app: App, kept: list[VerifiedProject], time: str) -> list[str]:
         if one.known > one.size and note.exists():
             note.rename(note.with_name(f"{note.name}.replaced-{time}"))
         settings = replace(app.settings, project=one.project)
-        there = App(settings=settings, places=app.places, environ=app.environ, clock=app.clock)
+        there = App(
+            settings=settings,
+            places=app.places,
+            environ=app.environ,
+            clock=app.clock,
+            only_looks=True,
+            is_from_anywhere=True,
+        )
         try:
             there.person().signing.sign()
         except (ForkRefused, Unavailable) as fault:

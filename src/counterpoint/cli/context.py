@@ -100,14 +100,14 @@ def opened_context(
     db: str | None,
     project: str | None,
     shows_name: bool = True,
-    adopts: bool = False,
+    from_anywhere: bool = False,
 ) -> Generator[CommandContext]:
     """Open a context for a command that only looks, and leave it; Unavailable without a ledger.
 
-    adopts: whether it is opened for a repository that is not the project's yet.
+    from_anywhere: whether that may be in the repository of another project: a person adopts it, or looks at nothing but the ledger.
     """
     app = open_here(db=db, project=project)
-    app.adopts = adopts
+    app.is_from_anywhere, app.only_looks = from_anywhere, True
     try:
         require(app)
         before = _size(app)
@@ -121,6 +121,7 @@ def opened_context(
         finally:
             # Also of what Ctrl-C or a refusal has cut off: what is written stays, and nobody else can sign it.
             if _size(app) > before and not app.settings.is_read_only:
+                app.remember_repository()
                 keep_files(app)
                 # Of an act the person has signed no rows: the head above them says which they are. Where so much
                 # waits no server can have been here.

@@ -99,7 +99,7 @@ def verify(
         return _verify_bundle(output_for(json=as_json), bundle, key)
     if key is not None:
         raise click.UsageError("--key goes with --bundle.")
-    with opened_context(as_json=as_json, db=db, project=project) as context:
+    with opened_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
         told = tuple(given.text_of(note) for note in notes)
         with context.out.counting("Verifying") as count:
             found = context.core.audit.verify(told, count, extent="entries" if quick else "whole")
@@ -325,7 +325,7 @@ def export(
         if any(one is not None for one in (file, session, receipt, verdict, form)):
             raise click.UsageError("--tiles goes with --db and --project only.")
         with (
-            opened_context(as_json=False, db=db, project=project) as context,
+            opened_context(as_json=False, db=db, project=project, from_anywhere=True) as context,
             given.written(tiles),
         ):
             write_tiles(context, tiles)
@@ -334,7 +334,7 @@ def export(
         raise click.UsageError("--session, --receipt and --verdict do not go together.")
     if form is not None and receipt is None:
         raise click.UsageError("--format goes with --receipt.")
-    with opened_context(as_json=False, db=db, project=project) as context:
+    with opened_context(as_json=False, db=db, project=project, from_anywhere=True) as context:
         core = context.core
         core.signing.renew()
         if receipt is not None:

@@ -98,6 +98,8 @@ def _move(out: Output, here: App, there: App, project: str) -> MovedProject:
         places=here.places,
         environ=here.environ,
         clock=here.clock,
+        only_looks=True,
+        is_from_anywhere=True,
     )
     sat.share(here)
     ports = sat.ports

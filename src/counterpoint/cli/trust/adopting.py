@@ -24,7 +24,7 @@ def adopt_command(as_json: bool, db: str | None, project: str | None) -> None:
     For a person, after a history was rewritten, or where one project is that of several repositories. A project remembers
     the first commits of its repository, and refuses others in a shared database.
     """
-    with opened_context(as_json=as_json, db=db, project=project, adopts=True) as context:
+    with opened_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
         sighting = context.app.sighting
         if sighting.why:
             raise InvalidInput(
