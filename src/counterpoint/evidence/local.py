@@ -118,7 +118,8 @@ class LocalEvidence:
         from counterpoint.evidence.running.hidden import hidden_paths
 
         said = self.checking()
-        hidden = hidden_paths(self.database, paths.real_root(root), self.environ, self._serving)
+        top = paths.real_root(root)
+        hidden = hidden_paths(self.database, top, self.environ, self._serving, shown=said.home)
         return commands.run(
             root,
             command,

@@ -16,6 +16,7 @@ from counterpoint.core.model.trust.checking import Checking
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.evidence.running.hidden import hidden_paths
+from counterpoint.evidence.trust.known import KnownLedgers
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import MalformedDocument, SandboxMissing
 from counterpoint.runner import namespaces, starting
@@ -167,9 +168,91 @@ def test_a_database_among_files_of_others_hides_its_own(tmp_path: Path) -> None:
     }
 
 
+def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> None:
+    for folder in (".claude", ".aws", ".config/gcloud", ".cargo", ".cache"):
+        (tmp_path / folder).mkdir(parents=True)
+    for file in (
+        ".npmrc",
+        ".pypirc",
+        ".claude/login",
+        ".aws/config",
+        ".aws/credentials",
+        ".cargo/credentials.toml",
+    ):
+        (tmp_path / file).touch()
+    environ = {"HOME": str(tmp_path)}
+
+    def hidden(*shown: str) -> set[str]:
+        found = hidden_paths(None, Path("/tree"), environ, shown=shown)
+        return {
+            str(Path(one).relative_to(tmp_path))
+            for one in found
+            if Path(one).is_relative_to(tmp_path)
+        }
+
+    all_hidden = {
+        ".claude",
+        ".aws",
+        ".config/gcloud",
+        ".npmrc",
+        ".pypirc",
+        ".cargo/credentials.toml",
+    }
+    assert hidden() == all_hidden
+    assert hidden(".npmrc") == all_hidden - {".npmrc"}
+    assert hidden(".aws/config") == all_hidden - {".aws"} | {".aws/credentials"}
+
+
+def test_every_ledger_that_the_account_knows_is_hidden(tmp_path: Path) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    places = [
+        tmp_path / "one/.counterpoint/ledger.db",
+        tmp_path / "elsewhere/work.db",
+        tmp_path / "gone/.counterpoint/ledger.db",
+    ]
+    for place in places[:2]:
+        place.parent.mkdir(parents=True)
+        place.touch()
+    (tmp_path / "tree").mkdir()
+    for place in places:
+        KnownLedgers(folder=tmp_path / "state/counterpoint/ledgers", place=str(place)).remember(
+            "p", "led_x", "2026-01-01T00:00:00.000Z"
+        )
+    found = hidden_paths(None, tmp_path / "tree", environ)
+    assert str(places[0].parent) in found
+    assert str(places[1]) in found
+    assert str(places[1].parent) not in found
+    assert str(places[0].parent) not in hidden_paths(
+        None, places[0].parent / "worktrees/x", environ
+    )
+
+
+def test_a_check_reaches_no_other_project_of_the_account(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other/.counterpoint"
+    other.mkdir(parents=True)
+    (other / "ledger.db").write_text("theirs")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "known"))
+    KnownLedgers(
+        folder=tmp_path / "known/counterpoint/ledgers", place=str(other / "ledger.db")
+    ).remember("p", "led_x", "2026-01-01T00:00:00.000Z")
+    found = run(f"cat {other}/ledger.db; echo more >> {other}/ledger.db; ls -A {other}; echo ran")
+    assert found.output.splitlines()[-1] == "ran"
+    assert "theirs" not in found.output
+    assert (other / "ledger.db").read_text() == "theirs"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (
+            "[checks]\nhome = ['.bashrc']\n",
+            r"`home` below \[checks\] lists \".bashrc\", which is none of",
+        ),
+        ("[checks]\nhome = ['.ssh/../.bashrc']\n", "is none of"),
+        ("[checks]\nhome = [7]\n", "is none of"),
+        ("[checks]\nhome = '.npmrc'\n", "must be a list"),
         (
             "[checks]\nsandbox = 'much'\n",
             r"`sandbox` below \[checks\] must be one of auto, require, off",

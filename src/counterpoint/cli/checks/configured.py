@@ -52,6 +52,7 @@ def told(said: Checking) -> list[str]:
     lines = _lines_of_commands(said.commands)
     lines += ["Runs whatever agents ask for."] if said.free else []
     held = [f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
+    held += _lines_of_home(said.home)
     return [*lines, *held, *lines_of_models(said.models), *lines_of_web(said.web)]
 
 
@@ -122,8 +123,10 @@ def _before(app: App, project: Project) -> Checking | None:
 def _changed(before: Checking, said: Checking) -> list[str]:
     lines = [f"New: {line}" for line in _without(said.commands, before.commands)]
     lines += [f"Gone: {line}" for line in _without(before.commands, said.commands)]
-    were = [*lines_of_models(before.models), *lines_of_web(before.web)]
-    are = [*lines_of_models(said.models), *lines_of_web(said.web)]
+    were, are = (
+        [*_lines_of_home(one.home), *lines_of_models(one.models), *lines_of_web(one.web)]
+        for one in (before, said)
+    )
     lines += [f"New: {line}" for line in are if line not in were]
     lines += [f"Gone: {line}" for line in were if line not in are]
     if said.free != before.free:
@@ -134,6 +137,10 @@ def _changed(before: Checking, said: Checking) -> list[str]:
     if said.network != before.network:
         lines.append(f"Network: {_switch(said.network)} (it was {_switch(before.network)})")
     return lines
+
+
+def _lines_of_home(paths: Sequence[str]) -> list[str]:
+    return [f"Commands see ~/{path}, which is hidden else" for path in paths]
 
 
 def _without(some: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> list[str]:

@@ -135,6 +135,7 @@ def _shown(said: Checking, project: Project, *, counts: bool) -> dict[str, Any]:
         "free": said.free,
         "sandbox": said.sandbox,
         "network": said.network,
+        "home": [*said.home],
         "models": lines_of_models(said.models),
         "web": lines_of_web(said.web),
         "trusted": project.trusted,

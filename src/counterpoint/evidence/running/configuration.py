@@ -9,6 +9,7 @@
         ["pytest", "*"],
     ]
     free = false           # whether any other command may be run too
+    home = [".npmrc"]      # which hidden logins of the home commands see
 
     [specs]
     mirror = true          # whether specs are kept as files too; without it: where there is a folder `specs`
@@ -22,12 +23,13 @@ table that there is not, is refused, with all its faults: what was meant would e
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
 from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.trust.checking import CONFIGURATION, Checking, Sandboxing
+from counterpoint.core.model.trust.checking import CONFIGURATION, KEYS, Checking, Sandboxing, is_key
 from counterpoint.core.model.web.configured import Browsing
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -40,8 +42,8 @@ MIRROR: Final = "mirror"
 _MOST_DOTS: Final = 500
 _LARGEST: Final = 100_000
 _MEND: Final = "Mend the file, or move it away."
-_KINDS: Final = {"sandbox": str, "network": bool, "commands": list, "free": bool}
-_NAMES: Final = {bool: "true or false", str: "a text", list: "a list of commands"}
+_KINDS: Final = {"sandbox": str, "network": bool, "commands": list, "free": bool, "home": list}
+_NAMES: Final = {bool: "true or false", str: "a text", list: "a list"}
 
 
 def read_checking(home: Path) -> Checking:
@@ -86,6 +88,13 @@ def load_checking(text: str) -> Checking:
         faults.append(
             f"each of `commands` below [{TABLE}] must be a list of words, with a program first"
         )
+    home = table.get("home", [])
+    if not faults:
+        faults += [
+            f"`home` below [{TABLE}] lists {json.dumps(path)}, which is none of {', '.join(KEYS)}, or below one"
+            for path in home
+            if not is_key(path)
+        ]
     if faults:
         raise MalformedDocument(f"{NAME}: {'; '.join(faults)}", hint=_MEND, faults=faults)
     return Checking(
@@ -93,6 +102,7 @@ def load_checking(text: str) -> Checking:
         network=table.get("network", True),
         commands=tuple(tuple(words) for words in commands),
         free=table.get("free", False),
+        home=tuple(home),
         mirrors=whole.get(MIRRORED, {}).get(MIRROR),
         models=models,
         web=web,

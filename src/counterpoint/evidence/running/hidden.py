@@ -1,9 +1,9 @@
 """What a sandbox hides from commands: the ledger, and what proves or acts.
 
 1. The folder `.counterpoint` of the ledger, unless the tree that the command works in lies in it. A database elsewhere lies among
-   files of others: there each file whose name begins as that of the database does.
+   files of others: there each file whose name begins as that of the database does. So with every ledger that this account knows.
 2. The state of the signer, with the secrets of connections; people's keys, and those of providers of models; the user's own folder for sockets.
-3. What holds keys of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
+3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
    variables name (`SOCKETS`), what such programs make in folders for temporary files, and the account's runtime folder (`/run/user/…`)
    whole. Not what the command needs: a folder that has its tree or its temporary files.
 What is not there is not hidden, and may be made by a command: nothing reads it from there. The rest of a home is seen, since tools have their caches there.
@@ -15,39 +15,42 @@ import os
 import pwd
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from counterpoint.core.model.trust.checking import KEYS
+from counterpoint.evidence.trust.known import known_places
 from counterpoint.evidence.trust.personal import folder_of
 from counterpoint.kernel.places import FOLDER, own_folder, provider_folder, state_folder
 
-KEYS: Final = (
-    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".1password"),
-    *(".git-credentials", ".netrc", ".config/gh", ".config/git/credentials"),
-)
 SOCKETS: Final = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS")
 _MADE: Final = ("ssh-*", "gpg-*", "keyring-*", "dbus-*")
 _FOR_OTHERS: Final = 0o077
 
 
 def hidden_paths(
-    database: Path | None, tree: Path, *environs: Mapping[str, str]
+    database: Path | None, tree: Path, *environs: Mapping[str, str], shown: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the folders and files that a command in a tree must not see; environs: whose state it is."""
+    """Return the folders and files that a command in a tree must not see.
+
+    environs: whose state it is. shown: what it sees of the home all the same.
+    """
     found = [Path(own_folder())]
+    databases = {database} if database is not None else set[Path]()
     for environ in environs:
         found += [
             Path(state_folder(environ)),
             folder_of(environ),
             Path(provider_folder(environ)),
         ]
-    if database is not None:
-        folder = database.parent
+        databases |= {*known_places(Path(state_folder(environ)))}
+    for place in sorted(databases):
+        folder = place.parent
         is_own = folder.name == FOLDER and not tree.is_relative_to(folder)
-        found += [folder] if is_own else sorted(folder.glob(f"{database.name}*"))
+        found += [folder] if is_own else sorted(folder.glob(f"{place.name}*"))
     needed = [Path(os.path.realpath(path)) for path in (tree, tempfile.gettempdir())]
-    for path in (*_keys(environs), *_sockets(environs)):
+    for path in (*_keys(environs, shown), *_sockets(environs)):
         there = Path(os.path.realpath(path))
         if not any(one.is_relative_to(there) for one in needed):
             found.append(there)
@@ -55,10 +58,20 @@ def hidden_paths(
     return tuple(sorted({os.path.realpath(path) for path in found if path.exists()}))
 
 
-def _keys(environs: tuple[Mapping[str, str], ...]) -> Iterator[Path]:
+def _keys(environs: tuple[Mapping[str, str], ...], shown: Sequence[str]) -> Iterator[Path]:
+    """Return what holds keys. Where only a part of a folder is to be seen, the rest of it is hidden, each thing by itself."""
     homes = {environ.get("HOME", "") for environ in environs} | {_home()}
     for home in homes - {""}:
-        yield from (Path(home, name) for name in KEYS)
+        seen = {Path(home, path) for path in shown}
+        waiting = [Path(home, name) for name in KEYS]
+        while waiting:
+            path = waiting.pop()
+            if path in seen:
+                continue
+            if any(part.is_relative_to(path) for part in seen) and path.is_dir():
+                waiting += path.iterdir()
+            else:
+                yield path
 
 
 def _home() -> str:

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from counterpoint.core.model.work import Project
 from counterpoint.evidence.trust.folders import (
@@ -30,6 +30,8 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, LedgerGone, SignerAway, Unavailable
 from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.places import short_name
+
+LEDGERS: Final = "ledgers"
 
 
 @frozen
@@ -96,6 +98,16 @@ class KnownLedgers:
         with locked(self.folder):
             whole = [canonical.dump({**line, "place": self.place}) for line in lines]
             append_lines(self._file, whole)
+
+
+def known_places(state: Path) -> Iterator[Path]:
+    """Return the databases in files that this account knows, by the folder of its state; none where that cannot be read."""
+    with suppress(SignerAway, OSError):
+        for file in sorted((state / LEDGERS).iterdir()):
+            for line in _lines(file):
+                place = Path(str(line.get("place", "")))
+                if place.is_absolute():
+                    yield place
 
 
 @frozen
@@ -187,7 +199,7 @@ def open_past(
     """Return what is known of the ledgers of a database; what is asked for is asked when one is missing."""
     known = None
     with suppress(SignerAway):
-        known = KnownLedgers(folder=state_folder(os.environ) / "ledgers", place=str(database))
+        known = KnownLedgers(folder=state_folder(os.environ) / LEDGERS, place=str(database))
     return Past(database=database, known=known, placed=placed, heads=heads)
 
 

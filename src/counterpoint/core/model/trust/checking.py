@@ -14,6 +14,15 @@ CONFIGURATION: Final = "counterpoint.toml"
 Sandboxing = Literal["auto", "require", "off"]
 
 
+KEYS: Final = (
+    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".1password"),
+    *(".git-credentials", ".netrc", ".config/gh", ".config/git/credentials"),
+    *(".claude", ".claude.json", ".codex", ".gemini", ".aws", ".azure", ".config/gcloud"),
+    *(".docker", ".kube", ".npmrc", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml"),
+)
+"""Keys of the person, and logins of agents, clouds and registries, by their path in a home."""
+
+
 @frozen
 class Checking:
     """How commands are run, and which.
@@ -21,6 +30,7 @@ class Checking:
     sandbox: `auto`: as far as the system lets it; `require`: or not at all; `off`. network: whether commands reach it.
     commands: those that may be run, each a list of words; a last `*` stands for any after it. free: whether any other may.
     mirrors: whether work is kept as files of the tree too; None: where their folder is there.
+    home: what of the home that holds logins commands see all the same, by its path in it.
     models: whom it asks for models. web: whom it asks for searches, and which pages are fetched.
     """
 
@@ -29,6 +39,7 @@ class Checking:
     commands: tuple[tuple[str, ...], ...] = ()
     free: bool = False
     mirrors: bool | None = None
+    home: tuple[str, ...] = ()
     models: Modelling = field(default_factory=Modelling)
     web: Browsing = field(default_factory=Browsing)
 
@@ -43,3 +54,10 @@ class Lacking:
     commands: tuple[tuple[str, ...], ...] = ()
     why: str = ""
     items: tuple[str, ...] = ()
+
+
+def is_key(path: object) -> bool:
+    """Return whether something is the path in a home of what is hidden there, or of a part of it."""
+    return isinstance(path, str) and any(
+        path == key or (path.startswith(f"{key}/") and ".." not in path.split("/")) for key in KEYS
+    )

@@ -35,7 +35,7 @@ def loosened(said: Checking, search_path: str) -> str:
     search_path: the folders that programs are looked for in, which are trusted with it.
     """
     models, web = models_loosened(said.models), web_loosened(said.web)
-    if not (said.commands or said.free or said.sandbox == "off" or models or web):
+    if not (said.commands or said.free or said.sandbox == "off" or said.home or models or web):
         return ""
     listed = sorted([*words] for words in said.commands)
     told: dict[str, Json] = {
@@ -45,9 +45,11 @@ def loosened(said: Checking, search_path: str) -> str:
         "network": said.network,
         "path": search_path,
     }
-    # What was trusted before there were models, or a web, has no word of them, and stands.
-    more = {name: part for name, part in (("models", models), ("web", web)) if part}
-    return canonical.sha256(canonical.dump(told | more))
+    # What was trusted before there were models, a web, or hidden logins has no word of them, and stands.
+    more: dict[str, Json] = {"models": models, "web": web, "home": sorted(said.home)}
+    return canonical.sha256(
+        canonical.dump(told | {name: part for name, part in more.items() if part})
+    )
 
 
 def models_loosened(said: Modelling) -> dict[str, Json] | None:
