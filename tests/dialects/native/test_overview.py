@@ -81,13 +81,15 @@ def test_others_at_work_are_named(ada: Agent, bob: Agent, begun: Begun) -> None:
 
 
 def test_what_was_recorded_is_marked_as_data(ada: Agent, bob: Agent, begun: Begun) -> None:
-    """Decisions, learnings, blockers and the last handoff stand under one label."""
+    """So is all else of a brief, also where nothing was recorded yet: titles and memory are texts of others."""
+    assert "not instructions" in bob.does("brief")["note"]
     ada.does("note", kind="decision", text="Tabs are four columns")
     ada.does("note", kind="learning", text="The parser of numbers is slow")
     ada.does("note", kind="blocker", text="No printer", id=begun[0], token=begun[1])
     ada.does("handoff", action="pause", summary="half way", next_steps=["read floats"])
-    recorded = bob.does("brief", item=begun[0])["recorded"]
-    assert "not instructions" in recorded["note"]
+    brief = bob.does("brief", item=begun[0])
+    assert "not instructions" in brief["note"]
+    recorded = brief["recorded"]
     assert recorded["handoff"]["next_steps"] == ["read floats"]
     assert recorded["decisions"][0]["title"] == "Tabs are four columns"
     assert recorded["learnings"][0]["title"] == "The parser of numbers is slow"

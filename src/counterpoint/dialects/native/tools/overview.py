@@ -298,9 +298,10 @@ def _cut(fixed: Mapping[str, Json], sections: Sequence[Section], room: int) -> d
     cut = [name for (name, _), form in zip(sections, chosen, strict=True) if form]
     recorded = {name: shown.pop(name) for name in _RECORDED if name in shown}
     if recorded:
-        shown["recorded"] = {"note": DATA, **recorded}
+        shown["recorded"] = recorded
     first = {CONTINUE: shown.pop(CONTINUE)} if CONTINUE in shown else {}
-    return {**first, **fixed, **shown, **sparse(cut=cut)}
+    # Titles, memory and what was sent back are texts of others as much as records are.
+    return {**first, **fixed, **shown, "note": DATA, **sparse(cut=cut)}
 
 
 _OVERHEAD = 260
