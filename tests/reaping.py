@@ -21,18 +21,10 @@ from typing import Final
 
 _PARENT_DEATH_SIGNAL: Final = 1
 _CHILD_SUBREAPER: Final = 36
-_STARTER: Final = """
-import ctypes, os, signal, sys
-worker = os.fork()
-if not worker:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
-    os.execv(sys.argv[1], sys.argv[1:])
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-os._exit(os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) & 0xFF)
-"""
 _NAME: Final = "tini"
 _ARGUMENTS: Final = "COUNTERPOINT_TEST_WORKER"
 _PROGRAM: Final = "COUNTERPOINT_TEST_PROGRAM"
+_STARTS: Final = "COUNTERPOINT_TEST_STARTS"
 
 
 def main() -> None:
@@ -43,20 +35,23 @@ def main() -> None:
         copy = f"{tempfile.mkdtemp(prefix='reaping-')}/{_NAME}"
         shutil.copy(Path(sys.executable).resolve(), copy)
         os.execve(copy, [copy, __file__], {**os.environ, **words, "PYTHONHOME": sys.base_prefix})  # noqa: S606 -- it is this very program
-    arguments: list[str] = json.loads(os.environ.pop(_ARGUMENTS))
-    program = os.environ.pop(_PROGRAM)
-    del os.environ["PYTHONHOME"]
+    program = os.environ[_PROGRAM]
     libc = ctypes.CDLL(None)
-    libc.prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
-    words = [program, "-c", _STARTER, program, *arguments]
-    starter = os.fork()
-    if not starter:
+    if os.environ.pop(_STARTS, ""):
+        words = json.loads(os.environ.pop(_ARGUMENTS))
+        del os.environ[_PROGRAM]
+    else:
+        del os.environ["PYTHONHOME"]
+        libc.prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
+        words, os.environ[_STARTS] = [__file__], "1"
+    child = os.fork()
+    if not child:
         libc.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        os.execv(program, words)  # noqa: S606 -- it is this very program
+        os.execv(program, [program, *words])  # noqa: S606 -- it is this very program
     # The worker answers an interrupt; whoever waits for it does not.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ended = 0
-    while ended != starter:
+    while ended != child:
         ended, status = os.wait()
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 

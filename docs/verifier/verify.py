@@ -298,8 +298,7 @@ def fingerprint(public_key):
 MOVES = "claims gates items transitions"
 JUDGES = MOVES + " records submissions verdicts"
 ACTS = {  # what people sign, and the tables that each writes
-    **{one + ".approved": JUDGES for one in ("change", "item", "phase")},
-    **{one + ".rejected": JUDGES for one in ("change", "item", "phase")},
+    **{a + b: JUDGES for a in ("change", "item", "phase") for b in (".approved", ".rejected")},
     "blocker.resolved": "items records",
     "claim.released": MOVES,
     "configuration.trusted": "projects",

@@ -305,6 +305,7 @@ PEOPLE: dict[str, tuple[str, ...]] = {
     "audit redact": ("take texts away", "ID", "--reason", "x"),
     "key add": ("at a terminal, by a person",),
     "key recover": ("at a terminal, by a person", "--reason", "x"),
+    "project adopt": ("say which repository a project belongs to",),
     "key revoke": ("there is no key 'x'", "x", "--reason", "x"),
     "plans prune": ("take texts away", "--older-than", "1", "--yes"),
     "policy": ("change what this project asks of reviews", "--reviews", "declared"),

@@ -101,13 +101,13 @@ def test_a_command_that_would_not_be_run_is_told_before_an_agent_fails_on_it(
     """By `status` and `doctor`: not listed, a file that cannot be read, and one that was changed since it was trusted."""
 
     def told() -> tuple[str, str, str]:
-        lines = call("status").out.splitlines()
-        said = [line.removeprefix("Checks: ") for line in lines if line.startswith("Checks: ")]
         (found,) = (
             one for one in call("doctor", "--json").json["checks"] if one["name"] == "checks"
         )
-        assert call("status", "--json").json["checks"] == "".join(said)
-        return "".join(said), found["verdict"], found["found"]
+        state = call("status", "--json").json
+        waiting = [one for one in state["waiting_for_you"] if "counterpoint trust" in str(one)]
+        assert bool(waiting) == bool(state["checks"])
+        return state["checks"], found["verdict"], found["found"]
 
     assert told()[:2] == ("", "ok")
     made = agent.plans.create(agent.plans.read("# More\n- [ ] Task\n  - verify: sh -c 'exit 0'\n"))

@@ -118,7 +118,11 @@ def test_a_cancelled_plan_offers_nothing_any_more(studio, ada, bob, person):
     ]  # fmt: skip
     assert offered(bob) == []
     assert ada.overview.held() == ()
-    assert studio.last().facts == {"moved": ["active", "cancelled"], "reason": "no longer wanted"}
+    assert studio.last().facts == {
+        "moved": ["active", "cancelled"],
+        "reason": "no longer wanted",
+        "formerly": {"active": [ids["One"], ids["B"]], "open": [ids["C"]]},
+    }
 
 
 def test_whoever_held_what_was_given_up_above_it_hears_who_did_it_and_why(studio, ada, person):

@@ -133,6 +133,8 @@ class Stage:
         self.counted = self.counted or dict(self.disk.counted)
         self.disk.fail(None)
         apsw.hard_heap_limit(0)
+        # The hard limit has lowered the soft one, which would make later tests of this process write early.
+        apsw.soft_heap_limit(0)
 
 
 def assert_left(folder: Path, story: Story) -> None:
