@@ -4,7 +4,8 @@ The first process of a container may be an agent itself. Were an orphaned relay 
 agent's: the tests of other workers too, which then are refused what only a person decides. Linux only: prctl(2), PR_SET_CHILD_SUBREAPER.
 
 It is a copy of the interpreter under the name of a program that takes up orphans, so that they are orphans here as anywhere. Between
-it and the worker stands another process: else the worker itself would be one whose parent has left it.
+it and the worker stand two other processes: the lower one counts as the person of the tests, and must be younger than what has no
+parent but the one that takes up orphans; else it might have left every agent below.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +26,7 @@ _CHILD_SUBREAPER: Final = 36
 _NAME: Final = "tini"
 _ARGUMENTS: Final = "COUNTERPOINT_TEST_WORKER"
 _PROGRAM: Final = "COUNTERPOINT_TEST_PROGRAM"
-_STARTS: Final = "COUNTERPOINT_TEST_STARTS"
+_LEVEL: Final = "COUNTERPOINT_TEST_LEVEL"
 
 
 def main() -> None:
@@ -37,13 +39,18 @@ def main() -> None:
         os.execve(copy, [copy, __file__], {**os.environ, **words, "PYTHONHOME": sys.base_prefix})  # noqa: S606 -- it is this very program
     program = os.environ[_PROGRAM]
     libc = ctypes.CDLL(None)
-    if os.environ.pop(_STARTS, ""):
-        words = json.loads(os.environ.pop(_ARGUMENTS))
-        del os.environ[_PROGRAM]
-    else:
+    words, level = [__file__], os.environ.pop(_LEVEL, "top")
+    if level == "top":
         del os.environ["PYTHONHOME"]
         libc.prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
-        words, os.environ[_STARTS] = [__file__], "1"
+        os.environ[_LEVEL] = "between"
+    elif level == "between":
+        os.environ[_LEVEL] = "person"
+    else:
+        words = json.loads(os.environ.pop(_ARGUMENTS))
+        del os.environ[_PROGRAM]
+    # The kernel counts starts in ticks: who is younger starts in a later one.
+    time.sleep(2 / os.sysconf("SC_CLK_TCK"))
     child = os.fork()
     if not child:
         libc.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)

@@ -305,7 +305,6 @@ PEOPLE: dict[str, tuple[str, ...]] = {
     "audit redact": ("take texts away", "ID", "--reason", "x"),
     "key add": ("at a terminal, by a person",),
     "key recover": ("at a terminal, by a person", "--reason", "x"),
-    "project adopt": ("say which repository a project belongs to",),
     "key revoke": ("there is no key 'x'", "x", "--reason", "x"),
     "plans prune": ("take texts away", "--older-than", "1", "--yes"),
     "policy": ("change what this project asks of reviews", "--reviews", "declared"),
@@ -321,8 +320,9 @@ BY_PART = {
     *("import beads", "import counterpoint", "import github", "import linear", "import markdown"),
     *("import openspec", "import spec-kit", "import task-master", "import vibe-kanban"),
     *("plan", "add", "edit", "note", "start", "finish", "submit", "handoff", "check"),
+    "project adopt",
 }
-"""Those that an agent may run as far as its tools do the same: not on its own work (test_judging)."""
+"""Those that an agent may run as far as its tools do the same: not on its own work (test_judging), and where nothing changes."""
 ANYBODY = {
     *("demo", "init", "doctor", "version", "verify", "tools", "listings", "mcp", "serve", "up"),
     *(
