@@ -49,8 +49,7 @@ def main() -> None:
     else:
         words = json.loads(os.environ.pop(_ARGUMENTS))
         del os.environ[_PROGRAM]
-    # The kernel counts starts in ticks: who is younger starts in a later one.
-    time.sleep(2 / os.sysconf("SC_CLK_TCK"))
+    _await_next_tick()
     child = os.fork()
     if not child:
         libc.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
@@ -61,6 +60,14 @@ def main() -> None:
     while ended != child:
         ended, status = os.wait()
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def _await_next_tick() -> None:
+    """Return once whatever is started is younger than this process: the kernel counts starts in ticks (proc(5))."""
+    stat = Path("/proc/self/stat").read_text()
+    started = int(stat.rpartition(") ")[2].split()[19])
+    while time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") <= started + 1:
+        pass
 
 
 if __name__ == "__main__":
