@@ -214,6 +214,11 @@ def test_every_ledger_that_the_account_knows_is_hidden(tmp_path: Path) -> None:
         place.parent.mkdir(parents=True)
         place.touch()
     (tmp_path / "tree").mkdir()
+    # What cannot be read, and comes before all others, hides none of them.
+    (tmp_path / "state/counterpoint/ledgers/!").mkdir(parents=True, mode=0o700)
+    (tmp_path / "state/counterpoint/ledgers").chmod(0o700)
+    (tmp_path / "state/counterpoint").chmod(0o700)
+    (tmp_path / "state").chmod(0o700)
     for place in places:
         KnownLedgers(folder=tmp_path / "state/counterpoint/ledgers", place=str(place)).remember(
             "p", "led_x", "2026-01-01T00:00:00.000Z"

@@ -101,13 +101,15 @@ class KnownLedgers:
 
 
 def known_places(state: Path) -> Iterator[Path]:
-    """Return the databases in files that this account knows, by the folder of its state; none where that cannot be read."""
-    with suppress(SignerAway, OSError):
-        for file in sorted((state / LEDGERS).iterdir()):
-            for line in _lines(file):
-                place = Path(str(line.get("place", "")))
-                if place.is_absolute():
-                    yield place
+    """Return the databases in files that this account knows, by the folder of its state; a file that cannot be read names none."""
+    try:
+        files = sorted((state / LEDGERS).iterdir())
+    except OSError:
+        return
+    for file in files:
+        with suppress(SignerAway, OSError):
+            places = [Path(str(line.get("place", ""))) for line in _lines(file)]
+            yield from (place for place in places if place.is_absolute())
 
 
 @frozen
