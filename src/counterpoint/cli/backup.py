@@ -320,7 +320,11 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
 
 def _beside(app: App, copy: Path, project: str) -> App:
     """Return an app of a copy: its checkpoints and keys are those of the copy's own folder."""
-    settings = Settings(db=str(copy), project=project)
+    return _looking(app, Settings(db=str(copy), project=project))
+
+
+def _looking(app: App, settings: Settings) -> App:
+    """Return an app of other settings in the same place, whose ledger may be that of any repository and is left as it is."""
     return App(
         settings=settings,
         places=app.places,
@@ -357,15 +361,7 @@ def _anchor(app: App, kept: list[VerifiedProject], time: str) -> list[str]:
         note = app.folder / _CHECKPOINTS / f"{one.project}.note"
         if one.known > one.size and note.exists():
             note.rename(note.with_name(f"{note.name}.replaced-{time}"))
-        settings = replace(app.settings, project=one.project)
-        there = App(
-            settings=settings,
-            places=app.places,
-            environ=app.environ,
-            clock=app.clock,
-            only_looks=True,
-            is_from_anywhere=True,
-        )
+        there = _looking(app, replace(app.settings, project=one.project))
         try:
             there.person().signing.sign()
         except (ForkRefused, Unavailable) as fault:

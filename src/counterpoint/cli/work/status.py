@@ -324,8 +324,8 @@ def _refusal_of_git(app: App) -> str:
         return ""
     from counterpoint.evidence.git.opened import OpenTrees
 
-    found = OpenTrees().find(tree, app.environ)
-    return found if isinstance(found, str) else ""
+    opened = OpenTrees().find(tree, app.environ)
+    return opened if isinstance(opened, str) else ""
 
 
 def _lacking(found: Lacking) -> str:

@@ -367,10 +367,10 @@ def _runs(claim: Claim, now: Timestamp) -> bool:
 
 def _refuse_unready(view: Reading, item: str, judgment: Readiness) -> NoReturn:
     ending = ending_of(view, item)
-    way = f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if judgment.is_blocked else ""
+    hint = f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if judgment.is_blocked else ""
     raise NotReady(
         f"{item} is not ready: {'; '.join([*judgment.reasons, *([ending] if ending else [])])}",
-        hint=_GIVEN_UP if ending else way,
+        hint=_GIVEN_UP if ending else hint,
         reasons=list(judgment.reasons),
     )
 

@@ -205,8 +205,8 @@ class Projects:
 
 def root_commits_of(view: Reading) -> tuple[str, ...]:
     """Return the first commits of the repositories that a project belongs to; none while they are not known."""
-    known = view.find(Attribute, "", REPOSITORY)
-    roots = value_of(known) if known is not None else None
+    attribute = view.find(Attribute, "", REPOSITORY)
+    roots = value_of(attribute) if attribute is not None else None
     return tuple(cast("list[str]", roots)) if isinstance(roots, list) else ()
 
 

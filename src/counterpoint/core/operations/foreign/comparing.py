@@ -93,7 +93,7 @@ class Around:
 
 def known_items(context: Context, here: Here) -> list[KnownItem]:
     """Return the items of a source that are here, as they were when it last came: by their ids, parents and titles there."""
-    known: dict[str, KnownItem] = {}
+    items: dict[str, KnownItem] = {}
     names = list(here.ids)
     for start in range(0, len(names), _CHUNK):
         some = names[start : start + _CHUNK]
@@ -109,20 +109,20 @@ def known_items(context: Context, here: Here) -> list[KnownItem]:
                 object_of(around.imported[here.ids[name]].get("last")),
             )
             has_ended = item.category != "open" and last.get("state", "open") == "open"
-            known[name] = KnownItem(
+            items[name] = KnownItem(
                 id=name,
                 parent=str(last.get("parent", "")) or ROOT,
                 kind=item.kind,
                 title=title_of(last),
                 is_begun=item.id in worked or has_ended,
             )
-    return [known[name] for name in _from_the_top(known)]
+    return [items[name] for name in _from_the_top(items)]
 
 
-def _from_the_top(known: Mapping[str, KnownItem]) -> Iterator[str]:
+def _from_the_top(items: Mapping[str, KnownItem]) -> Iterator[str]:
     """Return ids, each behind that of what holds it."""
     below = _grouped(
-        (item.parent if item.parent in known else ROOT, name) for name, item in known.items()
+        (item.parent if item.parent in items else ROOT, name) for name, item in items.items()
     )
     waiting = [ROOT]
     while waiting:

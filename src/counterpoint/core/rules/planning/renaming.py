@@ -1,4 +1,4 @@
-"""Finds the items of an earlier import that the lines of a check-list mean (seam).
+"""Finds the items of an earlier import that the lines of a check-list mean (seam: a pure rule).
 
 A check-list has no ids. Its reader makes them of titles, with a number where a title comes again, or of the numbers before the titles;
 both change when a line is put in above. So lines find their items as those of a plan do (planning/matching.py), by title and place in the
@@ -38,10 +38,10 @@ def renamed(
     planned = [Planned(draft=Draft(kind="plan", title=""), parent=None, position=0)]
     planned += [_planned(item, places) for item in items.values()]
     ids = {item.id for item in known}
-    named = {name for name, item in items.items() if item.naming == "id"}
-    known = [replace(item, name=item.id) if item.id in named else item for item in known]
+    own_ids = {name for name, item in items.items() if item.naming == "id"}
+    candidates = [replace(item, name=item.id) if item.id in own_ids else item for item in known]
     numbered = {places[n]: n for n, item in items.items() if item.naming == "number" and n in ids}
-    matches = match_plan(planned, known, ROOT, numbered)
+    matches = match_plan(planned, candidates, ROOT, numbered)
     new_ids = {name: matches.ids[place] for name, place in places.items() if place in matches.ids}
     taken = ids | set(new_ids.values())
     for name, place in places.items():
@@ -53,10 +53,10 @@ def renamed(
         for name, item in items.items()
         if places[name] in matches.unsure_places
     ]
-    kept = [item for item in work.items if item.id not in items or item.id in new_ids]
+    arriving = [item for item in work.items if item.id not in items or item.id in new_ids]
     return replace(
         work,
-        items=tuple(_with_ids(item, new_ids) for item in kept),
+        items=tuple(_with_ids(item, new_ids) for item in arriving),
         remarks=(*work.remarks, *remarks),
     )
 
