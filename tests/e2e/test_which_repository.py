@@ -40,7 +40,11 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def run(db: str, tmp_path: Path) -> Run:
     """Give what runs a command in a folder on the database."""
-    environ = environ_of(tmp_path, db)
+    return runner_of(environ_of(tmp_path, db))
+
+
+def runner_of(environ: dict[str, str]) -> Run:
+    """Return what runs a command in a folder with variables."""
 
     def run_command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -228,18 +232,7 @@ def test_the_ledger_of_another_repository_is_that_one_s(tmp_path: Path) -> None:
     """Whoever comes first to a database in somebody's `.counterpoint` does not get its project."""
     first = make_repository(tmp_path / "api", text="x")
     second = make_repository(tmp_path / "web", text="y")
-    environ = environ_of(tmp_path, "")
-
-    def run_command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COUNTERPOINT, *words],
-            cwd=folder,
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
+    run_command = runner_of(environ_of(tmp_path, ""))
     assert run_command(first, "init", "--yes").returncode == 0
     db = str(first / ".counterpoint" / "ledger.db")
     refused = run_command(second, "list", "--db", db)
