@@ -183,7 +183,7 @@ def test_a_folder_that_was_moved_goes_on_with_its_project(run: Run, tmp_path: Pa
 
 
 def test_a_person_accepts_a_rewritten_history(run: Run, db: str, tmp_path: Path) -> None:
-    """Before that it is another repository; an agent cannot accept it."""
+    """Before that it is another repository."""
     first = make_repository(tmp_path / "api", text="x")
     begin(run, first)
     assert run(first, "add", "of x").returncode == 0
