@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,12 @@ from typing import Any
 
 import pytest
 
+from counterpoint import __version__
 from counterpoint.app import App
+from counterpoint.core.model.evidence import Command, Quotas, Sandbox
+from counterpoint.evidence.running import commands
+from counterpoint.kernel.clock import SystemClock
+from counterpoint.protocol.rendezvous import find_rendezvous
 from fakes.windows import Agent, work
 
 pytestmark = [
@@ -179,3 +185,40 @@ def test_what_services_and_containers_mount_over_proc_does_not_matter(
     real = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     assert f'["{real}", false, [' in ran.stdout
     assert not ran.stdout.strip().endswith("[]]")
+
+
+_CALLS = """
+import json, socket, sys
+to = socket.socket(socket.AF_UNIX)
+to.connect(sys.argv[1])
+greeting = {"counterpoint": 1, "version": sys.argv[2], "flags": {}, "environ": {}, "folder": sys.argv[3]}
+to.sendall(json.dumps(greeting).encode() + b"\\n")
+print(to.makefile().readline())
+"""
+
+
+def test_a_check_in_a_sandbox_reaches_no_server(
+    connect: Callable[..., Any], repository: Path, app: App, where: str
+) -> None:
+    """Should it find the socket all the same; another process in a namespace of its own does, as a devcontainer."""
+    del where
+    connect(repository).call("next")
+    found = str(find_rendezvous(app.database).socket)
+    script = (sys.executable, "-c", _CALLS, found, __version__, str(repository))
+
+    def run(*command: str) -> str:
+        return commands.run(
+            repository,
+            Command(argv=command),
+            environ={"PATH": os.environ["PATH"]},
+            clock=SystemClock(),
+            attention=commands.Attention(),
+            quotas=Quotas(),
+            sandbox=Sandbox(mode="require"),
+        ).output
+
+    assert "a check in a sandbox reaches no server" in run(*script)
+    assert "a check in a sandbox reaches no server" in run("setsid", "--wait", *script)
+    beside = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", *script)
+    ran = subprocess.run(beside, check=True, capture_output=True, text=True)
+    assert '"ok":true' in ran.stdout.replace(" ", "")

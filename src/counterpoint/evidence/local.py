@@ -115,19 +115,33 @@ class LocalEvidence:
         environ = for_command(self._serving, self.passed)
         if command.search_path:
             environ["PATH"] = command.search_path
-        from counterpoint.evidence.running.hidden import hidden_paths
+        from counterpoint.evidence.running.guarding import Guarded, guarded_paths, refused_writes
+        from counterpoint.evidence.running.hidden import hidden_paths, missed_logins
 
         said = self.checking()
         top = paths.real_root(root)
         hidden = hidden_paths(self.database, top, self.environ, self._serving, shown=said.home)
-        return commands.run(
+        is_confined = said.sandbox != "off"
+        guarded = guarded_paths(top, self._serving) if is_confined else Guarded()
+        execution = commands.run(
             root,
             command,
             environ=environ,
             clock=self.clock,
             attention=commands.Attention(watch=watch),
             quotas=self.quotas or quotas_here(),
-            sandbox=Sandbox(mode=said.sandbox, network=said.network, hidden=hidden),
+            sandbox=Sandbox(
+                mode=said.sandbox,
+                network=said.network,
+                hidden=hidden,
+                fixed=guarded.fixed,
+                read_only=guarded.read_only,
+            ),
+        )
+        return replace(
+            execution,
+            missed=missed_logins(execution, self._serving, said.home),
+            protected=refused_writes(execution.output, guarded.read_only, top),
         )
 
     def contain(self, root: Path, path: str) -> str:

@@ -30,6 +30,7 @@ from counterpoint.core.model.presence import ProcessMark
 from counterpoint.core.rules.identity import REAPERS
 from counterpoint.evidence import procfs
 from counterpoint.evidence.procfs import Covered
+from counterpoint.kernel.starting.programs import RUNNER
 
 MOST: Final = 64
 """How many ancestors are looked at: more than any terminal, editor or launcher has above it."""
@@ -113,6 +114,25 @@ def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
     if is_covered:
         return Peer((), boot(), namespace(), is_foreign=True, is_covered=True, is_served=is_served)
     return Peer(found if is_same else (), boot(), namespace(), is_served=is_served)
+
+
+def is_check(pid: int) -> bool:
+    """Return whether a process lives in namespaces that a runner of this program made for a command."""
+    if sys.platform == "darwin" or not pid:
+        return False
+    try:
+        return _is_foreign(pid) and any(_is_runner(process.pid) for process in lineage(pid))
+    except Covered:
+        return False
+
+
+def _is_runner(pid: int) -> bool:
+    try:
+        return RUNNER.encode() in procfs.read(f"{pid}/cmdline").split(b"\0")
+    except Covered:
+        raise
+    except OSError:
+        return False
 
 
 def mark_of(pid: int) -> ProcessMark:

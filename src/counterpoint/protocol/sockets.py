@@ -122,13 +122,15 @@ class Sockets(Generic[C]):
         agents: Callable[[], Sequence[Mapping[str, Json]]] = tuple[Mapping[str, Json], ...],
         hear: Callable[[Greeting, Reported], Callable[[bool], None]] | None = None,
         users: Collection[int] = (),
+        is_check: Callable[[int], bool] = lambda _pid: False,
     ) -> None:
         """Accept nothing yet; `admit` refuses with a CounterpointError.
 
         more: what else stands in the answer to the question `status`; asked each time. agents: who was seen to connect,
         for the question `agents`. hear: takes an event of a hook into memory, or refuses it; what it answers is called with whether
         that reached the hook. users: who may come
-        in besides the user of this process; nobody of them ends it.
+        in besides the user of this process; nobody of them ends it. is_check: answers whether a process belongs to a check in a
+        sandbox, which is refused whatever it asks.
         """
         self._listener = listener
         self._admit = admit
@@ -138,6 +140,7 @@ class Sockets(Generic[C]):
         self._agents = agents
         self._hear = hear
         self._users = frozenset(users) | {os.getuid()}
+        self._is_check = is_check
         places = _places()
         self._seats, self._unidentified = Shares(places), Shares(places // 2)
         self._hooks = Shares(HOOKS)
@@ -214,6 +217,11 @@ class Sockets(Generic[C]):
                 return
             if not line:
                 return
+            if self._is_check(peer.pid):
+                raise Forbidden(
+                    "a check in a sandbox reaches no server: what it did would be done in another's name",
+                    hint="Do it before or after the check, outside of it.",
+                )
             first = _parsed(line)
             if "ask" in first:
                 await self._answer(to, first["ask"], peer.user)

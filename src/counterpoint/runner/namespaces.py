@@ -3,7 +3,7 @@
 1. Who is not root becomes itself in a user namespace, for the right to do the rest. Root stays root, for files of others would not be its
    own there.
 2. In a mount namespace that tells nobody outside, an empty folder that cannot be written covers each folder that is hidden, and
-   an empty file each file.
+   an empty file each file. What is not to be moved or written is mounted over itself, the latter without the right to write.
 3. In a PID namespace whose first process is ours, with a `/proc` of its own, nothing outside can be seen, signalled or read. When the
    first process ends, the kernel ends all in it.
 4. Before the program starts, every right is given up that could undo this: no capability is left but those over files, users
@@ -33,9 +33,15 @@ _MS_RDONLY: Final = 1
 _MS_NOSUID: Final = 2
 _MS_NODEV: Final = 4
 _MS_NOEXEC: Final = 8
+_MS_REMOUNT: Final = 0x20
 _MS_BIND: Final = 0x1000
+_MS_REC: Final = 0x4000
 _MS_PRIVATE_ALL: Final = 0x4_0000 | 0x4000
 _EMPTY: Final = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | _MS_RDONLY
+_MS_RELATIME: Final = 1 << 21
+_ST_RELATIME: Final = 4096
+_KEPT_FLAGS: Final = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | 1024 | 2048
+"""The last two: no times of access are kept. These have the same numbers where they are asked for and where they are told."""
 _PR_CAPBSET_DROP: Final = 24
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _CAPABILITIES: Final = 64
@@ -65,10 +71,16 @@ def enter(sandbox: Confinement) -> None:
             _write(f"/proc/self/{name}", text)
 
 
-def cover(hidden: list[str]) -> None:
-    """Hide folders and files, and show the processes of this namespace alone. Refused."""
+def cover(sandbox: Confinement) -> None:
+    """Hide folders and files, keep others as they are, and show the processes of this namespace alone. Refused."""
     _mount(None, "/", None, _MS_PRIVATE_ALL)
-    for path in hidden:
+    for path in (*sandbox["fixed"], *sandbox["read_only"]):
+        if os.path.exists(path):
+            _mount(path, path, None, _MS_BIND | _MS_REC)
+    for path in sandbox["read_only"]:
+        if os.path.exists(path):
+            _mount(None, path, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _flags_of(path))
+    for path in sandbox["hidden"]:
         if os.path.isdir(path):
             _mount("tmpfs", path, "tmpfs", _EMPTY, "size=4k,mode=0755")
         elif os.path.exists(path):
@@ -101,6 +113,12 @@ def attend(leader: int, ended: int) -> NoReturn:
             status = os.waitstatus_to_exitcode(found)
     os.write(ended, str(status).encode())
     os._exit(0)
+
+
+def _flags_of(path: str) -> int:
+    """Return how the files of a path are mounted: what they are denied there cannot be given back below a user of its own."""
+    flags = os.statvfs(path).f_flag
+    return (flags & _KEPT_FLAGS) | (_MS_RELATIME if flags & _ST_RELATIME else 0)
 
 
 def _mount(

@@ -9,11 +9,16 @@ from typing import Literal, TypedDict
 
 
 class Confinement(TypedDict):
-    """How far a command is to be confined; hidden: what it sees empty. bubblewrap: where that is installed, if it is."""
+    """How far a command is to be confined; hidden: what it sees empty. fixed: folders that it cannot move, the outermost first.
+
+    read_only: what it cannot write. bubblewrap: where that is installed, if it is.
+    """
 
     mode: Literal["auto", "require", "off"]
     network: bool
     hidden: list[str]
+    fixed: list[str]
+    read_only: list[str]
     bubblewrap: str
 
 

@@ -128,7 +128,7 @@ def _go_inside(sandbox: Confinement, pipes: tuple[int, int]) -> None:
         if first:
             _wait(first, pipes)
         die_with_parent()
-        namespaces.cover(sandbox["hidden"])
+        namespaces.cover(sandbox)
         namespaces.give_up()
     except OSError as fault:
         os.write(told, f"N{fault.filename or 'namespaces'}: {fault.strerror}".encode())
@@ -157,6 +157,9 @@ def _bubblewrap(order: Order) -> list[str]:
     words = [sandbox["bubblewrap"], "--die-with-parent", "--unshare-pid", "--unshare-ipc"]
     words += [] if sandbox["network"] else ["--unshare-net"]
     words += ["--dev-bind", "/", "/", "--proc", "/proc"]
+    for kind, paths in (("--dev-bind", sandbox["fixed"]), ("--ro-bind", sandbox["read_only"])):
+        for path in paths:
+            words += [kind, path, path] if os.path.exists(path) else []
     for path in sandbox["hidden"]:
         if os.path.isdir(path):
             words += ["--tmpfs", path, "--remount-ro", path]

@@ -81,6 +81,20 @@ def test_a_command_has_a_limit(ada: Agent) -> None:
     assert answer["receipts"][0]["ended_for"] == "it ran too long (1 seconds at most)"
 
 
+def test_a_receipt_says_what_the_sandbox_kept_from_its_command(ada: Agent) -> None:
+    """Each with the next step; by `show` as well."""
+    receipt = ada.does("verify", command=["git", "config", "core.fsmonitor", "./evil"])["receipts"][
+        0
+    ]
+    if receipt["sandbox"] == "none":
+        pytest.skip("this system lets nobody make a namespace")
+    assert receipt["exit_code"] != 0
+    assert receipt["remarks"] == [
+        "`.git/config` is read-only for checks, since git starts programs by it. What has to write there is done outside of a check"
+    ]
+    assert ada.does("show", id=receipt["id"])["remarks"] == receipt["remarks"]
+
+
 def test_progress_is_told(ada: Agent, begun: Begun) -> None:
     """A client that asks hears which command runs."""
     heard: list[Any] = []

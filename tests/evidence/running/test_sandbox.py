@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -246,6 +247,134 @@ def test_a_check_reaches_no_other_project_of_the_account(
     assert found.output.splitlines()[-1] == "ran"
     assert "theirs" not in found.output
     assert (other / "ledger.db").read_text() == "theirs"
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(
+        [
+            *(
+                "git",
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+                "-c",
+                "protocol.file.allow=always",
+            ),
+            *words,
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture
+def repository(tmp_path: Path, run: Run) -> Path:
+    """A repository in the tree of `run`, with one commit, and without a folder of hooks."""
+    tree = tmp_path / "tree"
+    git(tree, "init", "-q", "--template=")
+    git(tree, "commit", "-q", "--allow-empty", "-m", "first")
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("script", "path"),
+    [
+        ("echo evil > .git/hooks/pre-commit", ".git/hooks"),
+        ("git config core.fsmonitor ./evil", ".git/config"),
+        ("mv .git other; mkdir .git", ""),
+        (
+            "mv .git/hooks .git/old; mkdir .git/hooks; echo evil > .git/hooks/pre-commit",
+            ".git/hooks",
+        ),
+        ("mv ../tree ../other; mkdir ../tree", ""),
+        (
+            "umount .git/hooks; unshare -rm umount .git/hooks; echo evil > .git/hooks/x",
+            ".git/hooks",
+        ),
+    ],
+)
+def test_what_git_starts_programs_by_is_read_only(
+    run: Run, repository: Path, script: str, path: str
+) -> None:
+    config = (repository / ".git/config").read_bytes()
+    found = run(f"{script}; git status >&2")
+    assert (repository / ".git/config").read_bytes() == config
+    assert list((repository / ".git/hooks").iterdir()) == []
+    assert not (repository.parent / "other").exists()
+    assert list(found.protected) == ([path] if path else [])
+
+
+def test_git_works_in_a_check_as_before(run: Run, repository: Path) -> None:
+    script = """
+    echo text > file && git add file && git -c user.name=a -c user.email=a@b commit -qm second
+    git branch more && git worktree add -q ../more more && git worktree remove ../more && git stash list
+    git -c user.name=a -c user.email=a@b tag -m one v1 && git gc -q && git log --oneline | wc -l
+    """
+    found = run(f"set -e; {script}")
+    assert (found.exit_code, found.output.split()[-1]) == (0, "2")
+    assert (found.protected, found.missed) == ((), ())
+
+
+def test_a_linked_tree_and_submodules_are_guarded_as_well(
+    run: Run, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are hooks that lie elsewhere by a setting, and settings of the user."""
+    module = tmp_path / "module"
+    module.mkdir()
+    git(module, "init", "-q")
+    git(module, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repository, "submodule", "add", "-q", str(module), "parts/one")
+    git(repository, "config", "core.hooksPath", ".husky")
+    (repository / ".husky").mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\nname = a\n")
+    monkeypatch.setenv("HOME", str(home))
+    writes = [
+        ".husky/pre-commit",
+        ".git/modules/parts/one/hooks/x",
+        ".git/modules/parts/one/config",
+        "parts/one/.git",
+        str(home / ".gitconfig"),
+    ]
+    before = {
+        path: (repository / path).read_bytes() for path in writes if (repository / path).exists()
+    }
+    run("; ".join(f"echo evil > {path}" for path in writes))
+    assert {
+        path: (repository / path).read_bytes() for path in writes if (repository / path).exists()
+    } == before
+    git(repository, "worktree", "add", "-q", str(tmp_path / "linked"))
+    evidence = LocalEvidence(clock=SystemClock(), checking=Checking)
+    script = "echo evil > .git; echo evil > ../tree/.git/hooks/x; mv .git other"
+    found = evidence.run(tmp_path / "linked", Command(argv=("sh", "-c", script)))
+    assert not (repository / ".git/hooks/x").exists()
+    assert (tmp_path / "linked/.git").read_text().startswith("gitdir: ")
+    assert ".git" in found.protected
+
+
+@pytest.mark.parametrize(
+    ("script", "missed"),
+    [
+        ("echo 'npm ERR! code E401'; exit 1", (".npmrc",)),
+        ("cat ~/.npmrc; echo 'no such token in .npmrc'; exit 1", (".npmrc",)),
+        ("echo 'npm ERR! 3 tests failed'; exit 1", ()),
+        ("echo 'npm ERR! code E401'", ()),
+        ("echo 'aws: Unable to locate credentials'; exit 255", (".aws",)),
+        ("echo 'gh: not logged in'; exit 4", ()),
+    ],
+)
+def test_a_check_that_failed_for_a_hidden_login_names_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, missed: tuple[str, ...]
+) -> None:
+    """One that this home has; nothing where it passed, or failed for something else."""
+    (tmp_path / "home/.aws").mkdir(parents=True)
+    (tmp_path / "home/.npmrc").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert run(script).missed == missed
+    assert run(script, home=(".npmrc", ".aws")).missed == ()
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.host import ServedConnection
 from counterpoint.evidence.places import FOLDER, open_folder
-from counterpoint.evidence.processes import marked, variables_of
+from counterpoint.evidence.processes import is_check, marked, variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
 from counterpoint.kernel.starting.garbage import settle
 from counterpoint.kernel.visible import label
@@ -388,6 +388,7 @@ async def serve_sockets(
             agents=lambda: [asdict(one) for one in app.connected.agents()],
             hear=apps.hear,
             users=others.users if others is not None else (),
+            is_check=is_check,
         )
         sockets.start()
         mine = _identity(rendezvous)

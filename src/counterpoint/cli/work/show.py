@@ -291,7 +291,9 @@ def _branch(depth: int, item: Item) -> str:
 
 def _lines(noun: Noun) -> list[str]:
     fixes = noun.fixes if isinstance(noun, Verdict) else ()
-    return [_entry(noun), *(f"  to mend: {one_line(fix, _WIDEST)}" for fix in fixes)]
+    remarks = noun.remarks if isinstance(noun, Receipt) else ()
+    below = [f"  to mend: {one_line(fix, _WIDEST)}" for fix in fixes]
+    return [_entry(noun), *below, *(f"  {remark}" for remark in remarks)]
 
 
 def _entry(noun: Noun) -> str:

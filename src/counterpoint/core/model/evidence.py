@@ -133,12 +133,15 @@ class Quotas:
 class Sandbox:
     """How one command is to be confined.
 
-    hidden: folders and files that it must not see. network: whether it reaches others.
+    hidden: folders and files that it must not see. fixed: folders that it must not move, the outermost first.
+    read_only: folders and files that it must not write. network: whether it reaches others.
     """
 
     mode: Sandboxing = "off"
     hidden: tuple[str, ...] = ()
     network: bool = True
+    fixed: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
 
 
 @frozen
@@ -152,7 +155,8 @@ class Execution:
     ended_for: the quota that it was ended for, or its time, or `asked` by its caller; empty if it ended by itself.
     program: the file that was run, by its whole path, and its SHA-256 before; that is empty if it cannot be read.
     sandbox: what confined it: `namespaces`, `bubblewrap` or `none`. unconfined: why no better one did.
-    network: whether it reached others.
+    network: whether it reached others. missed: hidden logins that it seems to have failed for, by their paths in the home.
+    protected: read-only files that it could not write.
     """
 
     argv: tuple[str, ...]
@@ -169,4 +173,6 @@ class Execution:
     sandbox: str = "none"
     unconfined: str = ""
     network: bool = True
+    missed: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
     quotas: Quotas = field(default_factory=Quotas)

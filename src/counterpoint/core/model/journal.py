@@ -129,6 +129,11 @@ _LIMITS: Final = {
     "output": ("it wrote too much output", "output_bytes", " bytes"),
 }
 """What is said of a command that was ended for a quota, which of its terms that was, and of what."""
+_HIDDEN: Final = (
+    '`{0}` of the home is hidden from checks. If this one needs it, add `home = ["{0}"]` below `[checks]` in '
+    "counterpoint.toml; it counts once a person has run `counterpoint trust`"
+)
+_READ_ONLY: Final = "`{0}` is read-only for checks, since git starts programs by it. What has to write there is done outside of a check"
 
 
 @frozen
@@ -180,6 +185,14 @@ class Receipt(Noun):
         quota = told.get("ended_for", "time" if self.timed_out else "")
         words, limit, unit = _LIMITS.get(quota, (quota, "", ""))
         return f"{words} ({told[limit]}{unit} at most)" if limit in told else words
+
+    @property
+    def remarks(self) -> list[str]:
+        """Return what the sandbox kept from the command, each with the next step."""
+        parts = [term.partition("=") for term in self.terms]
+        logins = [value for name, _, value in parts if name == "hidden"]
+        paths = [value for name, _, value in parts if name == "read_only"]
+        return [_HIDDEN.format(login) for login in logins] + [_READ_ONLY.format(p) for p in paths]
 
 
 SubmissionKind = Literal["artifact", "phase", "branch"]

@@ -186,4 +186,7 @@ def terms_of(command: Command, execution: Execution) -> tuple[str, ...]:
         "ended_for": execution.ended_for,
         "unconfined": execution.unconfined,
     }
-    return tuple(f"{name}={value}" for name, value in told.items() if value)
+    terms = [(name, value) for name, value in told.items() if value]
+    terms += [("hidden", login) for login in execution.missed]
+    terms += [("read_only", path) for path in execution.protected]
+    return tuple(f"{name}={value}" for name, value in terms)

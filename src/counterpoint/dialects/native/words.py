@@ -308,6 +308,7 @@ def present_receipt(receipt: Receipt, output: int = 0) -> dict[str, Json]:
         sandbox=receipt.sandbox,
         commit=receipt.commit,
         ended_at=receipt.ended_at,
+        remarks=receipt.remarks,
         output_bytes=receipt.output_bytes,
         output_end=_end_of(receipt.output, output) if output else "",
     )

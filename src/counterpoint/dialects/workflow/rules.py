@@ -190,6 +190,7 @@ def _of_runs(ended: Ended) -> Iterable[str]:
             limit = receipt.ended_for
             how = f"was ended, as {limit}" if limit else f"gave {receipt.exit_code}"
             yield f"the last run of `{' '.join(receipt.argv)}` {how} ({receipt.id})"
+            yield from receipt.remarks
 
 
 def _of_packages(ended: Ended, files: FilesChanged) -> Iterable[str]:

@@ -95,6 +95,11 @@ class GitCall:
             remarks += os.fsdecode(errors).splitlines()
         return output
 
+    def read_settings(self) -> settings.Found:
+        """Return what the settings of the repository and the user say; GitRefused, ProgramMissing, Unavailable."""
+        self._settings()
+        return settings.KNOWN[self.folder, deciding_for_git(self.environ)].found
+
     def _settings(self) -> dict[str, str]:
         """Return the variables that put back what the repository's configuration would start."""
         key = (self.folder, deciding_for_git(self.environ))

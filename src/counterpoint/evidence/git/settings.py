@@ -56,13 +56,16 @@ _STARTS: Final = tuple(
 class Found:
     """What git is told besides: names and values. files: where the repository's settings stand; None: to be asked each time.
 
-    reads: files that the repository has git read besides.
+    reads: files that the repository has git read besides. all_files: where settings stand, those of the user and the system too.
+    hooks: the folder of hooks that they name, if they do.
     """
 
     told: tuple[tuple[str, str], ...] = ()
     files: tuple[str, ...] | None = ()
     reads: tuple[str, ...] = ()
     is_heard: bool = False
+    all_files: tuple[str, ...] = ()
+    hooks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,10 @@ def read_listing(listed: bytes) -> Found:
         files=None if includes else tuple(dict.fromkeys(one.file for one in own)),
         reads=tuple(one.value for one in own if one.name in _READS),
         is_heard=any((one.name, one.value) == MARK for one in settings),
+        all_files=tuple(dict.fromkeys(one.file for one in (*users, *own))),
+        hooks=next(
+            (one.value for one in reversed((*users, *own)) if one.name == "core.hookspath"), ""
+        ),
     )
 
 

@@ -36,6 +36,7 @@ from counterpoint.evidence.paths import contain, real_root
 from counterpoint.evidence.running.transcript import Transcript
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import InvalidInput, ProgramMissing, SandboxMissing, Unavailable
+from counterpoint.kernel.starting.programs import RUNNER
 
 GRACE_SECONDS = 2.0
 
@@ -48,10 +49,6 @@ _ASKED: Final = b"."
 """What tells a runner to ask its command to end."""
 _CHUNK = 1 << 16
 _LARGEST_PIPE = 1 << 20
-_RUNNER: Final = (
-    "import sys; sys.path.append(sys.argv.pop()); from counterpoint.runner.main import main; main()"
-)
-"""Isolated, and without what is installed beside us: what a command is run by is the standard library and this package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +290,7 @@ def _start(control: int, output: int) -> subprocess.Popen[bytes]:
     place = str(Path(counterpoint.__file__).parents[1])
     try:
         return subprocess.Popen(  # noqa: S603 - this interpreter, and a text that stands above
-            [sys.executable, "-I", "-S", "-c", _RUNNER, place],
+            [sys.executable, "-I", "-S", "-c", RUNNER, place],
             cwd="/",
             env={},
             stdin=control,

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.trust.checking import KEYS
 from counterpoint.evidence.trust.known import known_places
 from counterpoint.evidence.trust.personal import folder_of
@@ -27,6 +29,37 @@ from counterpoint.kernel.places import FOLDER, own_folder, provider_folder, stat
 SOCKETS: Final = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS")
 _MADE: Final = ("ssh-*", "gpg-*", "keyring-*", "dbus-*")
 _FOR_OTHERS: Final = 0o077
+_PROGRAMS: Final = {
+    ".ssh": ("ssh", "scp", "sftp", "rsync", "git", "ansible"),
+    ".gnupg": ("gpg", "gpg2", "git", "pass"),
+    ".password-store": ("pass",),
+    ".local/share/keyrings": ("keyring", "secret-tool"),
+    ".1password": ("op",),
+    ".git-credentials": ("git",),
+    ".config/git/credentials": ("git",),
+    ".netrc": ("curl", "wget", "git", "pip", "requests"),
+    ".config/gh": ("gh",),
+    ".claude": ("claude",),
+    ".claude.json": ("claude",),
+    ".codex": ("codex",),
+    ".gemini": ("gemini",),
+    ".aws": ("aws", "boto3", "botocore", "terraform", "cdk", "sam"),
+    ".azure": ("az", "azure", "terraform"),
+    ".config/gcloud": ("gcloud", "gsutil", "bq", "google", "terraform"),
+    ".docker": ("docker", "podman", "buildx", "compose"),
+    ".kube": ("kubectl", "helm", "kustomize", "k9s"),
+    ".npmrc": ("npm", "npx", "pnpm", "yarn", "bun"),
+    ".pypirc": ("twine", "pypi", "pip", "uv", "flit", "hatch"),
+    ".cargo/credentials": ("cargo",),
+    ".cargo/credentials.toml": ("cargo",),
+}
+"""Programs that read a login of the home."""
+_DENIED: Final = re.compile(
+    r"\b(40[13]|E40[13]|ENEEDAUTH|unauthori[sz]ed|forbidden|denied|credentials?|authenticat\w*|not logged in|log ?in|no identity"
+    r"|secret key|could not read Username|kubeconfig|connection to the server localhost:8080)\b",
+    re.IGNORECASE,
+)
+"""What programs say that lack a login."""
 
 
 def hidden_paths(
@@ -56,6 +89,30 @@ def hidden_paths(
             found.append(there)
     # A link would be followed to what it shows, which is hidden just so.
     return tuple(sorted({os.path.realpath(path) for path in found if path.exists()}))
+
+
+def missed_logins(
+    execution: Execution, environ: Mapping[str, str], shown: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the hidden logins that a command seems to have failed for, by their paths in the home.
+
+    Its output names one, or says that a login lacks while a program takes part that reads one.
+    """
+    if execution.sandbox == "none" or not execution.exit_code or execution.ended_for:
+        return ()
+    homes = [home for home in (environ.get("HOME", ""), _home()) if home]
+    hidden = [
+        key for key in KEYS if key not in shown and any(Path(home, key).exists() for home in homes)
+    ]
+    is_denied = _DENIED.search(execution.output) is not None
+    text = " ".join((*execution.argv, execution.output)) if is_denied else ""
+    words = {match[0] for match in re.finditer(r"\w+", text)}
+    return tuple(
+        key
+        for key in hidden
+        if re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.-])", execution.output)
+        or not words.isdisjoint(_PROGRAMS[key])
+    )
 
 
 def _keys(environs: tuple[Mapping[str, str], ...], shown: Sequence[str]) -> Iterator[Path]:

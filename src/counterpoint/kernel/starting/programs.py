@@ -24,6 +24,11 @@ _LINKED: Final = f"{os.sep}.git{os.sep}"
 _NOWHERE: Final = "/nonexistent"
 """An entry that holds no program; an empty `PATH` would be the current folder."""
 
+RUNNER: Final = (
+    "import sys; sys.path.append(sys.argv.pop()); from counterpoint.runner.main import main; main()"
+)
+"""What an interpreter is given that runs a command: isolated, and without what is installed beside us, the standard library and this package."""
+
 
 def own_command(*words: str) -> list[str]:
     """Return the command line that starts this program with words."""

@@ -86,7 +86,8 @@ def execute(
             "exit_code": receipt.exit_code if receipt else None,
             "receipt_id": receipt.id if receipt else None,
             "receipt": _receipt(receipt, found.command_hash, step_id) if receipt else None,
-        }
+        },
+        warnings=receipt.remarks if receipt else (),
     )
 
 

@@ -367,7 +367,8 @@ def _gate(gate: GateCommand, exit_code: int, output: str) -> dict[str, Json]:
 def _of_receipt(gate: GateCommand, receipt: Receipt) -> dict[str, Json]:
     code = receipt.exit_code if not receipt.timed_out else receipt.exit_code or -1
     ended = {"ended_for": receipt.ended_for} if receipt.ended_for else {}
-    return {**_gate(gate, code, _end_of(receipt.output)), "receipt": receipt.id, **ended}
+    output = "\n".join((_end_of(receipt.output), *receipt.remarks))
+    return {**_gate(gate, code, output), "receipt": receipt.id, **ended}
 
 
 def _claimed(gate: ClaimedGate) -> dict[str, Json]:
