@@ -116,6 +116,8 @@ def _load(name: str, file: str = "") -> ModuleType:
 builders = _load("builders")
 scratch = _load("scratch")
 _load("fakes", "fakes/__init__.py")
+_load("e2e_wire", "e2e/wire.py")
+_load("readback", "dialects/readback.py")
 
 DISK = pytest.StashKey[Path]()
 """Where the folders of durable tests are made."""

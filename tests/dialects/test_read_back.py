@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from readback import join_page
 
 from builders import Agent, Workshop, commit
 from counterpoint.dialects.registry import surface as offered_by
@@ -31,8 +32,6 @@ class Reading:
     arguments: dict[str, Any]
 
 
-SAME = {"id", "note", "key", "category", "updated_at", "updated_by"}
-"""What each page tells again."""
 Case = Callable[[Agent], tuple[Reading, list[Any]]]
 """Writes with a tool; answers how it is read back, and what must be there."""
 
@@ -53,10 +52,8 @@ def pages(agent: Agent, asked: Reading) -> Iterator[dict[str, Any]]:
 def whole(agent: Agent, asked: Reading) -> dict[str, Any]:
     """Answer the parts of a thing, each put together from its pages."""
     found: dict[str, Any] = {}
-    for page in pages(agent, asked):
-        for name, content in page.items():
-            is_more = name in found and isinstance(content, str | list) and name not in SAME
-            found[name] = found[name] + content if is_more else content
+    for number, page in enumerate(pages(agent, asked)):
+        join_page(found, page, first=number == 0)
     return found
 
 

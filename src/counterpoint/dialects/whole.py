@@ -1,7 +1,9 @@
 """One thing that was written, by its id, whole and in pages.
 
-Lists and overviews clip what is long; whatever was accepted is read back here in the form it was given. A long
-list, and a value that is no text, go on as the text of their JSON.
+Lists and overviews clip what is long; whatever was accepted is read back here in the form it was given: a text or
+a list goes on on the next page, and an object that is too large for one is cut below its names, so that what
+was given as JSON stays JSON. Only a list with an entry too large for any page goes on as the text of its JSON, and so
+does an object with characters that an answer shows by their numbers: in that text they are what they were.
 
 id            what it is
 demo-3        an item: its text, what is kept with it, how its claims ended
@@ -34,13 +36,15 @@ from counterpoint.dialects.paging import (
     sparse,
 )
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.visible import json_text
+from counterpoint.kernel.visible import json_text, visible_json
 
 _TITLE: Final = 500
 _MOST: Final = 50
 """The most blockers, moves and handoffs of a thing that are shown with it, the last ones."""
-_ENTRY: Final = 1_500
-"""The most bytes of an entry of a list that is shown as a list."""
+_ENTRY: Final = 8_000
+"""The most bytes of an entry of a list that is shown as a list: one fits on a page whatever stands above it."""
+_OBJECT: Final = 1_500
+"""The most bytes of an object that stands on one page as it is."""
 
 
 _TAKEN: Final = frozenset(
@@ -87,15 +91,57 @@ def present_written(
 ) -> dict[str, Json]:
     """Return a page of something that was written; InvalidInput for the cursor of another."""
     pages = pages_of(call, cursor, tool, name, "whole", first={})
-    plain = {part: one for part, one in found.parts.items() if isinstance(one, bool | int)}
-    header: dict[str, Json] = {"id": name, **({} if cursor else {**found.header, **plain})}
+    leaves = _leaves(found.parts)
+    plain = {part: one for part, one in leaves.items() if isinstance(one, bool | int)}
+    header: dict[str, Json] = {"id": name, **({} if cursor else found.header)}
     parts = {
         part: _page(content, pages.at.get(part, 0))
-        for part, content in found.parts.items()
-        if content and part not in plain and (not cursor or part in pages.at)
+        for part, content in leaves.items()
+        if part not in plain and (not cursor or part in pages.at)
     }
-    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - size_of(DATA))
-    return {**header, **shown, **sparse(next_cursor=pages.cursor(rest or None)), "note": DATA}
+    fixed = {} if cursor else plain
+    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - size_of(fixed) - size_of(DATA))
+    # An object is one entry of its part, so that it stands on a page whole or not at all.
+    values = {
+        part: content[0] if _is_object(leaves[part]) else content
+        for part, content in shown.items()
+        if content or not _is_object(leaves[part])
+    }
+    page = _nested(
+        {part: {**fixed, **values}.get(part) for part in leaves if part in fixed or part in values}
+    )
+    return {**header, **page, **sparse(next_cursor=pages.cursor(rest or None)), "note": DATA}
+
+
+def _leaves(parts: Mapping[str, Json], above: str = "") -> dict[str, Json]:
+    """Return the parts that a page holds, by their paths; an object that is too large is cut below its names."""
+    leaves: dict[str, Json] = {}
+    for name, content in parts.items():
+        path = above + name.replace("~", "~0").replace("/", "~1")
+        if isinstance(content, dict) and content != visible_json(content):
+            leaves[path] = json_text(content)
+        elif isinstance(content, dict) and size_of(content) > _OBJECT:
+            leaves |= _leaves(cast("dict[str, Json]", content), f"{path}/")
+        elif content or above or isinstance(content, bool | int):
+            leaves[path] = content
+    return leaves
+
+
+def _nested(leaves: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the parts of a page by their paths as the objects that they are parts of."""
+    page: dict[str, Json] = {}
+    for path, content in leaves.items():
+        *above, name = (word.replace("~1", "/").replace("~0", "~") for word in path.split("/"))
+        inner = page
+        for word in above:
+            inner = cast("dict[str, Json]", inner.setdefault(word, {}))
+        inner[name] = content
+    return page
+
+
+def _is_object(content: Json) -> bool:
+    """Return whether a value stands on a page whole: neither a text nor a list."""
+    return not isinstance(content, str | list)
 
 
 def _page(content: Json, at: int) -> Part:
@@ -105,7 +151,8 @@ def _page(content: Json, at: int) -> Part:
         entries = cast("list[Json]", content)
         if all(size_of(one) <= _ENTRY for one in entries):
             return part_of_list(entries, at)
-    return part_of_text(json_text(content), at)
+        return part_of_text(json_text(entries), at)
+    return part_of_list([content], at)
 
 
 def written_item(call: Call, name: str) -> Written:

@@ -29,7 +29,7 @@ from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip
-from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries, stood
+from counterpoint.dialects.workflow.verbs.queries import TaskLine, WorkflowQueries, stood
 from counterpoint.dialects.workflow.words import (
     present_log_line,
     present_part,
@@ -108,7 +108,13 @@ def _of_item(call: Call, touch: ItemChange, sort: str, at: str) -> Event:
         attributes=touch.attributes,
         outcome=touch.outcome if item.is_closed else None,
     )
-    parts = present_task_line(line, (_phase(touch) or _root(touch)).id)
+    parts = present_task_line(
+        TaskLine(
+            view=line,
+            phase=(_phase(touch) or _root(touch)).id,
+            areas=call.core.use(WorkflowQueries).areas(line),
+        )
+    )
     return _event(touch, f"task:{name}", {"task": parts})
 
 

@@ -22,8 +22,8 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, TEXTS
-from counterpoint.dialects.paging import clip, size_of
-from counterpoint.dialects.workflow.verbs.queries import phase_number, runs_parallel
+from counterpoint.dialects.paging import clip, size_of, sparse
+from counterpoint.dialects.workflow.verbs.queries import TaskLine, phase_number, runs_parallel
 from counterpoint.kernel.canonical import Json, dump_any, load, object_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput
@@ -210,9 +210,9 @@ def present_phase_line(line: ItemView) -> dict[str, Json]:
     }
 
 
-def present_task_line(line: ItemView, phase: str) -> dict[str, Json]:
-    """Return a task of the phase of an id as `tasks` lists it."""
-    item, kept = line.item, line.attributes
+def present_task_line(line: TaskLine) -> dict[str, Json]:
+    """Return a task as `tasks` lists it."""
+    item, kept, phase = line.view.item, line.view.attributes, line.phase
     answer: dict[str, Json] = {
         "id": item.id,
         "phase_id": phase,
@@ -222,13 +222,14 @@ def present_task_line(line: ItemView, phase: str) -> dict[str, Json]:
         "status": present_task_status(item),
         "caller_type": kept.get("caller_type"),
         "agent_name": item.assignee or None,
+        **sparse(areas=list(line.areas)),
         "duration_seconds": seconds(lasted(item)),
         "started_at": item.created_at,
         "completed_at": item.closed_at or None,
     }
     words = object_of(kept.get("words"))
-    if line.outcome is not None:
-        answer["summary"] = clip(line.outcome.summary, _ENTRY)
+    if line.view.outcome is not None:
+        answer["summary"] = clip(line.view.outcome.summary, _ENTRY)
         answer["manual_review_needed"] = words.get("manual_review_needed", False)
         answer["verification"] = kept.get("verification")
     return _fitted(answer)

@@ -71,7 +71,7 @@ def test_a_task_straight_below_the_workflow_counts_too(studio, ada):
     ada.tasks.finish(task, token, DONE)
     note = ada.journal.append(_note(task))
     lines = ada.use(WorkflowQueries).tasks(ItemFilter(root=workflow))
-    assert [(line.item.id, phase) for line, phase in lines] == [(task, workflow)]
+    assert [(line.view.item.id, line.phase) for line in lines] == [(task, workflow)]
     found = ada.use(WorkflowQueries).log("decision", ItemFilter(root=workflow))
     assert [(record.id, about.id) for record, about in found] == [(note.id, task)]
     assert ada.use(Workflows).close(workflow, "done", {}).metrics["files_changed"] == 1

@@ -22,7 +22,8 @@ from counterpoint.dialects.paging import (
     size_of,
     sparse,
 )
-from counterpoint.dialects.whole import find_written, present_written
+from counterpoint.dialects.whole import present_written
+from counterpoint.dialects.workflow.tools.parts import find_part
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
     Cursor,
@@ -63,7 +64,7 @@ def get_context(
     cursor: Cursor = "",
 ) -> Json:
     """Read a workflow's state and memory: phases, tasks, decisions, milestones, blockers."""
-    whole = None if include or filter else find_written(call, workflow_id)
+    whole = None if include or filter else find_part(call, workflow_id)
     if whole is not None and whole.header.get("kind") != "workflow":
         return present_written(call, workflow_id, whole, cursor, "get_context")
     head, current, expected = call.core.use(WorkflowQueries).head(workflow_id)
@@ -77,7 +78,8 @@ def get_context(
         **({"filters_applied": dict(filter)} if filter else {}),
     }
     if whole is not None:
-        return {**present_written(call, workflow_id, whole, cursor, "get_context"), **answer}
+        page = present_written(call, workflow_id, whole, cursor, "get_context")
+        return page if cursor else {**page, **answer}
     asked, warning = _parse(call, workflow_id, filter or {})
     if asked is None:
         empty: dict[str, Json] = {name: [] for name in include}
@@ -167,9 +169,7 @@ def _part(call: Call, name: str, asked: ItemFilter, place: int, limit: int) -> P
         return _listed(phases, limit, present_phase_line, lambda line: line.item.number, place)
     if name == "tasks":
         tasks = context.tasks(asked, place, limit + 1)
-        return _listed(
-            tasks, limit, lambda one: present_task_line(*one), lambda one: one[0].item.number, place
-        )
+        return _listed(tasks, limit, present_task_line, lambda line: line.view.item.number, place)
     lines = context.log(_LOGS[name], asked, place, limit + 1, **_open(name))
     return _listed(
         lines, limit, lambda one: present_log_line(*one), lambda one: one[0].number, place

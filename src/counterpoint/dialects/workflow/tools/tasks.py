@@ -68,7 +68,11 @@ def start_task(
         body=goal,
         assignee=agent_name,
         areas=areas,
-        attributes={"caller_type": caller_type.upper()},
+        attributes={
+            "caller_type": caller_type.upper(),
+            # The core keeps areas as a set.
+            **({"areas": list(areas)} if list(areas) != sorted(set(areas)) else {}),
+        },
     )
     begun = call.core.use(Workflows).begin_task(
         workflow_id, phase_id, asked, parent=parent_task_id, tree=repo_path

@@ -15,6 +15,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.overview import ItemReader
+from counterpoint.core.operations.readiness import areas_of
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, kept_object, line_of
@@ -23,10 +24,20 @@ from counterpoint.core.rules.evidence import marked_paths
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.frozen import frozen
 
 PHASE: Final = "phase"
 """The scope of the names of phases: the workflow's id, `/`, the number."""
 _CHUNK: Final = 200
+
+
+@frozen
+class TaskLine:
+    """A task with the id of its phase and the areas that it was begun with."""
+
+    view: ItemView
+    phase: str
+    areas: tuple[str, ...]
 
 
 class WorkflowQueries:
@@ -102,14 +113,27 @@ class WorkflowQueries:
                 for seen in ItemReader(view).views(found, "attributes")
             ]
 
-    def tasks(
-        self, wanted: ItemFilter, after: int = 0, limit: int = 50
-    ) -> list[tuple[ItemView, str]]:
-        """Return tasks by their age, beyond an item's number, each with the id of its phase."""
+    def tasks(self, wanted: ItemFilter, after: int = 0, limit: int = 50) -> list[TaskLine]:
+        """Return tasks by their age, beyond an item's number."""
         with self._context.reading() as view:
             found = list(islice(_tasks(view, wanted, after), limit))
-            seen = ItemReader(view).views([task for task, _ in found], "attributes", "outcome")
-            return [(one, phase) for one, (_, phase) in zip(seen, found, strict=True)]
+            tasks = [task for task, _ in found]
+            seen = ItemReader(view).views(tasks, "attributes", "outcome")
+            areas = areas_of(view, [task.id for task in tasks])
+            return [
+                TaskLine(
+                    view=one,
+                    phase=phase,
+                    areas=as_given(areas.get(one.item.id, ()), one.attributes.get("areas")),
+                )
+                for one, (_, phase) in zip(seen, found, strict=True)
+            ]
+
+    def areas(self, task: ItemView) -> tuple[str, ...]:
+        """Return the areas that a task, seen with its attributes, was begun with."""
+        with self._context.reading() as view:
+            areas = areas_of(view, [task.item.id])[task.item.id]
+            return as_given(areas, task.attributes.get("areas"))
 
     def count_tasks(self, wanted: ItemFilter) -> int:
         """Return how many tasks a filter finds."""
@@ -134,6 +158,12 @@ class WorkflowQueries:
         """Return how many records a filter finds."""
         with self._context.reading() as view:
             return sum(1 for _ in _log(view, kind, wanted, 0, equal))
+
+
+def as_given(areas: tuple[str, ...], given: Json) -> tuple[str, ...]:
+    """Return areas in the order in which they were given, unless others are there by now."""
+    ordered = tuple(cast("list[str]", given)) if isinstance(given, list) else ()
+    return ordered if set(ordered) == set(areas) else areas
 
 
 def of_kind(view: Reading, name: str, kind: str) -> Item:
