@@ -277,9 +277,10 @@ def test_calls_that_the_end_overtakes_are_told_so(
             await gate.entered()
             if how == "told":
                 to.serving.cancel()
-            error = b'{"code":-32000,"message":"Connection closed"}'
-            told = b'{"jsonrpc":"2.0","id":"long","error":' + error + b"}"
-            assert await to.rest() == [told, told]
+            told, again = map(json.loads, await to.rest())
+            assert told == again
+            assert told["error"]["data"]["code"] == "server_gone"
+            assert told["error"]["data"]["safe_to_retry"] is True
             gate.opened.set()
             assert to.count == is_direct
 

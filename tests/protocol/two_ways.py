@@ -79,6 +79,7 @@ class Connection:
         self.theirs = theirs
         theirs.setblocking(False)
         self.outbox = Outbox(theirs.fileno(), self.limit)
+        self.outbox.lost_error = self.surface.lost_error
         self.direct = Counting(self.surface, self.workers, self.outbox) if self.is_direct else None
         inbox = Inbox(theirs.fileno(), self.outbox, direct=self.direct)
         server = create_server(

@@ -40,4 +40,7 @@ def test_its_start_loads_nothing_slow(tmp_path):
         "counterpoint.kernel.releases",
         "counterpoint.kernel.client_session",
         "counterpoint.kernel.tool_scopes",
+        "counterpoint.kernel.lost_calls",
+        "counterpoint.kernel.starting",
+        "counterpoint.kernel.starting.signals",
     }

@@ -150,7 +150,10 @@ class Scene:
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
     """Give a scene, and the signals back afterwards."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    kept = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     made = Scene(tmp_path)
     yield made
     made.close()
@@ -442,6 +445,26 @@ def test_a_server_that_never_comes_is_given_up(scene, monkeypatch):
         assert other.recv(1) == b""
         other.close()
 
+    assert scene.play(course) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_what_is_under_way_is_told_so(scene, number):
+    """Each request hears whether it may be repeated, as after the end of a server."""
+
+    def course(client):
+        shake(client)
+        server = scene.accept()
+        for _ in range(2):
+            server.hear()
+        client.ask(2, "tools/call", name="note", arguments={"text": "x"})
+        assert server.hear()["id"] == 2
+        os.kill(os.getpid(), number)
+        data = client.hear()["error"]["data"]
+        assert (data["code"], data["safe_to_retry"]) == ("server_gone", False)
+        assert client._reads.read() == b""
+
+    scene.listen()
     assert scene.play(course) == 0
 
 

@@ -1,7 +1,7 @@
 """A server on the process's own standard input and output.
 
 While it serves, descriptor 1 leads to standard error and descriptor 0 to nothing, so that a print or
-a child process never touches the wire. SIGINT, SIGTERM and the end of the input all end it
+a child process never touches the wire. SIGINT, SIGTERM, SIGHUP and the end of the input all end it
 cleanly: the function returns, and a signal that comes after the first is ignored.
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from counterpoint.kernel.starting.signals import ending_signals
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Caller, Surface
 from counterpoint.protocol.wire.direct import Direct
@@ -25,10 +26,10 @@ from counterpoint.protocol.workers import Workers
 
 C = TypeVar("C")
 
-UNWIND = 0.05
-"""Seconds that a server gets to end what it has open."""
+UNWIND = 0.5
+"""Seconds that a server gets at most to say of what it has open that it is lost."""
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = ending_signals()
 
 
 def serve_stdio(surface: Surface[C], call_for: Callable[[Caller], C]) -> None:
@@ -67,6 +68,7 @@ async def _serve(
     else:
         serving.cancel()
         await asyncio.wait({serving}, timeout=UNWIND)
+        inbox.refuse_rest()
     await outbox.drain(UNWIND)
     return stopping.is_set()
 

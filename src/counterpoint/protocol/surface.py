@@ -26,6 +26,7 @@ from counterpoint.kernel.errors import (
     Unexpected,
     UnknownTool,
 )
+from counterpoint.kernel.lost_calls import lost_call_error
 from counterpoint.kernel.visible import dump_visible, escaped, visible
 from counterpoint.protocol.arguments import check
 from counterpoint.protocol.parameters import Progress
@@ -179,6 +180,24 @@ class Surface(Generic[C]):
         offer = f"; did you mean {' or '.join(near)}?" if near else ""
         raise UnknownTool(f"There is no tool {name[:60]!r}{offer}", nearest=near)
 
+    def called_part(self, message: Mapping[str, Any]) -> Tool[C] | None:
+        """Return the tool that a message calls, of one made of actions the action; None if it calls none."""
+        params = message.get("params")
+        name = cast("dict[str, Any]", params).get("name") if isinstance(params, dict) else None
+        tool = self.find(name) if isinstance(name, str) else None
+        if tool is None or message.get("method") != "tools/call":
+            return None
+        # Who names no action of a tool is told so by the tool, and changes nothing.
+        return tool.meant(_arguments_of(message))
+
+    def lost_error(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON-RPC error of a request that the end of the server overtakes."""
+        part = self.called_part(message)
+        return lost_call_error(
+            only_reads=message.get("method") != "tools/call" or (part is not None and part.reads),
+            has_key="idempotency_key" in _arguments_of(message),
+        )
+
     def invoke(
         self,
         call: C,
@@ -297,3 +316,11 @@ def _outcome(answer: Json, *, is_error: bool) -> Outcome:
     # What agents wrote must neither steer nor hide from the agents that read it.
     shown, text = dump_visible(cast("Any", answer))
     return Outcome(answer=shown, text=text, is_error=is_error)
+
+
+def _arguments_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    params = message.get("params")
+    arguments = (
+        cast("dict[str, Any]", params).get("arguments") if isinstance(params, dict) else None
+    )
+    return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}

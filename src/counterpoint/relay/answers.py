@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 LINE_LIMIT: Final = 10_000_000
 
-_CLOSED: Final = {"code": -32000, "message": "Connection closed"}
-"""The error of a server that ends while a call is under way; the protocol's library has no more to say."""
-_CLOSED_BYTES: Final = 300
-
 _ANY: Final = "any"
 """The one type of agents of a dialect that has none."""
 _BESIDE: Final = {
@@ -169,16 +165,3 @@ def answered(line: bytes) -> object:
     if not is_object(message) or "method" in message:
         return None
     return message.get("id")
-
-
-def is_closed_answer(line: bytes) -> bool:
-    """Return whether a server's line only says that the server ended before it answered."""
-    if len(line) > _CLOSED_BYTES or b"-32000" not in line:
-        return False
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return False
-    error = message.get("error") if is_object(message) else None
-    # A library may write out that there are no data.
-    return is_object(error) and error in (_CLOSED, _CLOSED | {"data": None})

@@ -11,12 +11,13 @@ import time
 from contextlib import suppress
 
 from counterpoint.kernel.client_session import open_client
+from counterpoint.kernel.lost_calls import lost_call_error, unbegun_call_error
+from counterpoint.kernel.starting.signals import ending_signals
 from counterpoint.relay.answers import (
     LINE_LIMIT,
     Lines,
     answered,
     envelope_version,
-    is_closed_answer,
     is_object,
 )
 from counterpoint.relay.server import PATIENCE, Refused, open_server
@@ -70,6 +71,7 @@ class Relay:
         self._last_sent: tuple[bytes, object] = b"", None
         self._is_unread = False
         self._is_over = self._was_told = False
+        self._signals = ending_signals()
 
     # ── the loop ──
 
@@ -77,7 +79,7 @@ class Relay:
         """Relay until the client leaves or a signal says to; answer the exit code."""
         # A signal that comes while the pipe is full must not stop the program.
         os.set_blocking(self._wake_writer, False)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self._signals:
             signal.signal(number, _hear_signal)
         # A signal alone would not end a poll: Python goes on with it afterwards (PEP 475).
         signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
@@ -108,7 +110,18 @@ class Relay:
                     )
                 limits = [limit - now for limit in (self._deadline, leave) if limit]
                 self._poll_once(max(0.0, min(limits)) if limits else None)
+            if self._was_told:
+                self._tell_lost()
             self._flush()
+
+    def _tell_lost(self) -> None:
+        """Say of what was not answered that this process ends."""
+        error = unbegun_call_error("Start this agent's server again and repeat it.")
+        for _, name, request in self._waiting:
+            if request is not None:
+                self._send_client({"jsonrpc": "2.0", "id": name, "error": error})
+        for name, request in self._under_way.items():
+            self._refuse_lost(name, request)
 
     def _is_done(self) -> bool:
         awaited = any(one["method"] != _ENDLESS for one in self._under_way.values())
@@ -173,7 +186,7 @@ class Relay:
     def _read_wakeups(self) -> None:
         """Take what threads and signals have left."""
         signalled = os.read(self._wake_reader, _CHUNK)
-        self._was_told = any(byte in signalled for byte in (signal.SIGINT, signal.SIGTERM))
+        self._was_told = any(number in signalled for number in self._signals)
         while self._arrived:
             attempt, found = self._arrived.pop(0)
             # A search that was given up may still find a server: that connection is nobody's.
@@ -365,12 +378,8 @@ class Relay:
         name = answered(line)
         if name == _GREETING:
             return
-        request = self._under_way.pop(name, None)
-        # A polite end answers each call under way with an error that says nothing: as good as a dead server's silence.
-        if request is not None and is_closed_answer(line):
-            self._refuse_lost(name, request)
-        else:
-            self._to_client += line + b"\n"
+        self._under_way.pop(name, None)
+        self._to_client += line + b"\n"
 
     def _lose(self, server: _socket.socket) -> None:
         """Say of everything under way that its answer never comes; what was not read goes to the next one."""
@@ -387,22 +396,13 @@ class Relay:
 
     def _refuse_lost(self, name: object, request: Json) -> None:
         """Say of a request that its answer never comes, and whether it may be repeated."""
-        safe, hint = self._retry(request)
-        data = {"code": "server_gone", "safe_to_retry": safe, "hint": hint}
-        self._refuse(name, _GONE, "The server ended before it answered", data)
-
-    def _retry(self, request: Json) -> tuple[bool, str]:
-        """Return whether a request may be repeated as it is, and what to do."""
         params = request["params"]
-        given: object = params.get("arguments")
-        if request["method"] != "tools/call" or self._answers.only_reads(params):
-            return True, "It only reads: repeat it; another server answers."
-        if is_object(given) and "idempotency_key" in given:
-            return True, "Repeat it with the same idempotency_key: it is done once."
-        return False, (
-            "It may or may not have been done: look first, then repeat it if it was not."
-            " With an idempotency_key a repeat is always safe."
+        arguments: object = params.get("arguments")
+        error = lost_call_error(
+            only_reads=request["method"] != "tools/call" or self._answers.only_reads(params),
+            has_key=is_object(arguments) and "idempotency_key" in arguments,
         )
+        self._send_client({"jsonrpc": "2.0", "id": name, "error": error})
 
     def _give_up(self, refused: Refused) -> None:
         """Return everything that waits for a server that none is there."""

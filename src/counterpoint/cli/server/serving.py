@@ -9,7 +9,6 @@ import asyncio
 import gc
 import logging
 import os
-import signal
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -36,6 +35,7 @@ from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.evidence.processes import is_check, marked, variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
 from counterpoint.kernel.starting.garbage import settle
+from counterpoint.kernel.starting.signals import ending_signals
 from counterpoint.kernel.visible import label
 from counterpoint.protocol.peers import held_process
 from counterpoint.protocol.rendezvous import PATIENCE, Rendezvous, find_rendezvous
@@ -479,7 +479,7 @@ async def _serve(
         app, workers=workers, idle=idle, by_starter=starter, others=others
     ) as sockets:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ending_signals():
             loop.add_signal_handler(number, sockets.over.set)
         # Whoever started this may be gone.
         with suppress(BrokenPipeError):

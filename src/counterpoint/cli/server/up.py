@@ -56,6 +56,7 @@ from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.starting.garbage import settle
+from counterpoint.kernel.starting.signals import ending_signals
 from counterpoint.kernel.visible import dump_visible, label, visible
 from counterpoint.protocol.http.access_log import AccessLogLine
 from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
@@ -86,7 +87,7 @@ _HINT: Final = (
     "callers of this account send `Authorization: Bearer …` with the token of that file;"
     " `counterpoint token local` prints it"
 )
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+_ENDING: Final = ending_signals()
 
 
 @dataclass(kw_only=True)

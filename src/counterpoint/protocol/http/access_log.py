@@ -9,7 +9,6 @@ from typing import Any, cast
 from starlette.types import Message, Send
 
 from counterpoint.protocol.http import guards
-from counterpoint.protocol.http.grants import called_part
 from counterpoint.protocol.http.guards import Refused
 from counterpoint.protocol.surface import Surface
 
@@ -37,6 +36,11 @@ class RequestRecord:
     outcome: str = ""
     status: int = 0
     retry_after: int = 0
+    streams: bool = False
+    number: str | int | None = None
+    """The id of a request, which an answer in the server's own words needs."""
+    lost_error: Mapping[str, Any] | None = None
+    """What is said in place of its answer if the end of the server overtakes it."""
 
 
 class ResponseObserver:
@@ -86,5 +90,5 @@ def present_of(surface: Surface[Any], message: Mapping[str, Any]) -> tuple[str, 
 
 def takes_long(surface: Surface[Any], message: Mapping[str, Any]) -> bool:
     """Whether what is called may take minutes: it tells how it is getting on."""
-    part = called_part(surface, message)
+    part = surface.called_part(message)
     return part is not None and part.parameters.progress is not None

@@ -35,6 +35,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, Forbidden
+from counterpoint.kernel.lost_calls import lost_call_error
 from counterpoint.protocol.http import guards
 from counterpoint.protocol.http.access_log import (
     AccessLogLine,
@@ -205,11 +206,17 @@ class HttpApp(Generic[C]):
             answer = refuse(503, fault.code, "the server cannot answer now", fault.hint)
             await answer.response(scope, receive, watched)
         except asyncio.CancelledError:
-            # Without an answer the library would say that something is wrong inside.
-            if visit.status or not self._is_ending:
+            error = visit.lost_error or lost_call_error(only_reads=True, has_key=False)
+            if not self._is_ending or (visit.status and not (visit.streams and visit.lost_error)):
                 raise
             visit.outcome = "cut"
-            await guards.cut_off().response(scope, receive, watched)
+            if visit.status:
+                body = b"event: message\r\ndata: %s\r\n\r\n"
+                body %= guards.lost_answer(visit.number, error)
+                await watched({"type": "http.response.body", "body": body})
+            else:
+                # Without an answer the library would say that something is wrong inside.
+                await guards.cut_off(visit.number, error).response(scope, receive, watched)
         finally:
             self._open -= 1
             self._present(scope, visit, self.config.seconds() - began)
@@ -347,7 +354,8 @@ class HttpApp(Generic[C]):
             if kept:
                 await kept(scope, receive, send)
                 return
-            streams = guards.asks_progress(message)
+            visit.number, visit.lost_error = message.get("id"), served.surface.lost_error(message)
+            streams = visit.streams = guards.asks_progress(message)
             if streams or takes_long(served.surface, message):
                 leave()
             scope[WHY] = refusal_of(grant, message) or await self._spend(grant, visit)

@@ -11,7 +11,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
@@ -71,20 +71,8 @@ def needs(surface: Surface[Any], message: Mapping[str, Any]) -> tuple[str, ...]:
     method = message.get("method")
     if method in _OPEN:
         return ()
-    part = called_part(surface, message)
+    part = surface.called_part(message)
     return (READ, WRITE) if part is not None and not part.reads else (READ,)
-
-
-def called_part(surface: Surface[Any], message: Mapping[str, Any]) -> Tool[Any] | None:
-    """Return the tool that a message calls, of one made of actions the action; None if it calls none."""
-    found = message.get("params")
-    params = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    name, arguments = params.get("name"), params.get("arguments")
-    tool = surface.find(name) if isinstance(name, str) else None
-    if tool is None or message.get("method") != "tools/call":
-        return None
-    # Who names no action of a tool is told so by the tool, and changes nothing.
-    return tool.meant(cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {})
 
 
 def looks_beside_tools(message: Mapping[str, Any]) -> bool:

@@ -100,16 +100,17 @@ def ending() -> Refused:
     )
 
 
-def cut_off() -> Refused:
-    """Return the answer to what was not done in time; nobody knows how far it came."""
-    return refuse(
-        503,
-        "server_ended",
-        "the server ended before this was done: it may or may not have been",
-        "Look first, then repeat it if it was not. With an idempotency_key a repeat is always safe.",
-        retry_after="2",
-        connection="close",
-    )
+def cut_off(number: str | int | None, error: Mapping[str, Any]) -> Refused:
+    """Return the answer to a request that the end of the server overtakes, as a JSON-RPC error."""
+    body = lost_answer(number, error)
+    headers = {"retry-after": "2", "connection": "close"}
+    response = Response(body, 503, headers, media_type="application/json")
+    return Refused(response, outcome="server_gone")
+
+
+def lost_answer(number: str | int | None, error: Mapping[str, Any]) -> bytes:
+    """Return the JSON-RPC message that tells that a request was lost."""
+    return orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error})
 
 
 def wrong_method(allowed: str) -> Refused:

@@ -11,7 +11,7 @@ nobody has initialised the connection a second time. Everything else goes the SD
 So only the `id`, the tool and its arguments differ from what the SDK has accepted, and only the `id`
 and the outcome from what it has answered. Whatever fills in an answer, the tool is run by
 `Surface.answer` in a worker on both ways. As with the SDK, a call that is cancelled is not answered,
-and one that the end of the connection overtakes is answered with "Connection closed".
+and one that the end of the connection overtakes is answered with `server_gone` (kernel/lost_calls.py).
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ C = TypeVar("C")
 _REQUEST: Final = {"jsonrpc", "id", "method", "params"}
 _PARAMS: Final = {"name", "arguments", "_meta"}
 _WANTS_PROGRESS: Final = "progressToken"
-_CONNECTION_CLOSED: Final = -32000
 _INTERNAL_ERROR: Final = -32603
 
 
@@ -73,6 +72,7 @@ class _Asked:
     """
 
     number: RequestId
+    request: Mapping[str, Any]
     job: Job[bytes] | None = None
     is_told: bool = False
     is_over: bool = False
@@ -96,6 +96,7 @@ class Direct(Generic[C]):
         self._workers = workers
         self._outbox = outbox
         outbox.on_answer = self._answered
+        outbox.lost_error = surface.lost_error
         self._learning: dict[RequestId, tuple[bytes, Callable[[], C]]] = {}
         self._pattern: _Pattern[C] | None = None
         self._telling = threading.Lock()
@@ -167,7 +168,7 @@ class Direct(Generic[C]):
             # Only the last one of a name can be cancelled, and the SDK has it now.
             self._named.pop(key, None)
             return False
-        asked = self._named[key] = _Asked(number=number)
+        asked = self._named[key] = _Asked(number=number, request=cast("dict[str, Any]", request))
         self._under_way.add(asked)
         self._outbox.open.add(number)
         work = partial(self._work, asked, pattern, tool, params.get("arguments", {}))
@@ -190,7 +191,7 @@ class Direct(Generic[C]):
         for asked in list(self._under_way):
             self._end(asked)
             if not asked.is_told:
-                self._refuse(asked.number, _CONNECTION_CLOSED, "Connection closed")
+                self._refuse(asked.number, self._surface.lost_error(asked.request))
 
     def _presumed(self, params: Mapping[str, Any], envelope: bytes | None) -> _Pattern[C] | None:
         """Return the pattern of a first call whose envelope is known."""
@@ -224,13 +225,13 @@ class Direct(Generic[C]):
     def _tell(self, asked: _Asked, line: bytes | CounterpointError) -> None:
         if not isinstance(line, bytes):
             logger.error("a call of a tool has ended its thread")
-            self._refuse(asked.number, _INTERNAL_ERROR, "Internal server error")
+            error = {"code": _INTERNAL_ERROR, "message": "Internal server error"}
+            self._refuse(asked.number, error)
         elif line:
             self._outbox.post(line)
         self._end(asked)
 
-    def _refuse(self, number: RequestId, code: int, words: str) -> None:
-        error = {"code": code, "message": words}
+    def _refuse(self, number: RequestId, error: Mapping[str, Any]) -> None:
         self._outbox.post(orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}) + b"\n")
 
     def _end(self, asked: _Asked) -> None:

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import orjson
 from pydantic import ValidationError
 
+from counterpoint.kernel.lost_calls import unbegun_call_error
 from counterpoint.protocol.limits.frames import TOO_WIDE, is_wide, name_of
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.first import GREETING
@@ -104,6 +105,21 @@ class Inbox(Side):
             self._receive_line(self._lines.popleft())
         self._is_over = True
         self._ready.set()
+
+    def refuse_rest(self) -> None:
+        """Say of each request that has come and was not begun that nothing was done: the server ends."""
+        size = 0
+        # What cannot be read now has not come.
+        with contextlib.suppress(OSError):
+            while size < LINE_LIMIT and (chunk := os.read(self._fd, _CHUNK)):
+                size += len(chunk)
+                self._take(chunk)
+        error = unbegun_call_error("Start this server again and repeat it.")
+        for value in (*self._received, *map(_said, self._lines)):
+            number = _named(value)
+            if number is not None and "method" in cast("dict[str, Any]", value):
+                message = {"jsonrpc": "2.0", "id": number, "error": error}
+                self._outbox.post(orjson.dumps(message) + b"\n")
 
     async def wants_sdk(self) -> bool:
         """Wait until something has come that is the SDK's; answer no at the end of the input."""
@@ -283,6 +299,7 @@ class Inbox(Side):
                 self._direct.restart()
             if message.method != _NEVER_ANSWERED:
                 self._outbox.open.add(message.id)
+                self._outbox.requests[message.id] = message
         elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
             if self._direct is not None:
                 self._direct.cancel(message.params)

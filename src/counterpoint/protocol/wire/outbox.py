@@ -11,21 +11,25 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
+from counterpoint.kernel.lost_calls import lost_call_error
+
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
-    from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
+    from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
 
 RequestId = str | int
 
 MOST_LONG = 64
 """How many requests of one connection may be under way or wait that take long."""
 _HIGH_WATER = 1_000_000
+_CONNECTION_CLOSED: Final = -32000
+"""How the SDK ends a request that its own end overtakes."""
 
 
 class Side:
@@ -68,6 +72,10 @@ class Outbox(Side):
         """What to call when that is found out."""
         self.on_answer: Callable[[JSONRPCResponse | JSONRPCError], None] = _unheard
         """What to call with every answer that the SDK sends."""
+        self.requests: dict[RequestId, JSONRPCRequest] = {}
+        """Those that the SDK has to answer."""
+        self.lost_error: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _unknown
+        """What to say of a request that the end of the server overtakes."""
         self.open: set[RequestId] = set()
         """The requests that were read and are not answered yet."""
         self.apart: set[RequestId] = set()
@@ -83,11 +91,22 @@ class Outbox(Side):
         from mcp_types import JSONRPCError, JSONRPCResponse
 
         message = item.message
-        if not await self.write(line_of(message)):
+        if isinstance(message, JSONRPCError) and message.error.code == _CONNECTION_CLOSED:
+            # All that the SDK says of it; who has asked needs to know whether to ask again.
+            line = self._lost_line(message)
+        else:
+            line = line_of(message)
+        if not await self.write(line):
             raise BrokenResourceError
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
             self.settle(message.id)
             self.on_answer(message)
+
+    def _lost_line(self, message: JSONRPCError) -> bytes:
+        request = self.requests.get(message.id) if message.id is not None else None
+        asked = {"method": request.method, "params": request.params} if request else {}
+        error = {"jsonrpc": "2.0", "id": message.id, "error": self.lost_error(asked)}
+        return orjson.dumps(error) + b"\n"
 
     def set_apart(self, request: RequestId) -> bool:
         """Count a request apart that takes long; return whether there is room for one more of them."""
@@ -101,6 +120,7 @@ class Outbox(Side):
     def settle(self, request: RequestId) -> None:
         """Take a request as done, answered or not."""
         self.open.discard(request)
+        self.requests.pop(request, None)
         self.apart.discard(request)
         if not self.open:
             self.answered.set()
@@ -200,6 +220,10 @@ def line_of(message: JSONRPCMessage) -> bytes:
 
 def _unheard(_answer: JSONRPCResponse | JSONRPCError) -> None:
     """Do nothing with an answer."""
+
+
+def _unknown(_message: Mapping[str, Any]) -> Mapping[str, Any]:
+    return lost_call_error(only_reads=False, has_key=False)
 
 
 def _unasked() -> None:
