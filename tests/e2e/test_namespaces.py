@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,7 +44,13 @@ HOSTILE = {
     "own map of users": "cp /proc/1/uid_map u; mount --bind u /proc/$$/uid_map",
     "parent's stat": "cp /proc/1/stat p; mount --bind p /proc/$PPID/stat",
     "parent's words": "echo bash >w; mount --bind w /proc/$PPID/cmdline",
+    "all that tells of it, by that of its parent": (
+        "for f in mountinfo uid_map ns cgroup; do mount --bind /proc/$PPID/$f /proc/$$/$f; done;"
+        " mount --bind /proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id"
+    ),
     "all of /proc": "mount -t tmpfs none /proc",
+    "an ended /proc": "umount -l /proc || true",
+    "/proc of processes alone": "mount -t proc -o subset=pid none /proc || true",
     "nothing": "true",
     "hidden sockets": "mount -t tmpfs none /tmp/.X11-unix 2>/dev/null || mkdir t && mount -t tmpfs none t",
 }
@@ -64,6 +71,36 @@ DECIDES = (
     ("waive", "PHASE", "-m", "x"),
 )
 """Acts for people, and for another than who worked; HELD: what another agent is at."""
+
+
+_FILTER = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+class Rule(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("k", ctypes.c_uint))
+class Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("rules", ctypes.POINTER(Rule)))
+# The number of the call; openat2 answers that there is no such call; every other goes on.
+rules = (Rule * 4)(Rule(0x20, 0, 0, 0), Rule(0x15, 0, 1, 437), Rule(0x06, 0, 0, 0x50000 | 38), Rule(0x06, 0, 0, 0x7FFF0000))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Program(4, rules)), 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Becomes a command for which there is no openat2."""
+AROUND = {
+    "a terminal of its own": ("script", "-qefc", "WORDS", "/dev/null"),
+    "folders of its own": (
+        *(
+            "sh",
+            "-c",
+            'd=$(mktemp -d); HOME=$d XDG_STATE_HOME=$d XDG_RUNTIME_DIR=$d TMPDIR=$d exec "$@"',
+            "sh",
+            "WORDS",
+        ),
+    ),
+    "a kernel without openat2": (sys.executable, "-c", _FILTER, "WORDS"),
+}
+"""What becomes a command in other surroundings; WORDS: the command, as one text where it stands after `-c`."""
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +145,29 @@ def test_nothing_mounted_over_what_the_kernel_says_makes_a_person(
             ran = worker.order(run=inside(what, command))
             assert ran["code"] == 1, (name, words, ran)
             assert "cannot" in ran["err"], (name, words, ran)
+    assert _acts(app) == before
+
+
+def _around(name: str, command: tuple[str, ...]) -> tuple[str, ...]:
+    """Answer the words that become a command in other surroundings."""
+    before = AROUND[name]
+    if "script" in before:
+        return tuple(shlex.join(command) if word == "WORDS" else word for word in before)
+    return (*before[:-1], *command)
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_no_surroundings_help_what_is_mounted(
+    worker: Agent, phase: str, app: App, name: str
+) -> None:
+    """A terminal, other folders for state, or a filter of calls, with each of what an agent would cover."""
+    worker.order(disconnect="main")
+    before = _acts(app)
+    for what in ("boot_id", "all that tells of it, by that of its parent", "own folder", "nothing"):
+        for words in (DECIDES[0], DECIDES[2], DECIDES[4]):
+            command = _around(name, (*COMMAND, *told(words, phase, "")))
+            ran = worker.order(run=inside(HOSTILE[what], command))
+            assert ran["code"] in {1, 2}, (what, words, ran)
     assert _acts(app) == before
 
 

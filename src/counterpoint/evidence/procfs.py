@@ -5,11 +5,12 @@ takes his word for the kernel's. So
 1. every file is opened below one descriptor of `/proc`, which has to be the root of a procfs;
 2. no mount is crossed on the way (openat2(2), `RESOLVE_NO_XDEV`), and no link is followed;
 3. below `sys` a mount is passed that shows just that part of the same procfs, as systemd and Docker mount it to make it read-only:
-   the kernel's list of mounts says so, itself read by rule 2;
+   each folder on the way is then opened in turn, and has the number by which the folder above lists it. What is mounted over a file, even
+   another file of the same procfs, has a number of its own;
 4. what is covered raises Covered: nothing is known then of whoever looks.
 
-What else is mounted over `/proc` does not matter. A kernel without openat2 has each folder on the way opened without following
-links; every mount on the way has to be one of rule 3, and all of it on the device of the root.
+What else is mounted over `/proc` does not matter. Without openat2, as with an old kernel or below a filter of calls, which anybody can
+put up, every file is opened in the way of rule 3.
 """
 
 from __future__ import annotations
@@ -108,48 +109,38 @@ def _open(path: str, flags: int) -> int:
         raise Covered(number, "something is mounted over it", f"{PROC}/{path}")
     if number not in _MISSING and number != errno.EXDEV:
         raise OSError(number, os.strerror(number), f"{PROC}/{path}")
-    if not _shows_itself(path, is_known=number == errno.EXDEV):
-        raise Covered(number, "something is mounted over it", f"{PROC}/{path}")
     return _walk(root, path, flags)
 
 
 def _walk(root: int, path: str, flags: int) -> int:
-    """Open each folder of a path in turn; all lie on the device of the root."""
+    """Open each folder of a path in turn; each is what the folder above lists under its name. OSError, Covered."""
+    listing = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    place = os.open(".", listing, dir_fd=root)
+    if path == ".":
+        return place
+    device = os.fstat(root).st_dev
     *folders, last = path.split("/")
-    device, place = os.fstat(root).st_dev, os.dup(root)
-    for name, how in (*((one, os.O_PATH | os.O_DIRECTORY) for one in folders), (last, flags)):
+    for name, how in (*((folder, listing) for folder in folders), (last, flags)):
         above = place
         try:
+            number = _listed_number(above, name)
             place = os.open(name, how | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
         finally:
             os.close(above)
-        if os.fstat(place).st_dev != device:
+        found = os.fstat(place)
+        if (found.st_dev, found.st_ino) != (device, number):
             os.close(place)
             raise Covered(errno.EXDEV, "something is mounted over it", f"{PROC}/{path}")
     return place
 
 
-def _shows_itself(path: str, *, is_known: bool) -> bool:
-    """Return whether each mount at a path or above shows the part of this procfs that lies there.
-
-    is_known: whether the kernel opens files without crossing mounts, so that its list of them can be believed.
-    """
-    own = f"{os.getpid()}/mountinfo"
-    if is_known:
-        mounts = read(own)
-    else:
-        with open(_walk(_root(), own, os.O_RDONLY | os.O_CLOEXEC), "rb") as file:
-            mounts = file.read()
-    number = os.fstat(_root()).st_dev
-    device = f"{os.major(number)}:{os.minor(number)}".encode()
-    target = os.fsencode(f"{PROC}/{path}")
-    for line in mounts.splitlines():
-        words = line.split()
-        part, point = words[3], words[4]
-        is_on_the_way = point.startswith(b"/proc/") and (target + b"/").startswith(point + b"/")
-        if is_on_the_way and (words[2] != device or part != point.removeprefix(b"/proc")):
-            return False
-    return True
+def _listed_number(folder: int, name: str) -> int:
+    """Return the number of the file that a folder has under a name, whatever is mounted over it; FileNotFoundError."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name == name:
+                return entry.inode()
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
 
 
 @cache

@@ -46,6 +46,8 @@ ENDING: Final = 5.0
 """Seconds that one waits for the end of who has lost its client."""
 
 CLAUDE, CODEX = VARIABLES
+_PROGRAM: Final = "claude"
+"""What the name of that client's program, or of the script that it is, holds."""
 CONTINUE: Final = "--continue"
 RESUME: Final = ("--resume", "-r")
 FORK: Final = "--fork-session"
@@ -117,7 +119,8 @@ def _asked(client: int) -> str:
             words = file.read().decode("utf-8", "replace").split("\0")
     except OSError:
         return ""
-    if FORK in words:
+    # Other programs have a `-c` of another meaning.
+    if FORK in words or not any(_PROGRAM in word.lower() for word in words[:2]):
         return ""
     for word, after in zip(words, (*words[1:], ""), strict=True):
         if word in RESUME and after and not after.startswith("-"):
