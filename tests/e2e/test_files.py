@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -75,3 +79,73 @@ def test_what_a_server_acknowledged_is_found_after_its_files_were_taken_away(
     assert [text for text in done if text not in found] == []
     assert "never" not in found
     assert counterpoint("audit", "verify", cwd=repository).returncode == 0
+
+
+@pytest.mark.parametrize("is_connected", [True, False], ids=["a relay goes on", "a relay comes"])
+def test_a_ledger_that_was_put_aside_comes_back_by_the_same_means(
+    repository, connect, wire, git, monkeypatch, is_connected
+):
+    """`git stash --all` takes it away; what calls meanwhile creates nothing that would be in the way of `git stash pop`."""
+    monkeypatch.setenv("COUNTERPOINT_IDLE_MINUTES", "10")
+    (repository / "other.txt").write_text("untracked\n")
+    client = connect(repository, "--agent", "ada")
+    assert not note(client, wire, "before")
+    if not is_connected:
+        client.close()
+    git(repository, "stash", "push", "--quiet", "--all")
+    if not is_connected:
+        client = connect(repository, "--agent", "ada")
+    until_told(client, wire, "ledger_gone")
+    assert git(repository, "status", "--short", "--ignored") == ""
+    assert sorted(path.name for path in repository.iterdir()) == [".git", "readme.txt"]
+    git(repository, "stash", "pop", "--quiet")
+    end = time.monotonic() + PATIENCE
+    while told := note(client, wire, "after"):
+        assert time.monotonic() < end, told
+    assert {hit["title"] for hit in client.call("find", query="before after")["hits"]} >= {"after"}
+
+
+BEGINNINGS = (
+    ("mcp", "--dialect", "foundry"),
+    ("mcp", "--dialect", "symphony"),
+    ("mcp", "--in-process"),
+    ("mcp", "--in-process", "--dialect", "foundry"),
+    ("event", "--hook", "claude"),
+    ("prime",),
+    ("status",),
+    ("note", "x"),
+    ("doctor",),
+    ("init", "--yes"),
+    ("up", "--port", "0"),
+    ("supervise", "demo-1", "--", "true"),
+    ("trust",),
+)
+
+
+@pytest.mark.parametrize("memory", ["account", "repository"])
+def test_nothing_is_created_where_a_ledger_was(
+    repository, connect, counterpoint, git, wire, tmp_path, monkeypatch, memory
+):
+    """Neither by a relay and its server, nor by hooks, commands, HTTP or another dialect."""
+    client = connect(repository, "--agent", "ada")
+    assert not note(client, wire, "before")
+    client.close()
+    assert counterpoint("down", cwd=repository).returncode == 0
+    if memory == "repository":
+        git(repository, "update-ref", "refs/counterpoint/heads/x", "HEAD")
+        git(repository, "pack-refs", "--all")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+    shutil.rmtree(repository / ".counterpoint")
+    call = {"name": "error", "arguments": {"action": "list"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+    for words in BEGINNINGS:
+        subprocess.run(
+            [sys.executable, "-m", "counterpoint", *words],
+            cwd=repository,
+            input=f"{line}\n".encode(),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        paths = sorted(path.name for path in repository.iterdir())
+        assert paths == [".git", "readme.txt"], words

@@ -8,7 +8,7 @@ As git does, the search stops below the folders of `GIT_CEILING_DIRECTORIES`.
 2. The home, where `.counterpoint` lies, is the tree; for a linked worktree it is the main one, so that
 all worktrees of a repository share one ledger. Where the main one is bare, it is the folder above if that has a `.git` which leads to
 the bare repository, else the repository's own folder, also for who stands in that.
-3. The files of the meeting point lie beside the database, or, if that folder cannot be written, in a
+3. The files of the meeting point lie beside the database, or, if that folder cannot be written, or a ledger was there and is none, in a
 folder of the user's own: `$XDG_RUNTIME_DIR/counterpoint` if there is one, else `counterpoint-<uid>` in the folder for
 temporary files, else, where nobody can write into any of these, `run` in the user's state.
 4. One of them is `<prefix>.lost`: one letter for each event of a hook that is in no ledger, and nothing else. Who cannot send one adds
@@ -25,6 +25,7 @@ import os
 import stat
 import sys
 import time
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ _HOLDS: Final = (DATABASE, "postgresql-")
 """How the names of files begin by which a folder has a ledger, or is where one on a server is met."""
 _LINK: Final = 10_000
 """Characters that a file of git which leads elsewhere may have."""
+LEDGERS: Final = "ledgers"
+"""The folder in the user's state that remembers which ledgers were in which place (evidence/trust/known.py)."""
+HEADS: Final = "refs/counterpoint/heads"
+"""Where a repository has the heads of its ledgers."""
+_PACKED_BYTES: Final = 1_000_000
 _LONGEST: Final = 504
 """Bytes that the path of a database may have: SQLite takes 512 with `-journal` behind it, counted on Unix."""
 
@@ -99,9 +105,39 @@ def find_prefix(database: str) -> str:
     there = os.path.dirname(database)
     while not os.path.exists(there) and there != os.path.dirname(there):
         there = os.path.dirname(there)
-    if os.access(there, os.W_OK | os.X_OK):
+    if os.access(there, os.W_OK | os.X_OK) and not has_lost_ledger(database):
         return f"{database}-server"
     return f"{open_private(own_folder())}/{short_name(database)}-server"
+
+
+def has_lost_ledger(database: str) -> bool:
+    """Return whether a ledger was at a path where none is: whoever brings it back finds nothing of ours in its way.
+
+    As this account remembers it, or where that remembers nothing the repository; who begins a ledger looks closer.
+    """
+    if os.path.basename(database).startswith(_HOLDS[1]):
+        return False
+    with suppress(OSError):
+        if os.stat(database).st_size:
+            return False
+    ledgers = f"{state_folder(os.environ)}/{LEDGERS}"
+    if os.path.isdir(ledgers):
+        return os.path.exists(f"{ledgers}/{short_name(database)}")
+    folder = os.path.dirname(database)
+    if os.path.basename(folder) != FOLDER:
+        return False
+    home = os.path.dirname(folder)
+    return _has_heads(f"{home}/.git") or _has_heads(home)
+
+
+def _has_heads(repository: str) -> bool:
+    if os.path.isdir(f"{repository}/{HEADS}"):
+        return True
+    try:
+        with open(f"{repository}/packed-refs", "rb") as file:
+            return f" {HEADS}/".encode() in file.read(_PACKED_BYTES)
+    except OSError:
+        return False
 
 
 def add_lost(prefix: str) -> None:
@@ -212,9 +248,13 @@ def open_private(folder: str) -> str:
 
 def short_name(database: str) -> str:
     """Return a name of 24 characters that is no other database's."""
-    from hashlib import sha256
-
-    return sha256(os.fsencode(database)).hexdigest()[:24]
+    # `hashlib` loads all of OpenSSL, which would be felt in each agent's relay.
+    try:
+        hashes = __import__("_sha256" if sys.version_info < (3, 12) else "_sha2")
+    except ImportError:
+        hashes = __import__("hashlib")
+    digest: str = hashes.sha256(os.fsencode(database)).hexdigest()
+    return digest[:24]
 
 
 def _upwards(folder: str, name: str, holds: Callable[[str], bool]) -> str:

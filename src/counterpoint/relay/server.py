@@ -67,14 +67,14 @@ def open_server(database: str, greeting: bytes) -> _socket.socket:
         to = _greeted(prefix, greeting)
         if to is not None:
             return to
-        folder = os.path.dirname(prefix)
+        folder = os.path.dirname(database)
         if os.path.basename(folder) == FOLDER and not os.path.isdir(os.path.dirname(folder)):
             # A project that was moved is not begun again in its old place.
             raise Refused(
                 f"{os.path.dirname(folder)} is not there any more",
                 "Start this agent again in the folder where the project is now.",
             )
-        os.makedirs(folder, 0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(prefix), 0o700, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         turn = os.open(f"{prefix}.starting", flags, 0o600)
         try:

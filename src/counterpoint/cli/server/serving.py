@@ -34,6 +34,7 @@ from counterpoint.evidence.host import ServedConnection
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.evidence.processes import is_check, marked, variables_of
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
+from counterpoint.kernel.places import has_lost_ledger
 from counterpoint.kernel.starting.garbage import settle
 from counterpoint.kernel.starting.signals import ending_signals
 from counterpoint.kernel.visible import label
@@ -360,11 +361,12 @@ async def serve_sockets(
     by_starter: whoever started this process keeps others from starting one. others: where to listen, so
     that other accounts are served as well. checkpoints: has what is written signed; ended here.
     """
-    if app.folder.name == FOLDER:
+    rendezvous = find_rendezvous(app.database)
+    # Where a ledger was that is gone, nothing is made.
+    if app.folder.name == FOLDER and not has_lost_ledger(str(app.database)):
         # Each call that would write says what keeps it from that.
         with suppress(OSError):
             open_folder(app.folder)
-    rendezvous = find_rendezvous(app.database)
     checkpoints = checkpoints or Checkpoints()
     if others is not None:
         rendezvous = replace(rendezvous, at=others.path)
@@ -441,15 +443,24 @@ async def _watch(
 ) -> None:
     """Set `over` when the files of the meeting point or the database are gone, or are somebody else's.
 
-    Whom nobody finds any more keeps others from serving: so what makes him known is looked at too.
+    Whom nobody finds any more keeps others from serving: so what makes him known is looked at too. Where a ledger is gone, it is met elsewhere.
     """
     while _meeting(rendezvous) == mine and not sockets.over.is_set():
         if lost := await asyncio.to_thread(app.lost):
             logger.error("%s %s", lost.message, lost.hint)
             break
+        if not _is_met(rendezvous):
+            break
         with suppress(TimeoutError):
             await asyncio.wait_for(sockets.over.wait(), GLANCE)
     sockets.over.set()
+
+
+def _is_met(rendezvous: Rendezvous) -> bool:
+    """Return whether who looks for the server of the database looks here: not once a ledger was brought back, or is gone."""
+    with suppress(Unavailable):
+        return find_rendezvous(rendezvous.database).prefix == rendezvous.prefix
+    return True
 
 
 def _meeting(rendezvous: Rendezvous) -> tuple[object, ...]:

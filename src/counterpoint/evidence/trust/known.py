@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from counterpoint.core.model.work import Project
 from counterpoint.evidence.trust.folders import (
@@ -29,9 +29,7 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, LedgerGone, SignerAway, Unavailable
 from counterpoint.kernel.frozen import frozen
-from counterpoint.kernel.places import short_name
-
-LEDGERS: Final = "ledgers"
+from counterpoint.kernel.places import LEDGERS, short_name
 
 
 @frozen

@@ -27,8 +27,9 @@ from counterpoint.core.ports.witnesses import Prove
 from counterpoint.evidence.git.call import GitCall, GitRefused
 from counterpoint.kernel.clock import Clock, moment, stamp
 from counterpoint.kernel.errors import InvalidInput, LedgerBroken, ProofMismatch, Unavailable
+from counterpoint.kernel.places import HEADS
 
-_REFS = "refs/counterpoint/heads/"
+_REFS = f"{HEADS}/"
 _LEDGER = re.compile(r"[a-z0-9_]{1,64}")
 _REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _FILE = "checkpoint"
