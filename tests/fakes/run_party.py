@@ -52,10 +52,10 @@ class Party:
             asked = {"action": "complete", "task_id": task, "completion_note": "Done"}
             who.does("task", spec_id=SPEC, **asked, **given)
 
-    def as_role(self, role: str = "", posture: str = "") -> Agent:
+    def as_role(self, role: str = "", posture: str = "", name: str = "ron") -> Agent:
         """Answer an agent whose connection was started with a role."""
         settings = Settings(role=role, posture=posture)
-        return self.workshop.agent("ron", surface="foundry", settings=settings)
+        return self.workshop.agent(name, surface="foundry", settings=settings)
 
 
 def set_run(agent: Agent, session: str, **changes: Any) -> None:

@@ -355,6 +355,18 @@ def test_a_spec_is_brought_back_to_how_it_was(root: str, foundry: Agent) -> None
     assert again["hierarchy"]["task-1-1"]["title"] == "Write piece 1 of 1"
 
 
+@pytest.mark.parametrize("version", ["999999", "20200101T000000", "never", "2020-01-01T00:00:00Z"])
+def test_a_version_that_is_not_there_is_not_found(
+    version: str, made: Callable[..., str], foundry: Agent
+) -> None:
+    """However it is written."""
+    made()
+    for call in ("spec-rollback", "spec-rollback-dry"):
+        dry = {"dry_run": True} if call.endswith("dry") else {}
+        asked = {"action": "spec-rollback", "spec_id": SPEC, "version": version, **dry}
+        assert foundry.is_refused("authoring", **asked)["data"]["error_code"] == "NOT_FOUND"
+
+
 def test_a_history_comes_in_pages_with_its_revisions(root: str, foundry: Agent) -> None:
     """Each change and each revision once; a time before the ledger is not found."""
     assert root

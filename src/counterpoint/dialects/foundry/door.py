@@ -1,11 +1,11 @@
-"""Who may call what over a connection, and who was refused too often."""
+"""Who may call what over a connection, how much was called, and who was refused too often."""
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
 
@@ -20,7 +20,15 @@ from counterpoint.dialects.foundry.rules.autonomy.roles import (
 from counterpoint.kernel.errors import Forbidden, MalformedDocument
 
 _CALLERS: Final = 1_000
-"""Callers whose refusals are counted; those that were refused longest ago are forgotten."""
+"""Callers whose calls and refusals are counted; those who called, or were refused, longest ago are forgotten."""
+
+
+@dataclass(slots=True)
+class CallCount:
+    """How many calls a connection made since this process knows it, and how many of them were refused."""
+
+    calls: int = 0
+    refusals: int = 0
 
 
 @dataclass(kw_only=True)
@@ -35,6 +43,9 @@ class Door:
     tick: Callable[[], float] = time.monotonic
     _known: dict[tuple[str, str], Configured] = field(
         init=False, repr=False, default_factory=dict[tuple[str, str], Configured]
+    )
+    _counts: OrderedDict[str, CallCount] = field(
+        init=False, repr=False, default_factory=OrderedDict[str, CallCount]
     )
     _denials: OrderedDict[str, Denials] = field(
         init=False, repr=False, default_factory=OrderedDict[str, Denials]
@@ -52,9 +63,15 @@ class Door:
     def admit(self, caller: str, call: str, role: str, posture: str) -> None:
         """Let a call through; RateLimited, Forbidden if its role may not make it, MalformedDocument.
 
-        caller: by whom refusals are counted. call: its tool, action and command.
+        caller: by whom calls and refusals are counted. call: its tool, action and command.
         """
         with self._lock:
+            count = self._counts.get(caller)
+            if count is None:
+                count = self._counts[caller] = CallCount()
+                while len(self._counts) > _CALLERS:
+                    self._counts.popitem(last=False)
+            count.calls += 1
             self._denials.get(caller, Denials()).refuse(self.tick())
         try:
             said = self.configured(role, posture).role
@@ -68,6 +85,17 @@ class Door:
         except Forbidden:
             self._count(caller)
             raise
+
+    def count_refusal(self, caller: str) -> None:
+        """Count that a call was refused, for whatever reason."""
+        with self._lock:
+            if caller in self._counts:
+                self._counts[caller].refusals += 1
+
+    def count(self, caller: str) -> CallCount:
+        """Return how many calls a caller made, and how many were refused."""
+        with self._lock:
+            return replace(self._counts.get(caller, CallCount()))
 
     def _count(self, caller: str) -> None:
         with self._lock:

@@ -96,7 +96,7 @@ _OF_DATA: Final = ("loop_signal", "recommended_actions")
 """Facts that supervisors of unattended runs read beside the code."""
 _WAIVABLE: Final = "waivable"
 """A fact for the hint alone: the closed gates of the node that a refusal is about."""
-_WHICH: Final = frozenset({"", "action", "command"})
+_WHICH: Final = frozenset({"", "action"})
 """Faults of these are not of a value's form."""
 _PASTED: Final = 150
 """The most characters of a command that a hint repeats: longer ones are cut where they are told."""
@@ -194,7 +194,8 @@ def _of_faults(faults: Sequence[Mapping[str, Json]]) -> str:
     """Return the code of faults of arguments; empty if they have none of their own."""
     if any(str(one.get("problem", "")).startswith(MISSING) for one in faults):
         return "MISSING_REQUIRED"
-    # A fault with `valid` is of an argument that there is not, and tells those there are.
+    # A fault with `valid` is of an argument that there is not, and names those there are. A command that there is not is a
+    # wrong value, an action is not: so the released program says it.
     wrong = (one for one in faults if one.get("path") not in _WHICH and "valid" not in one)
     return "INVALID_FORMAT" if any(wrong) else ""
 

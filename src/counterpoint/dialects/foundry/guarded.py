@@ -8,6 +8,7 @@ from typing import Final
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.envelope import code_of
+from counterpoint.dialects.foundry.rules.autonomy.roles import BOUND
 from counterpoint.dialects.foundry.rules.autonomy.signals import (
     Place,
     Standing,
@@ -50,17 +51,21 @@ def signalled(refusal: CounterpointError, session: str = "") -> dict[str, Json]:
 
 
 def locked(call: Call, arguments: Mapping[str, Json], run: Run) -> Run:
-    """Return what runs a call that changes a spec, unless a run works on that; the arguments say of which it is."""
+    """Return what runs a call that changes a spec, unless a run works on that; the arguments say of which it is.
+
+    Some roles change a spec in their own run only.
+    """
     spec, session = arguments.get("spec_id"), str(arguments.get("session_id", ""))
     if not isinstance(spec, str):
         return run
 
     def held() -> Json:
         locking = call.core.use(Locking)
-        if not arguments.get("bypass_autonomy_lock"):
-            with locking.held(spec, session):
-                return run()
         configured = door_of(call).configured(call.settings.role, call.settings.posture)
+        if not arguments.get("bypass_autonomy_lock"):
+            bound = configured.role if configured.role in BOUND else None
+            with locking.held(spec, session, bound):
+                return run()
         reason = str(arguments.get("bypass_reason", ""))
         with locking.bypassed(spec, session, configured, reason):
             return run()

@@ -20,7 +20,7 @@ from counterpoint.dialects.foundry.envelope import (
     stamped,
 )
 from counterpoint.dialects.foundry.filed import with_files
-from counterpoint.dialects.foundry.guarded import STEPS, admit, locked
+from counterpoint.dialects.foundry.guarded import STEPS, admit, door_of, locked
 from counterpoint.dialects.foundry.nouns.codes import TYPES
 from counterpoint.dialects.foundry.rules.autonomy.locking import is_locked
 from counterpoint.dialects.foundry.rules.importing.parsing import NODE_ID_LIMIT
@@ -141,6 +141,7 @@ def around(call: Call, tool: Tool[Call], arguments: Mapping[str, Json], run: Run
             answer = with_files(call, arguments, run)
     except CounterpointError as fault:
         refusal = _retold(call, arguments, fault)
+        door_of(call).count_refusal(call.core.caller.own_seat)
         _add(refusal, request_id=name, telemetry=_telemetry(began))
         if not call.settings.is_read_only:
             part, code = tool.meant(arguments), code_of(refusal)

@@ -305,19 +305,36 @@ def test_what_a_run_leaves_behind_is_told_at_its_end(party: Party) -> None:
     assert party.fay.does("task", action="next", spec_id=SPEC)["data"]["found"] is False
 
 
+def test_a_start_takes_the_released_names_of_what_a_run_is_held_to(party: Party) -> None:
+    """Also those that no list shows."""
+    told = party.does(
+        "start",
+        spec_id=SPEC,
+        enforce_autonomy_write_lock=False,
+        avg_pct_per_step=7,
+        context_staleness_threshold=8,
+        context_staleness_penalty_pct=9,
+    )
+    assert told["write_lock_enforced"] is False
+    names = ("avg_pct_per_step", "context_staleness_threshold", "context_staleness_penalty_pct")
+    assert [told["limits"][name] for name in names] == [7, 8, 9]
+
+
 @pytest.mark.parametrize(
-    "given",
+    ("given", "code"),
     [
-        {"command": "status", "force": True},
-        {"command": "start", "spec_id": SPEC, "reason_code": "testing"},
-        {"command": "nap"},
-        {},
+        ({"command": "status", "force": True}, "VALIDATION_ERROR"),
+        ({"command": "start", "spec_id": SPEC, "reason_code": "testing"}, "VALIDATION_ERROR"),
+        ({"command": "nap"}, "INVALID_FORMAT"),
+        ({}, "MISSING_REQUIRED"),
     ],
 )
-def test_a_command_takes_its_own_arguments_alone(party: Party, given: dict[str, Any]) -> None:
+def test_a_command_takes_its_own_arguments_alone(
+    party: Party, given: dict[str, Any], code: str
+) -> None:
     """And has to be one that there is."""
     refused = party.fay.is_refused("task", action="session", **given)["data"]["error_code"]
-    assert refused in {"VALIDATION_ERROR", "MISSING_REQUIRED"}
+    assert refused == code
 
 
 def test_a_run_of_a_spec_whose_work_was_done_before_asks_no_gate_of_it(

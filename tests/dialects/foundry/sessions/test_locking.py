@@ -13,6 +13,7 @@ from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.nouns.autonomy import Role
 from counterpoint.dialects.foundry.rules.autonomy.locking import is_locked
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
@@ -133,8 +134,8 @@ def test_a_run_that_begins_while_a_call_is_under_way_locks_it_out(
     entered = Locking.held
 
     @contextmanager
-    def late(self: Locking, spec: str, session: str) -> Generator[None]:
-        with entered(self, spec, session):
+    def late(self: Locking, spec: str, session: str, role: Role | None = None) -> Generator[None]:
+        with entered(self, spec, session, role):
             party.does("start", party.gus, spec_id=SPEC)
             yield
 
@@ -163,6 +164,39 @@ def test_a_maintainer_passes_the_lock_only_where_that_is_configured_and_with_a_r
     given = {"action": "start", "spec_id": SPEC, "task_id": "task-1-1"}
     data = runner.is_refused("task", **given, **bypass, bypass_reason="urgent")["data"]
     assert data["error_code"] == "FORBIDDEN"
+
+
+def test_the_runner_changes_a_spec_in_its_own_run_alone(party: Party) -> None:
+    """Not without a run, not in that of another spec or another agent, and no longer once it is paused."""
+    runner, other = (party.as_role("autonomy_runner", name=name) for name in ("ron", "rob"))
+    start = {"action": "start", "spec_id": SPEC, "task_id": "task-1-1"}
+    calls = [
+        start,
+        {"action": "complete", "spec_id": SPEC, "task_id": "task-1-1", "completion_note": "n"},
+        {"action": "update-status", "spec_id": SPEC, "task_id": "task-1-1", "status": "completed"},
+        {"action": "block", "spec_id": SPEC, "task_id": "task-1-1", "reason": "r"},
+    ]
+
+    def refused(agent: Agent, **given: Any) -> str:
+        return agent.is_refused("task", **given)["data"]["error_code"]
+
+    bypass = {"bypass_autonomy_lock": True, "bypass_reason": "x"}
+    for call in calls:
+        assert refused(runner, **call) == "AUTHORIZATION"
+        assert refused(runner, **call, session_id="ses_x") == "AUTHORIZATION"
+        assert refused(runner, **call, **bypass) == "AUTHORIZATION"
+    begun = party.does("start", runner, spec_id=SPEC, enforce_write_lock=False)
+    run = {"session_id": begun["session_id"]}
+    runner.does("task", action="session-step", command="next", **run)
+    for call in calls:
+        assert refused(runner, **call) == "AUTHORIZATION"
+        assert refused(runner, **call, **bypass) == "AUTHORIZATION"
+    assert refused(other, **start, **run) == LOCKED
+    runner.does("task", **start, **run)
+    party.fay.does("task", action="session", command="pause", **run)
+    assert refused(runner, **calls[1], **run) == "AUTHORIZATION"
+    party.fay.does("task", action="session", command="resume", **run)
+    runner.does("task", action="info", spec_id=SPEC, task_id="task-1-1")
 
 
 def test_a_bypass_that_is_refused_otherwise_leaves_nothing(party: Party) -> None:

@@ -74,7 +74,12 @@ ROWS = (
         "task session-config",
         "{spec_id?: str, session_config: {role: str, posture_profile: str|null,"
         f" allow_lock_bypass: bool, allow_gate_waiver: bool, {TERMS}}}, auto_mode: bool,"
-        f" session: {{{LINE}}}}}",
+        f" session: {{{LINE}}}, session_id: str,"
+        " limits: {max_consultations: int, max_context_tokens: int, warn_at_percentage: num},"
+        " stats: {consultation_count: int, estimated_tokens_used: int, commands_executed: int,"
+        " errors_encountered: int}, derived: {consultations_remaining: int, tokens_remaining: int,"
+        " consultation_usage_percentage: num, token_usage_percentage: num, should_warn: bool,"
+        " at_limit: bool}, message: str}",
         BEGUN,
         spec_id=SPEC,
     ),

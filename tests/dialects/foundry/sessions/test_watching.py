@@ -247,6 +247,25 @@ def test_what_runs_are_held_to_is_told(party: Party) -> None:
     assert (told["auto_mode"], told["session"]["session_id"]) == (True, session)
 
 
+def test_what_a_connection_used_is_told_against_its_marks(party: Party) -> None:
+    """As the released program tells it: limits, what was used, and what follows from both."""
+    before = config(party)
+    assert before["limits"] == {
+        "max_consultations": 50,
+        "max_context_tokens": 100_000,
+        "warn_at_percentage": 0.8,
+    }
+    party.fay.is_refused("task", action="info", spec_id=SPEC, task_id="task-9-9")
+    after = config(party)
+    calls = [one["stats"]["commands_executed"] for one in (before, after)]
+    errors = [one["stats"]["errors_encountered"] for one in (before, after)]
+    assert (calls[1] - calls[0], errors[1] - errors[0]) == (2, 1)
+    assert after["derived"]["consultations_remaining"] == 50
+    other = party.as_role("maintainer").does("task", action="session-config")["data"]
+    assert other["stats"]["commands_executed"] == 1
+    assert other["session_id"] != after["session_id"]
+
+
 def test_auto_mode_starts_and_stops_the_run_of_a_spec(party: Party) -> None:
     """What is so already stays; it is about one spec."""
     asked = {"action": "session-config", "auto_mode": True}

@@ -60,7 +60,7 @@ def test_the_defaults_are_those_of_the_contract():
     ("posture", "role", "expected"),
     [
         ("unattended", "autonomy_runner", ("strict", True, 100, 3, 3, False)),
-        ("supervised", "maintainer", ("strict", False, 100, 5, 3, True)),
+        ("supervised", "maintainer", ("strict", True, 100, 5, 3, True)),
         ("debug", "maintainer", ("manual", False, 250, 20, 10, True)),
     ],
 )

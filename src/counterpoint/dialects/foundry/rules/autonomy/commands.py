@@ -188,12 +188,30 @@ def refuse_locked(
         )
 
 
-def refuse_stranger(run: RunRef, holder: str) -> None:
+def refuse_outside_run(role: Role, run: RunRef | None, session: str) -> None:
+    """Raise Forbidden (AUTHORIZATION) unless a call names the run that goes on with its spec. run: that one, if there is one."""
+    if run is not None and session == run.session:
+        return
+    if run is None:
+        why, hint = "no run goes on with this spec", "Begin or resume one with `task session`."
+    elif session:
+        why, hint = f"{quoted(session)} is not the run of {run.spec}", "Name your own run."
+    else:
+        why, hint = "the call names none", "Give the session_id of your run."
+    raise Forbidden(
+        f"the role {role} changes a spec only in its own run, and {why}",
+        hint=f"{hint} Each step of a run says which calls it asks for.",
+        role=role,
+        error_code="AUTHORIZATION",
+    )
+
+
+def refuse_stranger(run: RunRef, holder: str, *, is_strict: bool = False) -> None:
     """Raise Conflict for a call that names a run which somebody else is at. holder: who; empty for nobody else.
 
-    Everybody can read the id of a run: to name it proves nothing.
+    Everybody can read the id of a run: to name it proves nothing. is_strict: also where the run keeps nobody out.
     """
-    if holder and run.status == "running" and run.is_locking:
+    if holder and run.status == "running" and (run.is_locking or is_strict):
         raise Conflict(
             f"{holder} is at run {run.session} of {run.spec}",
             hint="Leave the spec to whoever is at its run, or pause that first.",

@@ -1,4 +1,4 @@
-"""The limits, policies and postures of an unattended run.
+"""The limits, policies and postures of an unattended run, and marks for what models are asked.
 
 What is given wins in this order: the arguments of the call, the configuration, the posture, the default. Every
 fault of both is told at once, each as `{path, problem}`.
@@ -26,6 +26,8 @@ from counterpoint.kernel.errors import InvalidInput
 POLICY: Final = "gate_policy"
 POSTURE: Final = "posture_profile"
 LOCKING: Final = "enforce_write_lock"
+SPELLINGS: Final[Mapping[str, str]] = {"enforce_autonomy_write_lock": LOCKING}
+"""Other names of what a run is held to, which calls and configurations may use."""
 BYPASS: Final = "allow_lock_bypass"
 WAIVING: Final = "allow_gate_waiver"
 MINUTES_LIMIT: Final = 7 * 24 * 60
@@ -45,6 +47,10 @@ RANGES: Final[Mapping[str, range]] = {
 }
 """What each limit may be."""
 FLAGS: Final = ("stop_on_phase_completion", "auto_retry_fidelity_gate", LOCKING, BYPASS, WAIVING)
+MAX_CONSULTATIONS: Final = 50
+MAX_CONTEXT_TOKENS: Final = 100_000
+WARN_AT: Final = 0.8
+"""The share of a mark from which on it is told that it comes near."""
 PERMISSIONS: Final = frozenset({BYPASS, WAIVING})
 """What only the configuration of the server gives: no caller gives himself more than he has."""
 
@@ -64,7 +70,13 @@ PROFILES: Final[Mapping[Posture, Profile]] = {
     ),
     "supervised": Profile(
         role="maintainer",
-        given={POLICY: "strict", "max_consecutive_errors": 5, BYPASS: True, WAIVING: True},
+        given={
+            POLICY: "strict",
+            "stop_on_phase_completion": True,
+            "max_consecutive_errors": 5,
+            BYPASS: True,
+            WAIVING: True,
+        },
     ),
     "debug": Profile(
         role="maintainer",
@@ -96,6 +108,44 @@ class Terms:
     is_locking: bool = True
     may_bypass: bool = False
     may_waive: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consultations:
+    """How often models were asked, and the tokens that went in and came out."""
+
+    consultations: int = 0
+    tokens: int = 0
+
+    @property
+    def consultations_left(self) -> int:
+        """How many there are until the mark."""
+        return max(0, MAX_CONSULTATIONS - self.consultations)
+
+    @property
+    def tokens_left(self) -> int:
+        """How many there are until the mark."""
+        return max(0, MAX_CONTEXT_TOKENS - self.tokens)
+
+    @property
+    def consultations_percentage(self) -> float:
+        """The used part of a hundred, to one digit."""
+        return round(100 * self.consultations / MAX_CONSULTATIONS, 1)
+
+    @property
+    def tokens_percentage(self) -> float:
+        """The used part of a hundred, to one digit."""
+        return round(100 * self.tokens / MAX_CONTEXT_TOKENS, 1)
+
+    @property
+    def should_warn(self) -> bool:
+        """Whether one of the marks is near."""
+        return max(self.consultations_percentage, self.tokens_percentage) >= 100 * WARN_AT
+
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether one of the marks is reached."""
+        return not (self.consultations_left and self.tokens_left)
 
 
 def read_terms(
@@ -146,7 +196,9 @@ def terms_of(kept: Json, policy: str, posture: str, *, is_locking: bool) -> Term
 
 
 def _given(values: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in values.items() if value is not None}
+    given = {name: value for name, value in values.items() if value is not None}
+    spelled = {SPELLINGS[name]: given.pop(name) for name in SPELLINGS.keys() & given.keys()}
+    return {**spelled, **given}
 
 
 def _fault(path: str, problem: str) -> dict[str, Json]:

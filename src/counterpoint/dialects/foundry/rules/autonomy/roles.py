@@ -2,7 +2,8 @@
 
 role             may call
 maintainer       everything
-autonomy_runner  what a run needs from its start to its end, each call that its instructions name included
+autonomy_runner  what a run needs from its start to its end, each call that its instructions name included; what changes a
+                 spec only with the `session_id` of its own run, while that goes on
 observer         what only reads
 
 A call is named as it is made: tool, action and command, `task session start`. A role narrows what a caller may do; it gives
@@ -48,6 +49,9 @@ ALLOWED: Final[Mapping[Role, frozenset[str] | None]] = {
     "observer": _OBSERVER,
 }
 """The calls of each role; None: all."""
+
+BOUND: Final[frozenset[Role]] = frozenset({"autonomy_runner"})
+"""Roles that change a spec only in their own run."""
 
 
 def role_named(word: str) -> Role:

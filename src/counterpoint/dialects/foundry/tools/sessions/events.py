@@ -9,7 +9,13 @@ from pydantic import Field
 from counterpoint.dialects.arguments import INTEGER
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
+from counterpoint.dialects.foundry.guarded import door_of
 from counterpoint.dialects.foundry.rules.autonomy.commands import refuse_auto_mode
+from counterpoint.dialects.foundry.rules.autonomy.limits import (
+    MAX_CONSULTATIONS,
+    MAX_CONTEXT_TOKENS,
+    WARN_AT,
+)
 from counterpoint.dialects.foundry.tools.sessions.lifecycle import configured_of
 from counterpoint.dialects.foundry.tools.sessions.shown import (
     present_event,
@@ -90,11 +96,41 @@ def _config(call: Call, spec_id: str) -> Json:
         **present_terms(terms),
     }
     told: dict[str, Json] = {
+        **_usage(call),
         "session_config": config,
         "auto_mode": live is not None and live.status == "running",
         "session": run_line(live) if live else None,
     }
     return present({"spec_id": spec_id, **told} if spec_id else told)
+
+
+def _usage(call: Call) -> dict[str, Json]:
+    """Return what the connection has called and asked of models, against the marks for that."""
+    usage = call.core.use(Watching).consultations()
+    calls = door_of(call).count(call.core.caller.own_seat)
+    return {
+        "session_id": call.core.caller.own_seat or None,
+        "limits": {
+            "max_consultations": MAX_CONSULTATIONS,
+            "max_context_tokens": MAX_CONTEXT_TOKENS,
+            "warn_at_percentage": WARN_AT,
+        },
+        "stats": {
+            "consultation_count": usage.consultations,
+            "estimated_tokens_used": usage.tokens,
+            "commands_executed": calls.calls,
+            "errors_encountered": calls.refusals,
+        },
+        "derived": {
+            "consultations_remaining": usage.consultations_left,
+            "tokens_remaining": usage.tokens_left,
+            "consultation_usage_percentage": usage.consultations_percentage,
+            "token_usage_percentage": usage.tokens_percentage,
+            "should_warn": usage.should_warn,
+            "at_limit": usage.is_at_limit,
+        },
+        "message": "The marks are told, nothing is refused at them; session_config has what runs are held to.",
+    }
 
 
 def _switched(call: Call, spec: str, *, on: bool) -> RunView:

@@ -11,6 +11,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
 from counterpoint.dialects.foundry.guarded import door_of
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
+from counterpoint.dialects.foundry.rules.autonomy.limits import SPELLINGS
 from counterpoint.dialects.foundry.tools.sessions.shown import (
     present_difference,
     present_run,
@@ -49,13 +50,23 @@ _LIMITS: Final = (
     "heartbeat_grace_minutes",
     "step_stale_minutes",
     "max_fidelity_review_cycles_per_phase",
+    "avg_pct_per_step",
+    "context_staleness_threshold",
+    "context_staleness_penalty_pct",
     "enforce_write_lock",
     "auto_retry_fidelity_gate",
 )
 """What a start takes and the list does not name: `docs/foundry.md` does."""
 
 
-@action(reads=False, name="session", command="start", legacy=("session-start",), hidden=_LIMITS)
+@action(
+    reads=False,
+    name="session",
+    command="start",
+    legacy=("session-start",),
+    hidden=_LIMITS,
+    aliases=SPELLINGS,
+)
 def start(
     call: Call,
     spec_id: SpecId,
@@ -72,6 +83,9 @@ def start(
     heartbeat_grace_minutes: Number = None,
     step_stale_minutes: Number = None,
     max_fidelity_review_cycles_per_phase: Number = None,
+    avg_pct_per_step: Number = None,
+    context_staleness_threshold: Number = None,
+    context_staleness_penalty_pct: Number = None,
     enforce_write_lock: Flag = None,
 ) -> Json:
     """Begin an unattended run."""
@@ -87,6 +101,9 @@ def start(
         heartbeat_grace_minutes=heartbeat_grace_minutes,
         step_stale_minutes=step_stale_minutes,
         max_fidelity_review_cycles_per_phase=max_fidelity_review_cycles_per_phase,
+        avg_pct_per_step=avg_pct_per_step,
+        context_staleness_threshold=context_staleness_threshold,
+        context_staleness_penalty_pct=context_staleness_penalty_pct,
         enforce_write_lock=enforce_write_lock,
     )
     return _told(call.core.use(Starting).start(spec_id, terms, force=force))

@@ -46,7 +46,7 @@ from counterpoint.dialects.foundry.verbs.documents.applying import Applied, Appl
 from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_id, spec_named
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.canonical import Json, object_of
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import NotFound
 
 _TABLES: Final = {
     noun.table: noun
@@ -163,7 +163,7 @@ class History:
     def _then(self, view: Reading, root: Item, place: int) -> tuple[dict[str, Json], Folder]:
         start = _beginning(view, root)
         if place < start:
-            raise NotFound(f"there was no spec {spec_id(view, root)} at {place}")
+            raise _unknown_version(f"there was no spec {spec_id(view, root)} at {place}")
         scratch = self._context.ports.scratch(tuple(view.tables.values()))
         with closing(scratch):
             with scratch.writing(self._context.project) as writing:
@@ -173,7 +173,7 @@ class History:
             with scratch.reading(self._context.project) as past:
                 found = past.find(Item, root.id)
                 if found is None:
-                    raise NotFound(f"there was no spec {spec_id(view, root)} at {place}")
+                    raise _unknown_version(f"there was no spec {spec_id(view, root)} at {place}")
                 return whole(past, found), folder_of(found.category, labels_of(past, found.id))
 
 
@@ -256,14 +256,11 @@ def _position(view: Reading, version: str) -> int:
     place = position_of(version)
     if place is not None:
         if place >= end:
-            raise InvalidInput(f"this ledger has no entry {place}: its last is {end - 1}")
+            raise _unknown_version(f"this ledger has no entry {place}: its last is {end - 1}")
         return place
     moment = moment_of(version)
     if moment is None:
-        raise InvalidInput(
-            f"{version!r} is no version",
-            hint="Give a position of the ledger, or a time such as 2025-12-27T12:00:00Z or 20251227T120000.",
-        )
+        raise _unknown_version(f"there is no version {version!r}")
     low, high = 0, end
     while low < high:
         middle = (low + high) // 2
@@ -272,8 +269,16 @@ def _position(view: Reading, version: str) -> int:
         else:
             high = middle
     if not low:
-        raise NotFound(f"nothing was written until {version}")
+        raise _unknown_version(f"nothing was written until {version}")
     return low - 1
+
+
+def _unknown_version(message: str) -> NotFound:
+    return NotFound(
+        message,
+        hint='`spec action="history"` lists the versions; one is a position of the ledger, or a time such as'
+        " 2025-12-27T12:00:00Z or 20251227T120000.",
+    )
 
 
 def _changes(view: Reading, known: Nodes, end: int, limit: int) -> tuple[list[PastChange], int]:

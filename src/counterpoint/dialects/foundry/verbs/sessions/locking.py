@@ -12,9 +12,14 @@ from contextlib import contextmanager
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
-from counterpoint.dialects.foundry.rules.autonomy.commands import refuse_locked, refuse_stranger
+from counterpoint.dialects.foundry.nouns.autonomy import Role, SpecSession
+from counterpoint.dialects.foundry.rules.autonomy.commands import (
+    refuse_locked,
+    refuse_outside_run,
+    refuse_stranger,
+)
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
+from counterpoint.dialects.foundry.rules.autonomy.roles import BOUND
 from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
@@ -29,22 +34,26 @@ class Locking:
         self._context = context
 
     @contextmanager
-    def held(self, spec: str, session: str) -> Generator[None]:
+    def held(self, spec: str, session: str, role: Role | None = None) -> Generator[None]:
         """Refuse what this call writes during the block while a run of a spec goes on that is not the one named; Conflict.
 
         One that is named has to be the caller's, or one that he could go on with: whoever is at a run is at its spec.
+        role: one that works only in its own run is refused (Forbidden) also while none goes on.
         """
 
         def ask(view: Reading) -> None:
             row = _running(view, spec)
-            if row is not None:
-                refuse_locked(ref_of(row, spec_of(view, row)), session)
+            run = ref_of(row, spec_of(view, row)) if row is not None else None
+            if role is not None:
+                refuse_outside_run(role, run, session)
+            if run is not None:
+                refuse_locked(run, session)
 
         before = self._context.conditions
         self._context.conditions = (*before, ask)
         try:
             if session and not self._is_own(spec):
-                self._refuse_stranger(spec)
+                self._refuse_stranger(spec, is_strict=role is not None)
             yield
         finally:
             self._context.conditions = before
@@ -55,13 +64,14 @@ class Locking:
             row = _running(view, spec)
             return row is None or holding.is_own(view, row.session, self._context.caller)
 
-    def _refuse_stranger(self, spec: str) -> None:
+    def _refuse_stranger(self, spec: str, *, is_strict: bool) -> None:
         # It writes nothing: who may have the session of somebody who is gone is asked in a transaction.
         with recording(self._context, "run.looked") as change:
             row = _running(change.writing, spec)
             if row is not None:
                 said = ref_of(row, spec_of(change.writing, row))
-                refuse_stranger(said, holding.other_at(change, row.session))
+                holder = holding.other_at(change, row.session)
+                refuse_stranger(said, holder, is_strict=is_strict)
 
     @contextmanager
     def bypassed(
@@ -71,6 +81,8 @@ class Locking:
         with self._context.reading() as view:
             row = _running(view, spec)
             said = ref_of(row, spec_of(view, row)) if row is not None else None
+        if configured.role in BOUND and (said is None or not said.is_locking):
+            refuse_outside_run(configured.role, said, session)
         if row is None or session == row.session or not row.is_locking:
             yield
             return

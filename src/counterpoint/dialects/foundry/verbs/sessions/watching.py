@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.models.uses import ModelUse
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
@@ -24,6 +25,7 @@ from counterpoint.dialects.foundry.rules.autonomy.deciding import (
     PAUSE_MESSAGES,
     liveness,
 )
+from counterpoint.dialects.foundry.rules.autonomy.limits import Consultations
 from counterpoint.dialects.foundry.rules.entries import entry_of
 from counterpoint.dialects.foundry.rules.standing import is_node
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
@@ -65,6 +67,16 @@ class Watching:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+
+    def consultations(self) -> Consultations:
+        """Return how often the caller's session asked models; answers that were given again count for nothing."""
+        caller = self._context.caller
+        sessions = tuple(sorted({caller.own_seat, caller.actor.session} - {""}))
+        columns = ("status", "input_tokens", "output_tokens")
+        with self._context.reading() as view:
+            uses = view.cells(ModelUse, columns, session=sessions)
+        asked = [(sent, received) for status, sent, received in uses if status != "kept"]
+        return Consultations(consultations=len(asked), tokens=sum(map(sum, asked)))
 
     def status(self, wanted: RunOf) -> RunView:
         """Return the run that is meant; NotFound, Conflict."""
