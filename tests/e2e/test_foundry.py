@@ -133,6 +133,8 @@ def test_a_spec_is_done_by_agents_of_several_dialects(
     _held_both_ways(spec, gus, ned)
     _worked_in_batches(spec, gus)
     _held_by_a_review(spec, reviewed, gus, eve)
+    assert (repository / "specs/pending" / f"{spec}.json").exists()
+    gus.does(FOUNDRY, "lifecycle", action="activate", spec_id=spec)
     moved = gus.does(FOUNDRY, "lifecycle", action="move", spec_id=spec, to_folder="completed")
     assert moved["data"]["to_folder"] == "completed"
     assert ned.does(NATIVE, "show", id="demo-1")["status"] == "done"

@@ -397,6 +397,10 @@ def _files(app: App) -> Iterator[Finding]:
 
     try:
         mirroring = app.person().use(Mirroring)
+        if elsewhere := mirroring.kept_elsewhere():
+            advice = "What this project has of specs stands in the ledger alone."
+            yield Finding(name="specs", verdict="warn", found=elsewhere, advice=advice)
+            return
         found, links = mirroring.troubles(), mirroring.links()
     except (PathOutside, InvalidInput) as refusal:
         advice = f"{refusal.hint_in(_PHRASES)} Until then no files are kept."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,43 @@ def test_a_spec_comes_in_when_it_is_named(foundry: Agent, file: Path):
     assert "warnings" not in told["meta"]
     found = foundry.is_refused("task", action="next", spec_id="gone-2026-01-02-001")
     assert found["data"]["error_code"] == "SPEC_NOT_FOUND"
+
+
+def test_a_spec_that_is_looked_for_comes_in_too(foundry: Agent, file: Path):
+    """To find it is to name it; one that is nowhere is not found, and no error."""
+    found = foundry.does("spec", action="find", spec_id=SPEC)["data"]
+    assert (found["found"], found["status_folder"]) == (True, "active")
+    assert foundry.does("spec", action="find", spec_id="gone-2026-01-02-001")["data"] == {
+        "found": False,
+        "spec_id": "gone-2026-01-02-001",
+    }
+
+
+def test_files_of_before_stay_with_the_project_that_wrote_them(foundry: Agent, file: Path):
+    """Until it was written down who keeps them, what was written last tells it."""
+    foundry.does("task", action="next", spec_id=SPEC)
+    files = foundry.core.use(Mirroring).files
+    (marker,) = files.state.glob("mirror-*")
+    marker.unlink()
+    other = replace(files, project="elsewhere")
+    assert (other.other_keeper(), files.other_keeper()) == (files.project, "")
+    assert not other.claim()
+    assert files.claim()
+    assert marker.read_text() == files.project
+    assert not other.open()
+
+
+def test_who_comes_first_keeps_the_files_of_a_folder(foundry: Agent, file: Path):
+    """And nobody after him, also of another ledger of the same name."""
+    files = foundry.core.use(Mirroring).files
+    other = replace(files, project="elsewhere")
+    assert other.claim()
+    assert (files.claim(), files.open(), files.other_keeper()) == (False, False, "elsewhere")
+    away = replace(files, project="elsewhere", state=file.parent)
+    assert (away.claim(), away.other_keeper()) == (False, "elsewhere")
+    assert "kept by the project elsewhere" in str(
+        foundry.is_refused("task", action="next", spec_id=SPEC)["data"]["remediation"]
+    )
 
 
 def test_a_spec_that_another_took_in_meanwhile_is_found(foundry: Agent, file: Path):

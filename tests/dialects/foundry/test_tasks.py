@@ -309,6 +309,7 @@ def test_a_phase_that_awaits_a_verdict_is_not_complete(foundry: Agent) -> None:
         ),
     )
     foundry.core.plans.create(plan)
+    foundry.does("lifecycle", action="activate", spec_id=SPEC)
     foundry.does("task", action="complete", spec_id=SPEC, task_id="task-1", completion_note="x")
     phase = foundry.does("task", action="info", spec_id=SPEC, task_id="phase-1")["data"]["task"]
     assert phase["status"] == "in_progress"

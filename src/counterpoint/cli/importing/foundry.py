@@ -26,7 +26,7 @@ from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec
 from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, told
 from counterpoint.dialects.foundry.verbs.documents.rounds import Side
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.kernel.errors import Conflict, CounterpointError, NotFound
 
 _FAULTS_SHOWN: Final = 10
 _CHANGES_SHOWN: Final = 50
@@ -83,6 +83,8 @@ def foundry_command(
         return _settle(context, path, cast("Side", side))
     core = context.core
     verbs = core.use(Mirroring)
+    if not path and (elsewhere := verbs.kept_elsewhere()):
+        raise Conflict(elsewhere, hint="Name the file or folder that is to be copied from.")
     files = list(_files(Path(path) if path else verbs.files.specs))
     outcomes: list[_Outcome] = []
     with context.out.counting("Specs") as count:

@@ -24,19 +24,47 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
         return run()
     spec = arguments.get("spec_id")
     if not isinstance(spec, str):
-        return _warned(run(), _arriving(call))
+        return _warned(_warned(run(), _arriving(call)), _kept_elsewhere(call))
     try:
         answer = run()
+        made = _first_sight(call, spec) if _is_unfound(answer) else None
+        answer = _warned(run(), _told(made)) if made else answer
     except NotFound as refusal:
         if refusal.facts.get("error_code") != "SPEC_NOT_FOUND":
             raise
-        mirroring = call.core.use(Mirroring)
-        made = mirroring.first_sight(spec)
+        made = _first_sight(call, spec)
         # While this call waited for its turn at the files another may have taken it in.
-        if made is None and not mirroring.is_in(spec):
-            raise
+        if made is None and not call.core.use(Mirroring).is_in(spec):
+            raise _with_keeper(call, spec, refusal) from refusal
         answer = _warned(run(), _told(made) if made else "")
-    return _warned(_warned(answer, _warning(call, spec)), _arriving(call))
+    answer = _warned(_warned(answer, _warning(call, spec)), _arriving(call))
+    return _warned(answer, _kept_elsewhere(call))
+
+
+def _first_sight(call: Call, spec: str) -> ImportedSpec | None:
+    return call.core.use(Mirroring).first_sight(spec)
+
+
+def _is_unfound(answer: Json) -> bool:
+    """Return whether an answer says that there is no spec of its call, and nothing else."""
+    data = object_of(object_of(answer).get("data"))
+    return data.keys() == {"found", "spec_id"} and data["found"] is False
+
+
+def _with_keeper(call: Call, spec: str, refusal: NotFound) -> NotFound:
+    """Return a refusal of a spec that there is not; it says so if a file of another project has that name."""
+    with suppress(CounterpointError):
+        mirroring = call.core.use(Mirroring)
+        said = mirroring.kept_elsewhere()
+        if said and spec in mirroring.files.listed():
+            return NotFound(refusal.message, hint=said, **refusal.facts)
+    return refusal
+
+
+def _kept_elsewhere(call: Call) -> str:
+    with suppress(CounterpointError):
+        return call.core.use(Mirroring).kept_elsewhere()
+    return ""
 
 
 def _told(made: ImportedSpec) -> str:

@@ -3,6 +3,9 @@
 A file is `specs/<folder>/<spec id>.json`. No link is followed from the folder of specs on, so that nothing is read or written
 elsewhere. It is written under a passing name that nobody can guess, made durable, and then given its name: whoever reads it finds a whole
 document at every moment. What was written last lies beside the ledger, and so does the lock by which one process at a time writes.
+
+One project keeps the files of a folder: the first that reads or writes one there, as a file beside the project's ledger says
+that nobody writes twice. For any other it is as if there were none.
 """
 
 from __future__ import annotations
@@ -22,10 +25,13 @@ from counterpoint.core.ports.evidence import Evidence
 from counterpoint.dialects.foundry.places import FOLDERS
 from counterpoint.dialects.foundry.rules.importing.parsing import FILE_LIMIT, is_safe_id
 from counterpoint.dialects.foundry.rules.mirroring import Record, dump_record, load_record
+from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import NotFound, Unavailable
+from counterpoint.kernel.places import FOLDER
 
 _SUFFIX: Final = ".json"
 _RECORD_LIMIT: Final = 50_000_000
+_NAME_LIMIT: Final = 5_000
 _DOWN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: to open a pipe that nobody writes to would wait for ever.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -67,17 +73,22 @@ class LastRecords:
 class SpecFiles:
     """The folder of specs of a project.
 
-    state: the folder of its ledger. project: its id. asks: whether the project asks for files; None: it says nothing.
+    home: the main worktree. state: the folder of its ledger. project: its id. asks: whether the project asks for files; None: it says nothing.
     """
 
     specs: Path
+    home: Path
     state: Path
     project: str
     evidence: Evidence
     asks: bool | None = None
 
     def open(self) -> bool:
-        """Return whether there are to be files: the folder of specs is there and no link, or is asked for and made; Unavailable."""
+        """Return whether there are to be files here: as `is_there`, and no other project keeps them; Unavailable."""
+        return self.is_there() and not self.other_keeper()
+
+    def is_there(self) -> bool:
+        """Return whether the folder of specs is there and no link, or is asked for and made; Unavailable."""
         if self.asks:
             try:
                 self.specs.mkdir(exist_ok=True)
@@ -85,6 +96,65 @@ class SpecFiles:
                 raise _unwritten(self.specs, fault) from fault
         is_wanted = self.asks is not False
         return is_wanted and self.specs.is_dir() and not self.specs.is_symlink()
+
+    def other_keeper(self) -> str:
+        """Return the project that keeps the files of this folder; empty if that is this one, or none does yet."""
+        keeper = self._keeper() or self._former_keeper()
+        return "" if keeper in {"", self._name} else keeper.partition(" ")[0]
+
+    def claim(self) -> bool:
+        """Return whether this project keeps the files of the folder, from now on if nobody did before; Unavailable."""
+        if self._keeper() == self._name:
+            return True
+        if self.other_keeper():
+            return False
+        passing = self._marker.with_name(f".{self._marker.name}.{os.urandom(8).hex()}.part")
+        try:
+            passing.write_text(self._name, encoding="utf-8")
+            try:
+                # Only one of two who come at once gives it its name.
+                with suppress(FileExistsError):
+                    os.link(passing, self._marker)
+            finally:
+                passing.unlink()
+        except OSError as fault:
+            raise _unwritten(self._marker.parent, fault) from fault
+        return self._keeper() == self._name
+
+    @property
+    def _name(self) -> str:
+        """The project as the file says it: with its ledger, if that lies elsewhere than the project's own."""
+        beside = self._marker.parent
+        return self.project if self.state == beside else f"{self.project} {self.state}"
+
+    @property
+    def _marker(self) -> Path:
+        # Also two ledgers may be of one folder: it lies beside that of the folder, where there is one.
+        beside = self.home / FOLDER
+        beside = beside if beside.is_dir() and not beside.is_symlink() else self.state
+        place = os.path.relpath(self.specs, beside)
+        return beside / f"mirror-{text_digest(place)[:16]}"
+
+    def _keeper(self) -> str:
+        try:
+            return self._marker.read_text(encoding="utf-8")[:_NAME_LIMIT]
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as fault:
+            raise Unavailable(
+                f"{self._marker} cannot be read", hint="Take it away; it is written again."
+            ) from fault
+
+    def _former_keeper(self) -> str:
+        """Return whose files these were before it was written down: of what has written some; empty for this one, or none."""
+        if self.record().files:
+            return ""
+        for path in sorted(self.state.glob("specs-*.json")):
+            project = path.name.removeprefix("specs-").removesuffix(".json")
+            written = _load_record(self.state, project, self.evidence).files
+            if any(self.look(one.folder, spec) is not None for spec, one in written.items()):
+                return project
+        return ""
 
     def links(self) -> tuple[str, ...]:
         """Return the links that stand where folders of specs are to be: nothing is kept or read through them."""

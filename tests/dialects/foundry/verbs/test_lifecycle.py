@@ -8,12 +8,14 @@ from typing import get_args
 import pytest
 
 from builders import Agent
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note, Report
 from counterpoint.dialects.foundry.nouns.nodes import Folder
 from counterpoint.dialects.foundry.rules.folders import MOVES
 from counterpoint.dialects.foundry.verbs.journal import Journals
 from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
 from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.verbs.tasks.batches import Batches
 from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
 from counterpoint.kernel.errors import AlreadyClaimed, Conflict, CounterpointError
 
@@ -130,16 +132,48 @@ def test_what_somebody_is_at_keeps_its_spec_where_it_is(
     assert _folder(ada) == "active"
 
 
-def test_a_spec_that_waits_again_moves_with_its_first_task(
+def test_a_pending_spec_stays_so_until_it_is_activated(
     root: str, life: Lifecycle, ada: Agent
 ) -> None:
-    """Also if its phase was begun before."""
-    assert root
+    """Whatever is started or done in it, in whichever dialect; also one that was active before."""
     task = _item(ada, "task-1-1")
+    life.move(SPEC, "active")
     ada.core.claims.start(task)
     life.move(SPEC, "pending")
+    assert ada.core.items.get(task).status == "open"
+    started = ada.core.claims.start(task)
+    assert (_folder(ada), ada.core.items.get(root).category) == ("pending", "active")
+    ada.core.tasks.finish(task, started.claim.token, Report(outcome="done", summary="Written"))
     assert _folder(ada) == "pending"
-    ada.core.claims.start(task)
+    with pytest.raises(Conflict):
+        life.move(SPEC, "completed", force=True)
+    life.move(SPEC, "archived")
+    life.move(SPEC, "pending")
+    assert _folder(ada) == "pending"
+    life.move(SPEC, "active")
+    assert _folder(ada) == "active"
+
+
+@pytest.mark.parametrize("verb", ["start", "complete", "batch"])
+def test_a_spec_that_another_dialect_made_stays_pending_too(
+    life: Lifecycle, ada: Agent, verb: str
+) -> None:
+    """Once something of it is begun here, since nothing marked it before."""
+    tasks = tuple(
+        Draft(kind="task", title=name, aliases=(("node", f"{SPEC}/{name}"),))
+        for name in ("task-1", "task-2")
+    )
+    plan = Draft(kind="plan", title="P", aliases=(("spec", SPEC),), children=tasks)
+    ada.core.plans.create(plan)
+    match verb:
+        case "start":
+            ada.core.use(Moving).start(SPEC, "task-1")
+        case "complete":
+            ada.core.use(Moving).complete(SPEC, "task-1", "Done")
+        case _:
+            ada.core.use(Batches).start(SPEC, ["task-1", "task-2"])
+    assert _folder(ada) == "pending"
+    life.move(SPEC, "active")
     assert _folder(ada) == "active"
 
 

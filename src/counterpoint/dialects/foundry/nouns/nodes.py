@@ -31,6 +31,8 @@ AS_IMPORTED: Final = "as_imported"
 """Where metadata have what a file said and no field of a spec can say."""
 ARCHIVED: Final = "archived"
 """The label of a spec that was put away."""
+PENDING: Final = "pending"
+"""The label of a spec that nobody has activated, whatever was begun in it."""
 REMOVED: Final = "cancelled"
 """The state of an item that is no node any more: its history stays, the document leaves it out."""
 

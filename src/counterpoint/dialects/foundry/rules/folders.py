@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from counterpoint.core.rules.wording import few
-from counterpoint.dialects.foundry.nouns.nodes import Folder, Tally
+from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, PENDING, Folder, Tally
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, GateClosed
@@ -24,6 +24,8 @@ STATES: Final[Mapping[Folder, str]] = {
     # Parked, so that nothing of it is offered.
     "archived": "backlog",
 }
+LABELS: Final[Mapping[Folder, str]] = {"pending": PENDING, "archived": ARCHIVED}
+"""The label of a spec in a folder that does not follow from the state of its root alone."""
 
 
 def refuse_move(spec: str, before: Folder, after: Folder) -> None:

@@ -9,6 +9,7 @@ from counterpoint.core.model.lifecycles import category_of, tables_of_work
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.foundry.nouns.nodes import (
     ARCHIVED,
+    PENDING,
     REMOVED,
     TYPE,
     Folder,
@@ -68,7 +69,10 @@ def rolled_up(own: Status, tally: Tally, *, is_begun: bool, is_gated: bool = Fal
 
 def folder_of(category: str, labels: Collection[str] = ()) -> Folder:
     """Return the folder of a spec whose root is in a category and has some labels."""
-    return "archived" if ARCHIVED in labels else _FOLDERS[category]
+    if ARCHIVED in labels:
+        return "archived"
+    folder = _FOLDERS[category]
+    return "pending" if folder == "active" and PENDING in labels else folder
 
 
 def type_of(item: Item, kept: Mapping[str, Json], *, is_in_task: bool = False) -> NodeType:

@@ -1,6 +1,7 @@
 """Specs moved between folders: taken up, completed, put away and brought back.
 
-Rules: (1) which folder a spec is in follows from its root, so that it moves with the first task that is started in it.
+Rules: (1) which folder a spec is in follows from its root and its labels; one that is pending stays so until it is activated,
+whatever is begun in it.
 (2) What leaves the folder `active` is given back first: nobody is at work in a spec that waits, and what somebody else
 holds is not taken from him. (3) Whoever completes a spec by force skips what is open in it, and resolves what blocks that.
 (4) An archived spec is parked where it is not closed: no dialect offers anything of it, so that no run may be at it.
@@ -23,9 +24,10 @@ from counterpoint.core.operations.recording.facets import labels_of, relabel
 from counterpoint.core.operations.recording.moves import follow, give_back, move, touched
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
-from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, Folder, Tally
+from counterpoint.dialects.foundry.nouns.nodes import PENDING, Folder, Tally
 from counterpoint.dialects.foundry.nouns.specs import MovedSpec
 from counterpoint.dialects.foundry.rules.folders import (
+    LABELS,
     STATES,
     refuse_awaiting,
     refuse_move,
@@ -69,10 +71,19 @@ class Lifecycle:
                     refuse_unfinished(known.spec, known.tallies().get(root.id, Tally()))
                     refuse_awaiting(known.awaiting())
                 skipped = _skip_rest(change, root)
-            elif before == "active":
+            elif to != "active" and before in {"pending", "active"}:
                 _give_back_below(change, root)
             _bring(change, root.id, to)
             return MovedSpec(spec=known.spec, before=before, after=to, skipped=skipped)
+
+    def rest(self, spec: str) -> None:
+        """Let a pending spec be as if nothing had begun in it; NotFound, AlreadyClaimed."""
+        with recording(self._context, "spec.moved") as change:
+            change.open_session()
+            root = change.get(Item, spec_named(change.writing, spec).id)
+            change.subject = root.id
+            _give_back_below(change, root)
+            _bring(change, root.id, "pending")
 
 
 def _refuse_run(change: Change, known: Nodes, to: Folder) -> None:
@@ -87,12 +98,18 @@ def _refuse_run(change: Change, known: Nodes, to: Folder) -> None:
         )
 
 
+def keep_pending(change: Change, root: Item) -> None:
+    """Let a spec stay pending in which something begins. root: as it was before that."""
+    if root.category == "open":
+        relabel(change, root.id, add=(PENDING,))
+
+
 def _bring(change: Change, name: str, to: Folder) -> None:
     relabel(
         change,
         name,
-        add=(ARCHIVED,) if to == "archived" else (),
-        drop=() if to == "archived" else (ARCHIVED,),
+        add=[label for folder, label in LABELS.items() if folder == to],
+        drop=[label for folder, label in LABELS.items() if folder != to],
     )
     root = change.get(Item, name)
     if to == "archived" and root.is_closed:

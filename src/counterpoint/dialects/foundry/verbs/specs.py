@@ -18,7 +18,7 @@ from counterpoint.core.operations.recording.facets import labels_of, value_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask
-from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, SPEC, Folder, Tally
+from counterpoint.dialects.foundry.nouns.nodes import PENDING, SPEC, Folder, Tally
 from counterpoint.dialects.foundry.nouns.specs import (
     MISSION,
     PhaseItself,
@@ -27,7 +27,7 @@ from counterpoint.dialects.foundry.nouns.specs import (
     SpecLine,
 )
 from counterpoint.dialects.foundry.places import SpecsPlaces
-from counterpoint.dialects.foundry.rules.folders import is_finished
+from counterpoint.dialects.foundry.rules.folders import LABELS, is_finished
 from counterpoint.dialects.foundry.rules.nodes import document_of
 from counterpoint.dialects.foundry.rules.numbering import natural_key, spec_id_start
 from counterpoint.dialects.foundry.rules.shape import CATEGORIES, TEMPLATES
@@ -273,9 +273,11 @@ def _folders(view: Reading) -> list[tuple[str, str, Folder]]:
     """Return every listed spec by its id, that of its root, and its folder."""
     roots = view.cells(Item, ("id", "category"), parent="", kind=LISTED)
     names = {item: name for name, item in view.cells(Alias, ("name", "item"), scope=SPEC)}
-    archived = {item for (item,) in view.cells(Label, ("item",), name=ARCHIVED)}
+    labels: dict[str, list[str]] = {}
+    for item, label in view.cells(Label, ("item", "name"), name=tuple(LABELS.values())):
+        labels.setdefault(item, []).append(label)
     return [
-        (names.get(item, item), item, folder_of(category, (ARCHIVED,) if item in archived else ()))
+        (names.get(item, item), item, folder_of(category, labels.get(item, ())))
         for item, category in roots
     ]
 
@@ -289,6 +291,7 @@ def _create(context: Context, name: str, kept: dict[str, Json]) -> tuple[SpecLin
         kind="spec",
         title=name,
         lifecycle="declared",
+        labels=(PENDING,),
         aliases=((SPEC, chosen),),
         attributes=kept,
     )

@@ -121,6 +121,7 @@ def test_work_goes_on_while_an_older_branch_is_checked_out(checkout: Checkout) -
 def test_a_branch_from_before_a_spec_was_begun_takes_nothing_back(checkout: Checkout) -> None:
     """There its file lies in another folder, and nothing is in the one where it lies now."""
     before, after = (f"specs/{folder}/{SPEC}.json" for folder in ("pending", "active"))
+    checkout.fay.does("lifecycle", action="activate", spec_id=SPEC)
     checkout.does("start", task_id="task-1-1")
     checkout.does("complete", task_id="task-1-1", completion_note="Done")
     assert checkout.round().written == [SPEC]

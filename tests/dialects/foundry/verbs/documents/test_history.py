@@ -13,7 +13,7 @@ from counterpoint.dialects.foundry.verbs.documents.applying import Applying
 from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.documents.importing import Importing
 from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import NotFound
 from fakes.spec_documents import document, link, node, put, task
 
 SPEC = "demo-2026-01-02-001"
@@ -195,9 +195,9 @@ def test_a_rollback_passes_nothing_that_others_hold(spec: Agent):
 @pytest.mark.parametrize(
     ("version", "refusal"),
     [
-        ("999999", InvalidInput),
-        ("yesterday", InvalidInput),
-        ("2025-02-30T00:00:00Z", InvalidInput),
+        ("999999", NotFound),
+        ("yesterday", NotFound),
+        ("2025-02-30T00:00:00Z", NotFound),
         ("2020-01-01T00:00:00Z", NotFound),
         ("0", NotFound),
     ],

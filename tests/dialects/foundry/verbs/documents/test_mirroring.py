@@ -127,6 +127,9 @@ def test_a_spec_lies_in_the_folder_in_which_it_stands(place: Place):
     assert place.path().read_text().startswith('{\n  "spec_id"')
     place.agent.core.claims.start(place.item("task-1-1"))
     assert place.round().written == [SPEC]
+    assert place.read()["hierarchy"]["task-1-1"]["status"] == "in_progress"
+    place.agent.core.use(Lifecycle).move(SPEC, "active")
+    assert place.round().written == [SPEC]
     assert place.read("active")["hierarchy"]["task-1-1"]["status"] == "in_progress"
     assert not place.path().exists()
     assert place.round().written == []
@@ -247,12 +250,12 @@ def test_an_edit_of_what_somebody_holds_is_told_and_left(place: Place, workshop:
     """A file is nobody's word but its own."""
     workshop.agent("ben").core.claims.start(place.item("task-1-1"))
     place.round()
-    data = place.edit("task-1-1", "title", "Another", "active")
+    data = place.edit("task-1-1", "title", "Another")
     place.round()
     assert place.troubles == {SPEC: "refused"}
     told = place.agent.core.use(Mirroring).troubles()[SPEC].message
     assert "task-1-1 is held by ben" in told
-    assert place.path("active").read_bytes() == data
+    assert place.path().read_bytes() == data
     assert place.now["hierarchy"]["task-1-1"]["title"] == "Build part 1.1"
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from counterpoint.core.model.answers import Standing
 from counterpoint.core.model.filters import Edit
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import WORKABLE, Item
 from counterpoint.core.operations.closing.standing import (
     block,
     bring,
@@ -55,7 +55,7 @@ from counterpoint.dialects.foundry.rules.importing.drafting import (
 )
 from counterpoint.dialects.foundry.rules.importing.journaling import with_kept
 from counterpoint.dialects.foundry.rules.importing.refusing import faults_of, refuse
-from counterpoint.dialects.foundry.rules.shape import metadata_of
+from counterpoint.dialects.foundry.rules.shape import metadata_of, nodes_of
 from counterpoint.dialects.foundry.rules.standing import folder_of
 from counterpoint.dialects.foundry.rules.tree import Tree
 from counterpoint.dialects.foundry.verbs.holding import (
@@ -210,6 +210,8 @@ class _Act:
         if self.folder not in {None, folder}:
             change_of = NodeChange(node=ROOT, field="folder", before=folder, after=self.folder)
             self._do([Difference("folder", change_of)], steps)
+        elif folder == "pending" and self._is_to_rest(context):
+            Lifecycle(context).rest(str(current["spec_id"]))
         with recording(context, APPLIED, self.root.id) as change:
             if self._done:
                 change.add_facts(spec=str(current["spec_id"]), changes=len(self._done))
@@ -219,6 +221,15 @@ class _Act:
             changes=tuple(self._done),
             refused=tuple(self.refused.values()),
         )
+
+    def _is_to_rest(self, context: Context) -> bool:
+        """Return whether nothing of a spec is to have begun whose root says otherwise; nobody is at a task of it."""
+        if nodes_of(self.wanted).get(ROOT, {}).get("status") != "pending":
+            return False
+        at_work = ("active", "review")
+        with context.reading() as view:
+            is_begun = view.exists(Item, root=self.root.id, kind=WORKABLE, category=at_work)
+            return self._root(view).category == "active" and not is_begun
 
     def _root(self, view: Reading) -> Item:
         return view.find(Item, self.root.id) or self.root

@@ -20,7 +20,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, set_attributes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import joined, recording
-from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, DEPENDS, ROOT, SPEC, Folder
+from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, DEPENDS, PENDING, ROOT, SPEC, Folder
 from counterpoint.dialects.foundry.rules.editing.fixing import FixAction
 from counterpoint.dialects.foundry.rules.entries import ENTRY_TYPE, SOURCE, note_kind
 from counterpoint.dialects.foundry.rules.folders import STATES
@@ -141,11 +141,12 @@ class Importing:
         elif drafted.folder == "archived":
             parked = None if item.is_closed else STATES["archived"]
             verbs.edit(root, Edit(add_labels=(ARCHIVED,), status=parked))
-        elif item.is_closed or drafted.folder == "active":
-            if item.category != "active":
+        elif drafted.folder == "pending":
+            if item.is_closed:
                 verbs.edit(root, Edit(status="active"))
-            if drafted.folder == "pending":
-                verbs.edit(root, Edit(status="open"))
+            verbs.edit(root, Edit(add_labels=(PENDING,), status="open" if item.is_closed else None))
+        elif item.category != "active":
+            verbs.edit(root, Edit(status="active"))
 
 
 def _note(entry: Mapping[str, Json], item: str) -> Note:

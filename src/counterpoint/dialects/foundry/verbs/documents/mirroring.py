@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import cast
 
+from counterpoint.core.model.work import Alias
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.dialects.foundry.nouns.nodes import SPEC
 from counterpoint.dialects.foundry.nouns.specs import path_of
 from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.rules.importing.parsing import parse
@@ -42,6 +45,13 @@ class Arriving:
     files: int = 0
 
 
+@dataclass(slots=True)
+class Keeping:
+    """Which projects of this process keep the files of which folder, once that is known: it stays so."""
+
+    own: set[tuple[str, Path]] = field(default_factory=set[tuple[str, Path]])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadFile:
     """A file that cannot be a spec. document: what it says, as far as it is one; faults: why it stays outside."""
@@ -63,6 +73,7 @@ class Mirroring:
         context, places = self._context, self._context.ports.get(SpecsPlaces)
         return SpecFiles(
             specs=places.specs,
+            home=places.home,
             state=places.state,
             project=context.project,
             evidence=context.ports.evidence,
@@ -84,7 +95,40 @@ class Mirroring:
         if not self.files.open():
             return Round()
         with self.files.turn(waits=waits) as is_mine:
-            return Turn(self._context, self.files).run() if is_mine else Round()
+            is_kept = is_mine and self._has_any() and self._claim()
+            return Turn(self._context, self.files).run() if is_kept else Round()
+
+    def _has_any(self) -> bool:
+        """Return whether there is a spec, as a file or in the ledger: a folder without any is nobody's yet."""
+        if self._is_own or self.files.listed():
+            return True
+        with self._context.reading() as view:
+            return view.exists(Alias, scope=SPEC)
+
+    def _claim(self) -> bool:
+        if not self._is_own and self.files.claim():
+            self._context.ports.remember(Keeping).own.add(self._place)
+        return self._is_own
+
+    @property
+    def _is_own(self) -> bool:
+        return self._place in self._context.ports.remember(Keeping).own
+
+    @property
+    def _place(self) -> tuple[str, Path]:
+        return self._context.project, self._context.ports.get(SpecsPlaces).state
+
+    def other_keeper(self) -> str:
+        """Return the other project that keeps the files of this one's folder; empty if there is none."""
+        if self._is_own:
+            return ""
+        found = self.files.other_keeper()
+        return found if found and self.files.is_there() else ""
+
+    def kept_elsewhere(self) -> str:
+        """Return in few words that another project keeps the files of the folder; empty if none does."""
+        keeper = self.other_keeper()
+        return told_keeper(self.files.specs.name, keeper, self._context.project) if keeper else ""
 
     def troubles(self) -> dict[str, Trouble]:
         """Return the specs whose files are left alone, and why."""
@@ -121,6 +165,8 @@ class Mirroring:
         if not self.files.open() or spec not in self.files.listed():
             return None
         with self.files.turn(waits=True):
+            if not self._claim():
+                return None
             found = Turn(self._context, self.files).first(spec)
         if spec in found.troubles:
             raise _refused(spec, found.troubles[spec], found.refusals.get(spec))
@@ -134,7 +180,8 @@ class Mirroring:
 
     def unread(self, spec: str) -> UnreadFile | None:
         """Return the file of a spec that cannot come in, and all that is wrong in it; None if there is none, or it can."""
-        files = self.files.listed().get(spec) if self.files.asks is not False else None
+        is_read = self.files.asks is not False and not self.other_keeper()
+        files = self.files.listed().get(spec) if is_read else None
         if not files:
             return None
         file, document = files[0], dict[str, Json]()
@@ -155,13 +202,15 @@ class Mirroring:
         Raises NotFound without a file, and for the ledger without the spec; MalformedDocument, Unavailable.
         """
         if not self.files.open():
-            raise NotFound("this project keeps no files of specs")
+            raise NotFound(self.kept_elsewhere() or "this project keeps no files of specs")
         if side == "ledger" and not self.is_in(spec):
             raise NotFound(
                 f"the ledger has no spec {spec!r}, so that it cannot count",
                 hint=f"Take its file in with `counterpoint import foundry --take file {spec}`, or name another spec.",
             )
         with self.files.turn(waits=True):
+            if not self._claim():
+                raise NotFound(self.kept_elsewhere())
             turn = Turn(self._context, self.files)
             told = turn.settle(spec, side)
             turn.run()
@@ -176,6 +225,14 @@ def _refused(spec: str, trouble: Trouble, refusal: CounterpointError | None) -> 
         told(spec, trouble),
         hint="`spec validate` tells all that is wrong in it; mend the file, nothing of it was taken over.",
         faults=cast("Json", faults_in(why, place)),
+    )
+
+
+def told_keeper(folder: str, keeper: str, project: str) -> str:
+    """Return whose files lie in a folder of specs, and what another project of it can do."""
+    return (
+        f"The files in {folder}/ are kept by the project {keeper}: {project} neither reads nor writes them."
+        " `FOUNDRY_MCP_SPECS_DIR` gives it a folder of its own."
     )
 
 

@@ -26,6 +26,7 @@ from counterpoint.dialects.foundry.nouns.tasks import (
     StartedBatch,
 )
 from counterpoint.dialects.foundry.rules.working.waiting import is_stale
+from counterpoint.dialects.foundry.verbs.lifecycle import keep_pending
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
 from counterpoint.dialects.foundry.verbs.tasks.moving import (
     Moving,
@@ -79,6 +80,7 @@ class Batches:
                     context, "task.noted", item.id
                 ) as change:
                     note_start(change, item, str(claim.claimed_at))
+                    keep_pending(change, known.root)
                     at = at or str(change.now)
                 started.append(name)
             return StartedBatch(spec=known.spec, started=tuple(started), at=at)

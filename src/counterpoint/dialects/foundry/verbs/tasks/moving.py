@@ -53,6 +53,7 @@ from counterpoint.dialects.foundry.rules.nodes import blocker_of
 from counterpoint.dialects.foundry.rules.standing import status_of, type_of
 from counterpoint.dialects.foundry.rules.working.keeping import fits, newest, refuse_large
 from counterpoint.dialects.foundry.rules.working.waiting import hours_between, waits_text
+from counterpoint.dialects.foundry.verbs.lifecycle import keep_pending
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
 from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies
 from counterpoint.kernel.acts import Act
@@ -106,6 +107,7 @@ class Moving:
             started = Claims(context).start(item.id, snapshot=snapshot)
             with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
                 since = note_start(change, item, str(started.claim.claimed_at))
+                keep_pending(change, known.root)
                 if note:
                     _tell(change, item, f"Task started: {item.title}", note)
                 return StartedNode(
@@ -203,6 +205,7 @@ class Moving:
         item = found.item
         with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
             after = change.get(Item, item.id)
+            keep_pending(change, found.root)
             warnings: tuple[str, ...] = ()
             if after.category == "done":
                 _note_hours(change, after)
