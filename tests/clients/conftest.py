@@ -22,6 +22,8 @@ import pytest
 PROGRAMS = Path(__file__).parents[2] / ".node" / "clients" / "node_modules" / ".bin"
 PATIENCE = 60.0
 """Seconds that a conversation may take."""
+SHORT_GRACE_SECONDS = "5"
+"""How long others wait for a killed agent in the short form; the long form has the default."""
 
 CODEX = """
 model = "scripted"
@@ -81,7 +83,7 @@ class Agent:
 
     servers: what its user's own settings say of these. trusts: its user has allowed the project's hooks.
     is_bound: it runs in its ordinary sandbox, and may do what the project's files allow and nothing more. is_opened: its user
-    has let it work in this folder.
+    has let it work in this folder. may_edit: it is started with the flag that lets it change files without a question.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Agent:
     trusts: bool = False
     is_bound: bool = False
     is_opened: bool = True
+    may_edit: bool = False
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -129,7 +132,7 @@ class Agent:
             self.environ |= {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "none"}
         else:
             self.environ["ANTHROPIC_BASE_URL"] = url
-            if self.is_bound:
+            if self.is_bound and not (self.home / ".claude.json").exists():
                 opened = {"hasTrustDialogAccepted": True} if self.is_opened else {}
                 known = {"projects": {str(self.tree): opened}, "hasCompletedOnboarding": True}
                 (self.home / ".claude.json").write_text(json.dumps(known))
@@ -149,6 +152,8 @@ class Agent:
             words = [*(["--continue"] if goes_on else []), "-p", "go on"]
             if not self.is_bound:
                 words += ["--settings", allowed, "--allowedTools", "mcp__counterpoint"]
+            if self.may_edit:
+                words += ["--permission-mode", "acceptEdits"]
             words += ["--output-format", "stream-json", "--verbose"]
         process = subprocess.Popen(
             [self.program, *words],
@@ -181,11 +186,38 @@ class Agent:
 @pytest.fixture(params=["claude", "codex", "gemini"])
 def bare(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Iterator[Agent]:
     """Give each agent in turn, in a repository, with no server of ours in its settings."""
-    program = PROGRAMS / request.param
+    made = make_agent(request.param, repository, tmp_path / "home")
+    yield made
+    made.end()
+    counterpoint(made, "down", check=False)
+
+
+@pytest.fixture
+def fleet(repository: Path, tmp_path: Path) -> Iterator[tuple[Agent, Agent, Agent]]:
+    """Give two Claude Code and one Codex of one user, in one repository that `counterpoint init --hooks` has set up.
+
+    Each runs in its ordinary sandbox, and a Claude with the flag that lets it change files.
+    """
+    first, second, third = (
+        make_agent(name, repository, tmp_path / "home") for name in ("claude", "claude", "codex")
+    )
+    for agent in (first, second, third):
+        agent.trusts = agent.is_bound = agent.may_edit = True
+        if not os.environ.get("COUNTERPOINT_LONG"):
+            agent.environ["COUNTERPOINT_GRACE_SECONDS"] = SHORT_GRACE_SECONDS
+    counterpoint(first, "init", "--yes", "--client", "claude", "--client", "codex", "--hooks")
+    yield first, second, third
+    for agent in (first, second, third):
+        agent.end()
+    counterpoint(first, "down", check=False)
+
+
+def make_agent(name: str, tree: Path, home: Path) -> Agent:
+    """Return an agent of a user with a home, which is made if need be; without its program the test is skipped."""
+    program = PROGRAMS / name
     if not program.exists():
-        absent(f"{request.param} is not here: `make clients` installs it")
-    home = tmp_path / "home"
-    home.mkdir()
+        absent(f"{name} is not here: `make clients` installs it")
+    home.mkdir(exist_ok=True)
     ours = [str(Path(sys.executable).parent), str(PROGRAMS)]
     environ = {
         "PATH": os.pathsep.join([*ours, os.environ["PATH"]]),
@@ -199,10 +231,7 @@ def bare(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> It
         "DISABLE_AUTOUPDATER": "1",
         "NO_PROXY": "127.0.0.1,localhost",
     }
-    made = Agent(name=request.param, program=str(program), tree=repository, environ=environ)
-    yield made
-    made.end()
-    counterpoint(made, "down", check=False)
+    return Agent(name=name, program=str(program), tree=tree, environ=environ)
 
 
 @pytest.fixture

@@ -172,3 +172,14 @@ def test_a_task_that_was_sent_back_is_offered_with_what_to_mend(ada: Agent, bob:
     assert offer["sent_back"] == "fix: add more; rejected by bob, because thin."
     assert ada.does("brief")["next_call"]["arguments"] == {"claim": True, "root": made["root"]}
     assert ada.does("next", claim=True)["item"]["sent_back"]["because"] == "thin"
+
+
+def test_who_only_handed_it_in_is_told_so(ada: Agent, bob: Agent, shippable: str) -> None:
+    """`next` says what handing in costs; the refusal does not say that it worked, and that of whoever did says no such thing."""
+    assert bob.does("next")["hint"].endswith("Who hands in what others did cannot judge it.")
+    assert "cannot judge" not in ada.does("next")["hint"]
+    bob.does("submit", id=shippable, summary="ready", path="dist/notes.md")
+    approves = {"id": shippable, "verdict": "approve", "reason": "good"}
+    refusal = bob.is_refused("review", **approves)
+    assert refusal["message"] == f"bob handed {shippable} in and cannot judge it"
+    assert "handed" not in ada.is_refused("review", **approves)["message"]

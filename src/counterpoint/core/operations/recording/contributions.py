@@ -41,8 +41,9 @@ SIGNED_FROM: Final = ""
 """The session of a succession of a person's key: it succeeds whoever sits where it signed, not a session."""
 PROJECT: Final = ""
 """Where the mark of whoever loosened what is asked of all work stands."""
-_WHY: Final[dict[Dependence | Literal["launcher"], str]] = {
+_WHY: Final[dict[Dependence | Literal["launcher", "submitter"], str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
+    "submitter": "{name} handed {item} in and cannot {act} it",
     "unattested": "Counterpoint cannot tell {name} from whoever worked on {item}: one of the two is known only by a name."
     " So {name} cannot {act} it",
     "launcher": "what started {name} also started {workers}, which worked on {item}: both may be one agent."
@@ -235,6 +236,8 @@ def _refuse_worker(
         and any(part.principal == actor.principal.id for part in parts)
     )
     hint = _ways_of_others(change, instead)
+    if _has_only_submitted(change, item):
+        raise Forbidden(_WHY["submitter"].format(name=actor.name, item=item, act=act), hint=hint)
     if actor.kind != "agent" or has_worked or not workers:
         raise Forbidden(_WHY["own"].format(name=actor.name, item=item, act=act), hint=hint)
     names = ", ".join(sorted(workers))
@@ -242,6 +245,18 @@ def _refuse_worker(
         _WHY["launcher"].format(name=actor.name, item=item, act=act, workers=names),
         hint=f"{hint} A credential tells it apart in later work: a person runs"
         f" `counterpoint agent create {quote(actor.name)}`.",
+    )
+
+
+def _has_only_submitted(change: Change, item: str) -> bool:
+    """Return whether the caller's session handed an item in, and took up nothing of it or below it."""
+    caller = change.context.caller
+    own = {"item": item, "session": caller.actor.session}
+    if not change.select(Submission, **own) or change.select(Claim, **own):
+        return False
+    children = tuple(child.id for child in change.select(Item, parent=item))
+    return not children or not change.select(
+        Contribution, item=children, principal=_selves(caller), how="worked"
     )
 
 

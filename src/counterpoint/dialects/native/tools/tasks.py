@@ -90,6 +90,8 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
         if waiting or state.live or awaiting
         else "Everything is done, or nothing is planned: make work with `plan`."
     )
+    if any(one.step == "submit" and not one.is_mine for one in awaiting):
+        hint += " Who hands in what others did cannot judge it."
     return {
         "ready": [],
         **sparse(
