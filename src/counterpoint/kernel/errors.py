@@ -47,6 +47,8 @@ class CounterpointError(Exception):
     kind: ClassVar[Kind] = "invalid"
     retryable: ClassVar[bool] = False
     default_hint: ClassVar[str] = "Read the message, correct the call and try again."
+    kinds: tuple[str, ...] = ()
+    """Of what sort each of the `faults` among the facts is, for a face with codes of its own."""
 
     def __init__(self, message: str = "", *, hint: str = "", **facts: Any) -> None:
         """Say what was refused; without a message the class docstring speaks."""

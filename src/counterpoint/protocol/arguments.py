@@ -134,11 +134,13 @@ def refusal(faults: list[Fault], unsaid: int = 0) -> InvalidInput:
     message = "; ".join(named[:_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
     listed = [{key: part for key, part in one.items() if key != "kind"} for one in faults]
     error = UnknownArgument if only_unknown else InvalidInput
-    return error(
+    made = error(
         message,
         hint="Correct the arguments named in the message and call again; nothing was changed.",
         faults=listed[:_LISTED],
     )
+    made.kinds = tuple(str(one.get("kind", "")) for one in faults[:_LISTED])
+    return made
 
 
 def _renamed(

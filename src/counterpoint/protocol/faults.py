@@ -1,7 +1,8 @@
 """What is wrong with an argument, said in the caller's terms.
 
 A fault is `{path, problem, ...}`: where in the arguments, what in words, and the numbers or names
-that a program can act on (`lowest`, `highest`, `limit`, `allowed`, `valid`, `nearest`). Pydantic finds
+that a program can act on (`lowest`, `highest`, `limit`, `allowed`, `valid`, `nearest`). Its `kind` is taken off before it is
+told: `unknown`, or the sort that pydantic gives it, for a face that has codes of its own. Pydantic finds
 the faults; its words and the names of its union branches never leave this module, and a value
 is repeated only where it is short.
 """
@@ -183,7 +184,8 @@ def _one(
         # A branch that took the type and refused the value knows best what is wrong.
         return _refused(path, others[0], value_at(given, path), schema)
     value = value_at(given, path)
-    return fault(path, f"must be {' or '.join(wanted)}, not {show(value)}")
+    kind = str(errors[0]["type"])
+    return fault(path, f"must be {' or '.join(wanted)}, not {show(value)}", kind=kind)
 
 
 def _refused(path: Path, error: Mapping[str, Any], value: Json, schema: Schema) -> Fault:
@@ -195,7 +197,7 @@ def _refused(path: Path, error: Mapping[str, Any], value: Json, schema: Schema) 
     if kind in _BOUNDS:
         return _out_of_range(path, value, kind, context, part_at(schema, path))
     wording = _WORDINGS.get(kind)
-    return fault(path, wording(value, context) if wording else "is not valid")
+    return fault(path, wording(value, context) if wording else "is not valid", kind=kind)
 
 
 def _not_among(path: Path, value: Json, schema: Schema, context: Mapping[str, Any]) -> Fault:
@@ -206,7 +208,7 @@ def _not_among(path: Path, value: Json, schema: Schema, context: Mapping[str, An
     near = difflib.get_close_matches(value[:_NAME], words, n=1) if isinstance(value, str) else []
     offer = f"; did you mean {near[0]}?" if near else ""
     facts: Fault = {"allowed": allowed} if allowed else {}
-    return fault(path, f"{show(value)} is not one of: {listing}{offer}", **facts)
+    return fault(path, f"{show(value)} is not one of: {listing}{offer}", kind=_CHOICE, **facts)
 
 
 def _out_of_range(
@@ -218,9 +220,10 @@ def _out_of_range(
         found = next((part[name] for name in names if name in part), None)
         if found is not None:
             facts[key] = found
-    return fault(path, f"{show(value)} is {words} {context[name]}", **facts)
+    return fault(path, f"{show(value)} is {words} {context[name]}", kind=kind, **facts)
 
 
+_CHOICE = "literal_error"
 _BOUNDS: dict[str, tuple[str, str]] = {
     "greater_than_equal": ("below the lowest allowed,", "ge"),
     "less_than_equal": ("above the highest allowed,", "le"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -12,11 +13,10 @@ from counterpoint.core.model.filters import ReadyFilter
 
 
 def test_a_plan_is_answered_as_the_contract_says(opus: Agent) -> None:
-    """A slug of the title and something random, a draft, the number of phases."""
+    """A slug of chance that tells nothing of the title, a draft, the number of phases."""
     answer = opus.does("plan_create", title="My Plan", phases=[{"tasks": ["a"]}, {}, {"name": "Z"}])
     slug = answer["plan"]["slug"]
-    assert slug.startswith("my-plan-")
-    assert len(slug) == len("my-plan-") + 6
+    assert re.fullmatch("plan-[a-z0-9]{6}", slug)
     assert answer == {
         "success": True,
         "plan": {"slug": slug, "title": "My Plan", "status": "draft", "phases": 3},
@@ -131,7 +131,7 @@ def test_a_completed_plan_names_what_it_skipped(opus: Agent, plan: str) -> None:
 
 
 def test_an_archived_plan_takes_nothing_up(opus: Agent, plan: str) -> None:
-    """It keeps when and why; the same again changes nothing; it can be brought back."""
+    """It keeps when and why; the same again changes nothing, another reason is refused; it can be brought back."""
     answer = opus.does("plan_archive", slug=plan, reason="no more")
     assert answer["plan"] == {
         "slug": plan,
@@ -139,7 +139,12 @@ def test_an_archived_plan_takes_nothing_up(opus: Agent, plan: str) -> None:
         "archived_at": opus.last_entry.time,
         "reason": "no more",
     }
-    assert opus.does("plan_archive", slug=plan, reason="else") == answer
+    size = opus.ledger_size
+    assert opus.does("plan_archive", slug=plan, reason="no more") == answer
+    assert opus.does("plan_archive", slug=plan) == answer
+    refused = opus.is_refused("plan_archive", slug=plan, reason="else")
+    assert (refused["code"], refused["details"]["kind"]) == ("validation_error", "conflict")
+    assert opus.ledger_size == size
     asked = {"plan_slug": plan, "phase_order": 1}
     assert opus.is_refused("phase_update_status", **asked, status="completed")["code"] == (
         "validation_error"
@@ -147,6 +152,16 @@ def test_an_archived_plan_takes_nothing_up(opus: Agent, plan: str) -> None:
     opus.is_refused("task_toggle", **asked, task_identifier=0)
     opus.does("plan_update_status", slug=plan, status="active")
     opus.does("task_toggle", **asked, task_identifier=0)
+
+
+def test_a_plan_that_was_archived_without_a_reason_is_given_one(opus: Agent, plan: str) -> None:
+    """What is accepted can be read back."""
+    opus.does("plan_update_status", slug=plan, status="archived")
+    at = opus.last_entry.time
+    answer = opus.does("plan_archive", slug=plan, reason="no more")["plan"]
+    assert (answer["archived_at"], answer["reason"]) == (at, "no more")
+    shown = opus.does("plan_get", slug=plan)["plan"]["archived"]
+    assert shown == {"at": at, "reason": "no more"}
 
 
 def test_tasks_of_a_draft_are_not_offered(opus: Agent, ada: Agent, plan: str) -> None:

@@ -407,3 +407,28 @@ def test_a_long_path_is_an_artifact(opus: Agent, session: str) -> None:
             break
         asked["cursor"] = reply.answer["next_cursor"]
     assert found == paths
+
+
+def test_each_entry_of_a_session_is_read_whole_by_its_id(opus: Agent, haiku: Agent) -> None:
+    """The successor reads every decision as it was, however long it is."""
+    session = opus.does("session_start", agent_type="opus")["session"]["session_id"]
+    decision = "We keep both, since " + "the old readers need the first. " * 300
+    data = {"why": ["a" * 3_000, {"b": 1}]}
+    opus.does("session_log", message=decision, type="decision", data=data)
+    opus.does("session_artifact", path="a.txt", action="created", metadata=data)
+    replayed = opus.does("session_replay", session_id=session)["replay_context"]
+    opus.does("session_handoff", summary="Over to you")
+    recent = haiku.does("session_resume", session_id=session)["recent_actions"]
+    shown = [replayed["decisions"][0], next(one for one in recent if one["type"] == "decision")]
+    for entry in shown:
+        assert entry["message"].endswith("…")
+        whole, cursor = "", ""
+        while cursor is not None:
+            page = haiku.does(
+                "plan_get", slug=entry["id"], **({"cursor": cursor} if cursor else {})
+            )
+            whole += page.get("text", "")
+            cursor = page.get("next_cursor")
+        assert whole == decision
+    artifact = haiku.does("plan_get", slug=replayed["artifacts"][0]["id"])
+    assert artifact["files"] == ["a.txt"]

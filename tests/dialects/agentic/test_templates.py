@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -80,25 +81,26 @@ def test_a_preview_is_what_is_made(opus: Agent, shelf: None) -> None:
     assert shown["template"]["slug"] == "small"
 
 
-def test_plans_of_one_template_have_numbers(opus: Agent, shelf: None) -> None:
-    """The first has none."""
+def test_plans_of_one_template_have_slugs_of_chance(opus: Agent, shelf: None) -> None:
+    """Unless somebody chooses one."""
     asked = {"template_slug": "small", "variables": {"what": "x"}, "title": "Same"}
     slugs = [opus.does("template_create_plan", **asked)["plan"]["slug"] for _ in range(3)]
-    assert slugs == ["same", "same-1", "same-2"]
+    assert len(set(slugs)) == 3
+    assert all(re.fullmatch("plan-[a-z0-9]{6}", slug) for slug in slugs)
     named = opus.does("template_create_plan", **asked, slug="mine")["plan"]
     assert (named["slug"], named["status"]) == ("mine", "draft")
 
 
 def test_a_dry_run_answers_what_would_be_made(opus: Agent, shelf: None) -> None:
-    """The same answer, and nothing is written; what making it would refuse is refused."""
+    """The same answer but for a slug of chance, and nothing is written; what making it would refuse is refused."""
     asked = {"template_slug": "small", "variables": {"what": "x"}, "activate": True}
     size = opus.ledger_size
     dry = opus.does("template_create_plan", **asked, dry_run=True)
     assert opus.ledger_size == size
     made = opus.does("template_create_plan", **asked)
-    assert dry == {**made, "dry_run": True}
-    again = opus.does("template_create_plan", **asked, dry_run=True)["plan"]
-    assert again["slug"] == f"{made['plan']['slug']}-1"
+    assert dry == {**made, "plan": {**made["plan"], "slug": None}, "dry_run": True}
+    named = opus.does("template_create_plan", **asked, slug="mine", dry_run=True)["plan"]
+    assert named["slug"] == "mine"
     taken = opus.is_refused(
         "template_create_plan", **asked, slug=made["plan"]["slug"], dry_run=True
     )

@@ -233,3 +233,36 @@ def test_calls_that_another_process_left_are_closed_as_crashed(
     assert ended.code == after.host.name
     assert core.use(Health).look().crashed == 1
     assert ada.core.use(Health).look().crashed == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "issue"),
+    [
+        ("task_create", {}, ("invalid_type", ["title"])),
+        ("task_create", {"title": 3}, ("invalid_type", ["title"])),
+        ("task_create", {"title": ""}, ("too_small", ["title"])),
+        ("task_create", {"title": "x" * 257}, ("too_big", ["title"])),
+        ("task_create", {"title": "x", "status": "NONE"}, ("invalid_enum_value", ["status"])),
+        ("task_create", {"title": "x", "tile": 1}, ("unrecognized_keys", ["tile"])),
+        ("task_list", {"limit": 0}, ("too_small", ["limit"])),
+        ("task_list", {"limit": 201}, ("too_big", ["limit"])),
+        ("task_list", {"limit": 1.5}, ("invalid_type", ["limit"])),
+        ("task_update", {"id": "x", "patch": {"title": 1}}, ("invalid_type", ["patch", "title"])),
+        ("task_get", {"id": " x"}, ("custom", ["id"])),
+        ("thought_record_list", {"session_id": ""}, ("too_small", ["session_id"])),
+        ("thought_record_list", {"task_id": ""}, ("too_small", ["task_id"])),
+        ("audit_verify_chain", {"task_id": ""}, ("too_small", ["task_id"])),
+        ("audit_verify_chain", {"session_id": ""}, ("too_small", ["session_id"])),
+        ("audit_session_start", {"intent": "x", "task_id": ""}, ("too_small", ["task_id"])),
+        ("audit_session_start", {"intent": "x", "session_id": ""}, ("too_small", ["session_id"])),
+        ("merkle_root", {"session_id": ""}, ("too_small", ["session_id"])),
+    ],
+)
+def test_each_issue_has_the_code_that_zod_gives_it(
+    tool: str, given: dict[str, Any], issue: tuple[str, list[str]], ada: Speaker
+) -> None:
+    """An empty id is none that counts as not given."""
+    error = ada.fails(tool, **given)
+    assert error["code"] == "INVALID_PARAMS"
+    found = [(one["code"], one["path"]) for one in error["details"]["issues"]]
+    assert issue in found

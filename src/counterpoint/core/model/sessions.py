@@ -235,7 +235,7 @@ class Activity:
     """One thing that was done in a session.
 
     kind: of the record that it left; `action` for what left none. details: what stands beside the
-    text of that record.
+    text of that record. record: its id.
     """
 
     sequence: int
@@ -245,6 +245,7 @@ class Activity:
     subject: str = ""
     path: str = ""
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    record: str = ""
 
     @property
     def type(self) -> str:

@@ -87,10 +87,10 @@ def _plain(name: str, value: Json, text: Texts) -> Json:
 
 def _activities(session: str, one: HistoryEntry, text: Texts) -> Iterator[Activity]:
     made = 0
-    for table, _, values in one.rows:
+    for table, key, values in one.rows:
         if table == "records" and values is not None and values.get("session") == session:
             made += 1
-            yield _activity(one, values, text)
+            yield _activity(one, str(key.get("id", "")), values, text)
     if not made and one.session == session:
         yield Activity(
             sequence=one.sequence,
@@ -101,7 +101,7 @@ def _activities(session: str, one: HistoryEntry, text: Texts) -> Iterator[Activi
         )
 
 
-def _activity(one: HistoryEntry, values: Mapping[str, Json], text: Texts) -> Activity:
+def _activity(one: HistoryEntry, record: str, values: Mapping[str, Json], text: Texts) -> Activity:
     files = cast("list[Any]", values.get("files", []))
     return Activity(
         sequence=one.sequence,
@@ -111,4 +111,5 @@ def _activity(one: HistoryEntry, values: Mapping[str, Json], text: Texts) -> Act
         subject=str(values.get("item", "")),
         path=str(files[0]) if files else "",
         details=load_object(text(values.get("details", ""))),
+        record=record,
     )

@@ -308,9 +308,13 @@ def present_duration(start: Timestamp, end: Timestamp) -> str:
 
 
 def present_activity(done: Activity) -> dict[str, Json]:
-    """Return one thing that was done in a session; a line of the log without a type is `info`."""
+    """Return one thing that was done in a session; a line of the log without a type is `info`.
+
+    What is long is cut; `plan_get` shows it whole under the id.
+    """
     return {
         "sequence": done.sequence,
+        **sparse(id=done.record),
         "timestamp": done.at,
         "type": "info" if done.type == "log" else done.type,
         "message": clip(done.message, _WORDS),

@@ -8,7 +8,7 @@
                 call: what the rules refuse in the tools for tasks and proofs
 
 A defect of the server or of the database is pattern A in every tool. Codes of A: INVALID_PARAMS (its
-`details.issues` name each fault), MODE_DENIED, HANDLER_ERROR (`details.kind` says which).
+`details.issues` name each fault, with Zod's `code`), MODE_DENIED, HANDLER_ERROR (`details.kind` says which).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from counterpoint.kernel.errors import (
     SessionEnded,
     StaleVersion,
 )
+from counterpoint.protocol.faults import KINDS
 
 MODE_DENIED: Final = "MODE_DENIED"
 PHRASES: Final[Phrases] = {
@@ -52,6 +53,23 @@ PHRASES: Final[Phrases] = {
     " `task_next_actions`",
     Act.RECORD: "write it down with `thought_record`",
 }
+_ZOD: Final[Mapping[str, str]] = {
+    "missing": "invalid_type",
+    "unknown": "unrecognized_keys",
+    "literal_error": "invalid_enum_value",
+    "string_too_short": "too_small",
+    "too_short": "too_small",
+    "greater_than": "too_small",
+    "greater_than_equal": "too_small",
+    "string_too_long": "too_big",
+    "too_long": "too_big",
+    "less_than": "too_big",
+    "less_than_equal": "too_big",
+    "string_pattern_mismatch": "invalid_string",
+    "multiple_of": "not_multiple_of",
+    "finite_number": "not_finite",
+}
+"""Zod's code of what is wrong with an argument, by its kind; a value of another type is `invalid_type`, anything else `custom`."""
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 _TASKS: Final[Exceptions] = (
@@ -145,14 +163,20 @@ def _issues(refusal: CounterpointError) -> list[Json]:
     if not isinstance(refusal, InvalidInput) or not isinstance(faults, list):
         return []
     listed = cast("list[Any]", faults)
+    kinds = [*refusal.kinds, *[""] * len(listed)]
     # Faults with a line instead of a path are of a document, not of the arguments.
-    found = [cast("Mapping[str, Json]", one) for one in listed if isinstance(one, dict)]
-    return [_issue(one) for one in found if "path" in one]
+    found = [
+        (cast("Mapping[str, Json]", one), kind)
+        for one, kind in zip(listed, kinds, strict=False)
+        if isinstance(one, dict)
+    ]
+    return [_issue(one, kind) for one, kind in found if "path" in one]
 
 
-def _issue(fault: Mapping[str, Json]) -> dict[str, Json]:
-    """Return one fault with its place as a list of names and numbers."""
+def _issue(fault: Mapping[str, Json], kind: str) -> dict[str, Json]:
+    """Return one fault with Zod's code for its kind, and its place as a list of names and numbers."""
     steps = _STEP.findall(str(fault["path"]))
     more = {name: part for name, part in fault.items() if name not in {"path", "problem"}}
     path = [int(number) if number else name for number, name in steps]
-    return {"path": path, "message": fault["problem"], **more}
+    code = _ZOD.get(kind) or ("invalid_type" if kind in KINDS else "custom")
+    return {"code": code, "path": path, "message": fault["problem"], **more}

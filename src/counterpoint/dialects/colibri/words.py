@@ -70,8 +70,10 @@ ABSENT: Final = _Absent()
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 Id = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_name), TEXT]
-AnyId = Annotated[str, Field(max_length=200), AfterValidator(_one_name)]
-OwnId = Annotated[str, Field(max_length=200), AfterValidator(_no_blank)]
+AnyId = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_name), TEXT]
+OwnId = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_no_blank), TEXT]
+Filter = Annotated[str, Field(min_length=1, max_length=200), TEXT]
+"""An id that a list is narrowed by; without one it is not."""
 Title = Annotated[str, Field(min_length=1, max_length=256), TEXT]
 Body = Annotated[str | None, Field(max_length=8_000), _NULLABLE]
 Word = Annotated[str | None, Field(max_length=200), _NULLABLE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -30,34 +31,26 @@ def plan(title="Plan", *, tasks=("a", "b"), **more):
 
 
 def test_a_plan_gets_a_slug(ada):
-    """The wanted one, one with a number, or one with random letters."""
+    """The wanted one, or one of chance: what is in the ledger stays there when the title is taken away."""
     assert slug_of(ada.use(Planning).open(plan(), "mine")) == "mine"
-    assert slug_of(ada.use(Planning).open(plan("Mine"), numbered=True)) == "mine-1"
-    assert ada.use(Planning).slug(plan("Mine")) == "mine-2"
-    assert slug_of(ada.use(Planning).open(plan("Mine"), numbered=True)) == "mine-2"
-    assert slug_of(ada.use(Planning).open(plan("New"), numbered=True)) == "new"
-    slug = slug_of(ada.use(Planning).open(plan("Größe 2")))
-    assert slug.startswith("gro")
-    assert slug_of(ada.use(Planning).open(plan("日本"))).startswith("plan-")
+    slugs = {slug_of(ada.use(Planning).open(plan("Mine"))) for _ in range(3)}
+    assert len(slugs) == 3
+    assert all(re.fullmatch("plan-[a-z0-9]{6}", slug) for slug in slugs)
 
 
 def test_a_large_plan_gets_its_slug_in_slices(studio, ada):
     """Nothing is written before the first of them, and the slug is found when all see the plan."""
     before = ada.feed.last()
     tasks = tuple(f"t{number}" for number in range(150))
-    made = ada.use(Planning).open(plan("Large", tasks=tasks), numbered=True)
+    made = ada.use(Planning).open(plan("Large", tasks=tasks))
     actions = [entry.action for entry in studio.system.audit.log(after=before)]
     assert actions == ["plan.drafted", "plan.drafted", "plan.created"]
-    assert ada.use(Planning).get("large").item.id == made.item.id
+    assert ada.use(Planning).get(slug_of(made)).item.id == made.item.id
 
 
-@pytest.mark.parametrize("numbered", [True, False])
-def test_no_secret_comes_into_a_slug(ada, numbered):
+def test_no_secret_comes_into_a_slug(ada):
     """A title is masked before a name is made of it: small letters would hide the shape of a key."""
     title = "Rotate " + "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
-    line = ada.use(Planning).open(plan(title), numbered=numbered)
-    assert slug_of(line).startswith("rotate-secret")
-    assert "292c6912" not in slug_of(line)
     wish = BriefRequest(title=title, content_type="blog_post")
     assert ada.use(Briefs).create(wish).slug == "rotate-secret"
 

@@ -163,7 +163,10 @@ def session_handoff(
 def session_resume(
     call: Call, session_id: Annotated[SessionId, Field(min_length=1, description="Session")]
 ) -> Json:
-    """Resume a paused session; the first caller gets it."""
+    """Resume a paused session; the first caller gets it.
+
+    `plan_get` shows an entry whole by its id.
+    """
     done = call.core.sessions.resume(session_id)
     found = call.core.sessions.history(session_id)
     recent: list[Json] = [present_activity(one) for one in found.activities[: -_RECENT - 1 : -1]]
@@ -217,7 +220,10 @@ def session_replay(
     *,
     context_only: Annotated[bool, Field(description="No meaning here")] = True,
 ) -> Json:
-    """Show what happened in a session: progress, checkpoints, decisions, errors, artifacts."""
+    """Show what happened in a session: progress, checkpoints, decisions, errors, artifacts.
+
+    `plan_get` shows an entry whole by its id.
+    """
     del context_only
     found = call.core.sessions.history(session_id, at)
     lists = _lists(found)
@@ -246,6 +252,7 @@ def _lists(found: SessionHistory) -> dict[str, list[Json]]:
         "errors": [present_activity(one) for one in found.of("error")],
         "artifacts": [
             {
+                **sparse(id=one.record),
                 "path": one.path,
                 "action": one.message,
                 "timestamp": one.at,

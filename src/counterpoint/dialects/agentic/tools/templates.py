@@ -157,10 +157,12 @@ def template_create_plan(
     values = sized("variables", variables)
     filled = core.plans.template_preview(template_slug, values, title or "", gated=False)
     if dry_run:
-        name, named = core.use(Planning).slug(filled.draft, slug or ""), filled.draft.title
+        core.use(Planning).refuse_taken(slug or "")
+        # One of chance is another when the plan is made.
+        name, named = slug, filled.draft.title
         status = "active" if activate else "draft"
     else:
-        made = core.use(Planning).open(filled.draft, slug or "", numbered=True, start=activate)
+        made = core.use(Planning).open(filled.draft, slug or "", start=activate)
         name, named, status = slug_of(made), made.item.title, present_plan_status(made)
     return present(
         plan={

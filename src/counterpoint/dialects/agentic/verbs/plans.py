@@ -22,7 +22,6 @@ from counterpoint.core.operations.recording.facets import kept_object, relabel, 
 from counterpoint.core.operations.recording.moves import move, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.agentic.nouns.plans import (
     ARCHIVED,
     PAUSED,
@@ -30,7 +29,6 @@ from counterpoint.dialects.agentic.nouns.plans import (
     SLUG,
     PlanStanding,
 )
-from counterpoint.dialects.agentic.rules.briefing import slug_of
 from counterpoint.dialects.agentic.rules.progress import plan_standing
 from counterpoint.dialects.agentic.verbs.queries import (
     PHASE,
@@ -58,18 +56,16 @@ class Planning:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def open(
-        self, draft: Draft, slug: str = "", *, numbered: bool = False, start: bool = False
-    ) -> ItemView:
-        """Make a plan under a slug: the wanted one, or one of its title, which a number or chance ends.
+    def open(self, draft: Draft, slug: str = "", *, start: bool = False) -> ItemView:
+        """Make a plan under a slug: the wanted one, or one of chance that tells nothing of its title.
 
-        numbered: whether that is a number, if one is needed; nothing of a secret comes into a slug.
+        A slug stays in the ledger where the title is taken away.
         start: whether it is offered at once; else its tasks are not ready before it is made active.
         Raises Conflict if the wanted slug is taken, and the refusals of `plans.create`.
         """
         with joined(self._context):
             with self._naming(draft) as view:
-                name = self._free(view, slug, draft.title, numbered=numbered)
+                name = self._free(view, slug)
             phases = tuple(_declared(child) for child in draft.children)
             named = replace(
                 draft,
@@ -91,12 +87,12 @@ class Planning:
         with recording(self._context, "plan.named") as change:
             yield change.writing
 
-    def slug(self, draft: Draft, slug: str = "") -> str:
-        """Return the slug that `open` would give, if it is numbered; Conflict if it is taken."""
+    def refuse_taken(self, slug: str) -> None:
+        """Raise Conflict if there is a plan of a slug."""
         with self._context.reading() as view:
-            return self._free(view, slug, draft.title, numbered=True)
+            self._free(view, slug)
 
-    def _free(self, view: Reading, slug: str, title: str, *, numbered: bool) -> str:
+    def _free(self, view: Reading, slug: str) -> str:
         if slug:
             if view.find(Alias, SLUG, slug) is not None:
                 raise Conflict(
@@ -105,12 +101,8 @@ class Planning:
                     slug=slug,
                 )
             return slug
-        stem = slug_of(mask(title, self._context.ports.secrets), "plan")
-        if numbered:
-            names = (stem if place == 0 else f"{stem}-{place}" for place in count())
-            return next(name for name in names if view.find(Alias, SLUG, name) is None)
         mint = self._context.ports.mint
-        random = (f"{stem}-{mint.mint('pln')[-_SUFFIX:]}" for _ in count())
+        random = (f"plan-{mint.mint('pln')[-_SUFFIX:]}" for _ in count())
         return next(name for name in random if view.find(Alias, SLUG, name) is None)
 
     def get(self, name: str) -> ItemView:
@@ -187,12 +179,26 @@ class Planning:
             if before != to:
                 change.add_facts(moved=[before, to])
                 skipped = _move(change, plan, to, reason)
+            elif to == ARCHIVED and reason:
+                _explain(change, plan, reason)
             return plan_view(change.writing, change.get(Item, plan.id)), tuple(skipped)
 
     def put_away(self, name: str) -> dict[str, Json]:
         """Return when and why a plan was archived; empty if it is not."""
         with self._context.reading() as view:
             return kept_object(view, plan_named(view, name).id, ARCHIVED)
+
+
+def _explain(change: Change, plan: Item, reason: str) -> None:
+    """Keep why a plan was archived that nobody gave a reason for; Conflict for another reason than it has."""
+    put_away = kept_object(change.writing, plan.id, ARCHIVED)
+    if put_away.get("reason", reason) != reason:
+        raise Conflict(
+            f"the plan {plan.title!r} is archived already, for another reason",
+            hint="`plan_get` shows why. Bring it back with `plan_update_status` to archive it anew.",
+        )
+    if "reason" not in put_away:
+        set_attributes(change, plan, {ARCHIVED: {**put_away, "reason": reason}})
 
 
 def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str]:

@@ -13,9 +13,11 @@ from counterpoint.dialects.colibri.nouns import Ending
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.seals import AuditSessions, Seals
 from counterpoint.dialects.colibri.words import (
+    ABSENT,
     LIMIT,
     AnyId,
     Cursor,
+    Filter,
     Id,
     Limit,
     OwnId,
@@ -39,8 +41,8 @@ def audit_session_start(
     call: Call,
     intent: Annotated[str, Field(min_length=1, max_length=2_000, description="What it is for")],
     *,
-    task_id: Annotated[AnyId, Field(description="What it is about")] = "",
-    session_id: Annotated[OwnId, Field(description="Its id, if it must be yours")] = "",
+    task_id: Annotated[AnyId, Field(description="What it is about")] = ABSENT,
+    session_id: Annotated[OwnId, Field(description="Its id, if it must be yours")] = ABSENT,
 ) -> Json:
     """Start an audit session whose thoughts will be sealed together."""
     before = begun(call)
@@ -164,7 +166,7 @@ def audit_actions(
     *,
     tool: Annotated[str, Field(max_length=60, description="Only of this tool")] = "",
     outcome: Annotated[Ending | None, Field(description="Only with this outcome")] = None,
-    session_id: Annotated[str, Field(max_length=200, description="Only by this connection")] = "",
+    session_id: Annotated[Filter, Field(description="Only by this connection")] = ABSENT,
     limit: Limit = LIMIT,
     cursor: Cursor = "",
 ) -> Json:

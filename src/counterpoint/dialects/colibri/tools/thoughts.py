@@ -15,11 +15,13 @@ from counterpoint.dialects.colibri.tools.tasks import known_task
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.dialects.colibri.words import (
+    ABSENT,
     LIMIT,
     UUID,
     AnyId,
     Content,
     Cursor,
+    Filter,
     Id,
     Limit,
     ThoughtWord,
@@ -43,7 +45,7 @@ def thought_record(
     agent_id: Annotated[Id, Field(description="Who thought it")],
     content: Annotated[Content, Field(description="The thought")],
     *,
-    session_id: Annotated[AnyId, Field(description="An open audit session")] = "",
+    session_id: Annotated[AnyId, Field(description="An open audit session")] = ABSENT,
 ) -> Json:
     """Append a thought to the hash chain of a task."""
     task = known_task(call, task_id)
@@ -74,9 +76,9 @@ def thought_record_list(
     call: Call,
     *,
     task_id: Annotated[
-        str, Field(max_length=200, description="Only of this task; a thought's id or `id/`: whole")
-    ] = "",
-    session_id: Annotated[str, Field(max_length=200, description="Only of this session")] = "",
+        Filter, Field(description="Only of this task; a thought's id or `id/`: whole")
+    ] = ABSENT,
+    session_id: Annotated[Filter, Field(description="Only of this session")] = ABSENT,
     type: Annotated[ThoughtWord | None, Field(description="Only of this sort")] = None,  # noqa: A002 -- the name in the contract
     limit: Limit = LIMIT,
     cursor: Cursor = "",
@@ -108,8 +110,8 @@ def thought_record_list(
 def audit_verify_chain(
     call: Call,
     *,
-    task_id: Annotated[str, Field(max_length=200, description="Only the chain of this task")] = "",
-    session_id: Annotated[str, Field(max_length=200, description="Only this session")] = "",
+    task_id: Annotated[Filter, Field(description="Only the chain of this task")] = ABSENT,
+    session_id: Annotated[Filter, Field(description="Only this session")] = ABSENT,
 ) -> Json:
     """Verify the chain of a task, the thoughts of a session, or every chain there is."""
     if task_id and session_id:
