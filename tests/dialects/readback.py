@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -60,6 +60,7 @@ class Back:
     """Where a value is read: a call, the path in its answer, and the value if it is not what was written.
 
     An empty path, and one that ends by choosing an entry, goes on with the name of the parameter. by: the connection that reads.
+    is_part: the value stands in a longer text.
     """
 
     tool: str
@@ -67,6 +68,7 @@ class Back:
     path: tuple[str | int, ...] = ()
     value: Any = SAME
     by: str = ""
+    is_part: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,12 +179,20 @@ def play(table: Table, folder: Path) -> dict[Row, tuple[Any, Any]]:
             path = row.parameter.split(".")
             given = _at(written[row.number], path) if back.value is SAME else back.value
             where = _resolved(list(back.path), names)
-            where += [path[-1]] if not where or "=" in str(where[-1]) else []
+            chooses = not where or ("=" in str(where[-1]) and not str(where[-1]).startswith("has:"))
+            where += [path[-1]] if chooses else []
             asked = _resolved(dict(back.arguments), names)
             key = json.dumps([back.by, back.tool, asked], sort_keys=True)
             if key not in read:
                 read[key] = _whole(readers, back.by, back.tool, asked)
-            found[row] = (_resolved(given, names), _at(read[key], where))
+            written_value, read_value = _resolved(given, names), _at(read[key], where)
+            if back.is_part and written_value in read_value:
+                read_value = written_value
+            if isinstance(read_value, str) and isinstance(written_value, list | dict):
+                # What is too large for a page goes on as the text of its JSON.
+                with suppress(ValueError):
+                    read_value = json.loads(read_value)
+            found[row] = (written_value, read_value)
     end_server(folder)
     return found
 
@@ -234,9 +244,11 @@ class _Connections:
 def _whole(readers: _Connections, by: str, tool: str, asked: dict[str, Any]) -> dict[str, Any]:
     """Return an answer with each of its parts put together from its pages."""
     whole: dict[str, Any] = {}
-    waiting, first = [""], True
+    waiting, first, passed = [""], True, set[str]()
     while waiting:
         cursor = waiting.pop(0)
+        assert cursor not in passed, f"{tool} {asked} does not go on"
+        passed.add(cursor)
         page = readers.call(by, tool, {**asked, **({"cursor": cursor} if cursor else {})})
         waiting += _cursors(page)
         join_page(whole, page, first=first)
@@ -270,9 +282,11 @@ def join_page(whole: dict[str, Any], page: Mapping[str, Any], *, first: bool) ->
 def _at(value: Any, path: Sequence[str | int]) -> Any:
     """Return what stands at a path; in words what is missing.
 
-    A part `name=text` chooses the entry of a list whose field has that value.
+    A part `name=text` chooses the entry of a list whose field has that value; `has:text` tells whether a text has another.
     """
     for part in path:
+        if isinstance(value, str) and str(part).startswith("has:"):
+            return str(part).removeprefix("has:") in value
         if isinstance(value, list) and isinstance(part, str) and "=" in part:
             name, _, wanted = part.partition("=")
             matches = [one for one in value if str(one.get(name)) == wanted]

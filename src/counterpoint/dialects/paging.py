@@ -8,12 +8,12 @@ of one answer share its room fairly: a small part is shown whole and leaves its 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import orjson
 
 from counterpoint.core.rules import cursors
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ SHORT_PAGE = 4_000
 RESERVE = 600
 """What is kept free for cursors and the names of parts."""
 
+ENTRY = 6_000
+"""The most bytes of an entry of a list, so that each fits on a page whatever stands above it."""
+_SHARES = ((1_000, 100), (400, 100), (150, 50), (50, 20))
+"""What is left of each text of an entry, in bytes, and of each list, one after the other, until it fits."""
 _NUMBERS = (int, float)
 _ELLIPSIS = "…"
 _ELLIPSIS_BYTES = 3
@@ -64,6 +68,26 @@ def clip(text: str, room: int) -> str:
     if fitting(text, room) == len(text):
         return text
     return text[: fitting(text, room - _ELLIPSIS_BYTES)].rstrip() + _ELLIPSIS
+
+
+def fitted(entry: dict[str, Json]) -> dict[str, Json]:
+    """Return an entry of a list that fits on a page: its texts and lists are cut as far as it needs."""
+    shown = entry
+    for room, most in _SHARES:
+        if size_of(shown) <= ENTRY:
+            break
+        shown = {name: _cut(value, room, most) for name, value in entry.items()}
+    return shown
+
+
+def _cut(value: Json, room: int, most: int) -> Json:
+    if isinstance(value, str):
+        return clip(value, room)
+    if isinstance(value, list):
+        listed = cast("list[Json]", value)
+        more = [f"… {len(listed) - most} more"] if len(listed) > most else []
+        return [*(_cut(one, room, most) for one in listed[:most]), *more]
+    return {name: _cut(one, room, most) for name, one in object_of(value).items()} or value
 
 
 @frozen

@@ -10,17 +10,18 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import cached_property
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 import mcp_types as wire
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from typing_extensions import override
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, RateLimited, Unavailable, UnknownTool
+from counterpoint.kernel.visible import visible
 from counterpoint.protocol.live import Live, connected
 from counterpoint.protocol.surface import Caller, Surface, silent
 from counterpoint.protocol.wire.direct import Direct
@@ -40,6 +41,8 @@ _LONGEST_NAME: Final = 300
 
 # Reports of one call that may wait to be sent; a tool that reports in a loop would fill the memory.
 _UNSENT = 100
+_BEGINNINGS = ("initialize", "server/discover")
+"""The requests with which clients of the two eras begin."""
 _COMPLETE = {"resultType": "complete"}
 """What the era from 2026-07-28 wants in each result; the SDK leaves it out for the eras before."""
 
@@ -75,6 +78,8 @@ def create_server(
     server.middleware.clear()
     answers = _Answers(surface, call_for, workers or Workers(), direct)
     answers.register(server, pushes=pushes)
+    if surface.greet is not None:
+        server.middleware.append(answers.greeted)
     return server
 
 
@@ -130,6 +135,24 @@ class _Answers(Generic[C]):
         if self._surface.prompts:
             server.add_request_handler("prompts/list", paged, self._list_prompts)
             server.add_request_handler("prompts/get", wire.GetPromptRequestParams, self._get_prompt)
+
+    async def greeted(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Add to the answer that begins a connection what the surface tells its caller then."""
+        result = await call_next(ctx)
+        greet = self._surface.greet
+        if greet is None or ctx.method not in _BEGINNINGS or not isinstance(result, dict):
+            return result
+        # Who shakes hands is known to the connection only afterwards.
+        params = ctx.params or {}
+        said = cast("dict[str, Any]", params.get("clientInfo") or {})
+        call = self._caller(ctx, str(said.get("name", "")), str(said.get("version", "")))
+        try:
+            text = visible(await self._workers.run(lambda: greet(call())))
+        except CounterpointError:
+            # The first call is refused in the same way, in an envelope that its reader knows.
+            return result
+        told = [one for one in (result.get("instructions"), text) if one]
+        return {**result, "instructions": "\n\n".join(told)}
 
     @cached_property
     def _tools(self) -> dict[str, Json]:
@@ -231,12 +254,12 @@ class _Answers(Generic[C]):
         ]
         return {**_COMPLETE, "description": found.description, "messages": messages}
 
-    def _caller(self, context: Context) -> Callable[[], C]:
+    def _caller(self, context: Context, client: str = "", version: str = "") -> Callable[[], C]:
         known = context.session.client_params
         caller = Caller(
             guarded=self._surface.guarded,
-            client=known.client_info.name if known else "",
-            client_version=known.client_info.version if known else "",
+            client=known.client_info.name if known else client,
+            client_version=known.client_info.version if known else version,
             protocol=context.protocol_version,
             request=context.request,
             conversation=conversation_of(context.meta),

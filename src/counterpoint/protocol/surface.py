@@ -50,6 +50,9 @@ Around = Callable[[C, Tool[C], Mapping[str, Json], Run], Json]
 """(call, tool, arguments as they came, rest) → answer; sees calls that are not valid too."""
 
 
+Greet = Callable[[C], str]
+"""(call) → what a connection is told at its beginning, as a text; empty: nothing."""
+
 Watch = Callable[[C, int | None, float], tuple[int, list[str]]]
 """(call, position, seconds) → (position, addresses): waits so many seconds for changes behind a
 position; answers where to go on and which resources changed, in order. Position None is now."""
@@ -126,6 +129,7 @@ class Surface(Generic[C]):
     """Everything one dialect offers, in a fixed order.
 
     guide: what the project's own files tell agents of it, as Markdown; empty: the instructions.
+    greet: what a connection is told at its beginning after the instructions; None: nothing more.
     unopened: answers the calls that need no caller, such as one that asks what is wrong.
     guarded: its calls are refused at once while the store they ask fails again and again.
     closed: tools that exist, but not for whom this was built: none is listed, each call is refused.
@@ -142,6 +146,7 @@ class Surface(Generic[C]):
     around: Around[C] = straight
     watch: Watch[C] | None = None
     tell: Tell[C] | None = None
+    greet: Greet[C] | None = None
     unopened: Unopened | None = None
     guide: str = ""
     guarded: bool = False

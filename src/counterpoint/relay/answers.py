@@ -24,6 +24,7 @@ _BESIDE: Final = {
     "prompts/list": "prompts",
 }
 """Lists of what shows the same as tools do, so that a file which opens some tools shuts it."""
+_DISCOVER: Final = "server/discover"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 
@@ -42,6 +43,7 @@ class Answers:
         self._answers: Json = listing["answers"]
         self._reads = frozenset(listing["reads"])
         self._types: dict[str, list[str]] = listing.get("types", {})
+        self.is_greeted_by_server = False
         self.handshakes: list[str] = [
             version for version, era in self._eras.items() if "initialize" in self._answers[era]
         ]
@@ -74,6 +76,8 @@ class Answers:
         if opened is None:
             self._answers = {era: {} for era in self._answers}
             return False
+        # An agent of a type hears at its beginning what the ledger has for that type.
+        self.is_greeted_by_server = bool(self._types and agent_type)
         for answers in self._answers.values():
             listed = answers["tools/list"]
             shown = [tool for tool in listed["tools"] if tool["name"] in opened]
@@ -107,7 +111,17 @@ class Answers:
 
     def answer(self, version: str, method: str) -> Json | None:
         """Return the result of a method that never varies; None if the server must answer."""
+        if self.is_greeted_by_server and method == _DISCOVER:
+            return None
         era = self._eras.get(version)
+        found: Json | None = self._answers[era].get(method) if era else None
+        return found
+
+    def beginning(self, method: str, params: Json) -> Json | None:
+        """Return the result of a request that begins a connection, where the server cannot be asked; None for others."""
+        if method == "initialize":
+            return self.initialized(params)
+        era = self._eras.get(envelope_version(params) or "") if method == _DISCOVER else None
         found: Json | None = self._answers[era].get(method) if era else None
         return found
 

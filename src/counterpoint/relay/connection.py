@@ -260,6 +260,8 @@ class Relay:
         if result is not None:
             # Kept, because the next server must be told too who is there.
             self._version, self._hello = result["protocolVersion"], params
+            if self._answers.is_greeted_by_server:
+                return None
             if self._server is not None:
                 self._greet()
         return result
@@ -272,7 +274,8 @@ class Relay:
             if isinstance(name, str | int):
                 self._under_way.pop(name, None)
                 self._waiting = [one for one in self._waiting if one[1] != name]
-        if method == "notifications/initialized" and self._hello is not None:
+        knows = self._is_greeted or not self._answers.is_greeted_by_server
+        if method == "notifications/initialized" and self._hello is not None and knows:
             return  # the greeting has said it
         if self._server is not None or self._waiting:
             self._pass(line)
@@ -316,7 +319,10 @@ class Relay:
         """Speak with a server that was found: tell it who is there, and what waits."""
         self._server, self._deadline, self._from_server = server, 0.0, Lines()
         self._is_unread = False
-        if self._hello is not None:
+        begins = any(
+            one is not None and one["method"] == "initialize" for _, _, one in self._waiting
+        )
+        if self._hello is not None and not begins:
             self._greet()
         waiting, self._waiting = self._waiting, []
         for line, name, request in waiting:
@@ -326,6 +332,7 @@ class Relay:
                 self._under_way[name] = request
 
     def _greet(self) -> None:
+        self._is_greeted = True
         hello = {"jsonrpc": "2.0", "id": _GREETING, "method": "initialize", "params": self._hello}
         self._send(json.dumps(hello).encode())
         self._send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -396,6 +403,8 @@ class Relay:
 
     def _refuse_lost(self, name: object, request: Json) -> None:
         """Say of a request that its answer never comes, and whether it may be repeated."""
+        if self._begin_without_server(name, request):
+            return
         params = request["params"]
         arguments: object = params.get("arguments")
         error = lost_call_error(
@@ -410,8 +419,17 @@ class Relay:
         waiting, self._waiting = self._waiting, []
         data = {"code": "no_server", "safe_to_retry": True, "hint": refused.hint}
         for _, name, request in waiting:
-            if request is not None:
+            if request is not None and not self._begin_without_server(name, request):
                 self._refuse(name, _GONE, f"Nothing was done: {refused.message}", data)
+
+    def _begin_without_server(self, name: object, request: Json) -> bool:
+        """Answer a beginning with what is known without a server, as far as it is one; its calls say what is wrong."""
+        if not self._answers.is_greeted_by_server:
+            return False
+        result = self._answers.beginning(request["method"], request["params"])
+        if result is not None:
+            self._send_client({"jsonrpc": "2.0", "id": name, "result": result})
+        return result is not None
 
     def _refuse(self, name: object, code: int, words: str, more: Json | None = None) -> None:
         error = {"code": code, "message": words} | ({"data": more} if more else {})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from builders import Agent
 from counterpoint.core.model.filters import Edit
+from fakes.boards import Make, Seat
 
 
 def test_an_issue_begins_in_the_backlog_in_the_first_phase(seat, workshop):
@@ -225,3 +227,28 @@ def test_a_refused_write_leaves_the_issue_as_it_was(worker):
     """It is not taken up either."""
     worker.is_refused("add_finding", category="bug", summary="x", files=["../outside"])
     assert worker.does("get_issue_status")["status"] == "todo"
+
+
+def test_a_sub_task_and_a_dependency_tell_the_status_that_their_own_issue_has(
+    seat: Seat, make: Make
+) -> None:
+    """An issue with an open sub-task is blocked, whoever tells of it."""
+    above = make()
+    worker = seat("will", "worker", above)
+    below = worker.does("create_subtask", title="Part")["identifier"]
+    reader = seat("rea", "", above)
+    told = reader.does("get_issue", issue_id=below)
+    assert (told["parent_issue"]["identifier"], told["parent_issue"]["status"]) == (
+        above,
+        "blocked",
+    )
+    waits = reader.does("create_issue", title="Later", depends_on=[above])["identifier"]
+    (needed,) = reader.does("get_issue", issue_id=waits)["depends_on"]
+    assert needed["status"] == reader.does("get_issue_status")["status"] == "blocked"
+
+
+def test_a_run_under_way_has_every_field_of_a_run(worker: Agent) -> None:
+    """Status, error and cost, though nothing is known of the last two yet."""
+    worker.does("add_finding", category="gap", summary="Taken up")
+    (run,) = worker.does("get_issue_status")["recentRuns"]
+    assert (run["status"], run["error"], run["cost"]) == ("running", None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from typing import Any
 
@@ -37,12 +38,12 @@ def whole(agent: Agent, name: str) -> dict[str, Any]:
 def test_what_is_written_about_an_issue_is_read_back_whole(worker: Agent) -> None:
     """A comment, a finding and a learning, each by the id that was answered."""
     comment = worker.does("add_comment", content=LONG)["id"]
-    assert whole(worker, comment)["text"] == LONG
+    assert whole(worker, comment)["content"] == LONG
     finding = worker.does("add_finding", category="gap", summary="a gap", details=LONG[:20_000])
-    assert whole(worker, finding["id"])["text"] == LONG[:20_000]
+    assert whole(worker, finding["id"])["details"] == LONG[:20_000]
     said = {"pattern": LONG[:20_000], "context": LONG[:19_000]}
     learning = whole(worker, worker.does("add_learning", **said)["id"])
-    assert {learning["text"], learning["context"]} >= {LONG[:20_000], LONG[:19_000]}
+    assert {learning["pattern"], learning["context"]} >= {LONG[:20_000], LONG[:19_000]}
 
 
 def test_an_issue_is_meant_before_anything_else(
@@ -73,7 +74,8 @@ def test_a_judge_sees_gate_output_difference_and_instructions(
     name = worker.does("create_pr", **asked)["id"]
     seen = whole(judge, name)
     assert "x" * 12_000 in seen["gate 1"]
-    assert seen["gate 2"].endswith(LONG)
+    (claimed,) = json.loads(seen["gate_results"])
+    assert claimed == {**own, "required": True}
     assert seen["diff"].count("+a = 1") == 3_000
     judge.does("reject_pr", reason=LONG[:9_000], fix_instructions=LONG[:12_000])
     seen = whole(worker, name)
@@ -112,3 +114,10 @@ def test_open_questions_and_verdicts_of_a_phase_are_read_whole(
     verdict = judge.does("reject_phase", phase="research", artifact_hash=digest, **told)["id"]
     again = whole(judge, verdict)
     assert {key: again[key] for key in told} == told
+
+
+def test_a_record_is_found_by_the_name_that_people_say(worker: Agent) -> None:
+    """The prefix in capitals, as in the identifiers of issues."""
+    record = worker.does("add_finding", category="gap", summary="a gap")["id"]
+    prefix, _, number = record.rpartition("-")
+    assert worker.does("get_issue", issue_id=f"{prefix.upper()}-{number}")["summary"] == "a gap"

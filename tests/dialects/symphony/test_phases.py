@@ -268,3 +268,79 @@ def test_a_native_reviewer_judges_a_phase(
     assert workshop.app.person().use(Phases).advance()[0].fate == "passed"
     (verdict,) = seat("rita", "researcher", identifier).does("get_issue")["phase_verdicts"]
     assert (verdict["verdict"], verdict["processed"]) == ("approved", True)
+
+
+def test_a_file_that_the_server_promoted_is_within_the_contract(
+    seat: Seat, opened: Make, claim: Asked, workshop: Workshop
+) -> None:
+    """Until somebody changes it: then it is said to be outside."""
+    identifier = opened("research")
+    rita = seat("rita", "researcher", identifier)
+    rita.does("complete_phase", **claim(identifier, promote_to="docs/cause.md"))
+    assert workshop.app.person().use(Phases).advance()[0].fate == "passed"
+    design = f"docs/tickets/{identifier}/design.md"
+    sections = ("Context", "Design", "Alternatives", "Risks", "Verification")
+    text = "# Design\n\n" + "\n\n".join(f"## {one}\n\nHow it is built." for one in sections)
+    text += "\n\n" + "More of it. " * 20
+    (workshop.root / design).write_text(text)
+    asked = {
+        "completed_phase": "architecture",
+        "contract_version": 1,
+        "artifact_path": design,
+        "artifact_hash": hashlib.sha256(text.encode()).hexdigest(),
+        "recommended_next_phase": "grooming",
+        "project_path": ".",
+    }
+    told = rita.does("complete_phase", summary="One", **asked)
+    assert "outside_of_contract" not in told
+    (workshop.root / "docs/cause.md").write_text("Another text")
+    told = rita.does("complete_phase", summary="Two", **asked)
+    assert told["outside_of_contract"] == ["docs/cause.md"]
+
+
+def test_claims_and_verdicts_are_findings_with_every_field(
+    seat: Seat, opened: Make, claim: Asked
+) -> None:
+    """Among the others by time, in the issue as in its status."""
+    identifier = opened("research", "security")
+    rita = seat("rita", "researcher", identifier)
+    rita.does("add_finding", category="gap", summary="Before")
+    asked = claim(identifier, promote_to="docs/cause.md", open_questions=["Why?"])
+    rita.does("complete_phase", **asked)
+    judge = seat("jo", "judge", identifier)
+    verdict = {"phase": "research", "artifact_hash": asked["artifact_hash"]}
+    judge.does("reject_phase", **verdict, reason="Thin", fix_instructions="More")
+    first, completion, rejection = judge.does("get_issue")["findings"]
+    assert first["category"] == "gap"
+    assert (
+        completion
+        | {
+            "category": "phase_completion",
+            "completed_phase": "research",
+            "contract_version": 1,
+            "artifact_path": asked["artifact_path"],
+            "artifact_hash": asked["artifact_hash"],
+            "summary": "The cause is known",
+            "open_questions": ["Why?"],
+            "confidence": "medium",
+            "promote_to": "docs/cause.md",
+            "recommended_next_phase": "architecture",
+            "processed": False,
+        }
+        == completion
+    )
+    assert (
+        rejection
+        | {
+            "category": "phase_verdict",
+            **verdict,
+            "verdict": "rejected",
+            "reason": "Thin",
+            "fix_instructions": "More",
+            "processed": False,
+        }
+        == rejection
+    )
+    assert {"id", "created_at"} <= completion.keys() & rejection.keys()
+    recent = judge.does("get_issue_status")["recentFindings"]
+    assert [one["category"] for one in recent] == ["phase_verdict", "phase_completion", "gap"]

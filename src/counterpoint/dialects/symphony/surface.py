@@ -13,6 +13,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.envelope import phrases_of
 from counterpoint.dialects.symphony import scope
 from counterpoint.dialects.symphony.envelope import PHRASES, WORKSPACE, refuse
+from counterpoint.dialects.symphony.tools.given import greeting
 from counterpoint.dialects.symphony.tools.issues import (
     add_comment,
     create_issue,
@@ -148,4 +149,5 @@ def build(settings: Settings) -> Surface[Call]:
         closed=tuple(tool for tool in _TOOLS if tool.name not in names),
         refuse=partial(refuse, phrases=phrases_of(PHRASES, names)),
         within=within,
+        greet=greeting if settings.profile else None,
     )

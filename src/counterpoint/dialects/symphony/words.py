@@ -101,6 +101,11 @@ def present_status(item: Item, *, blocked: bool) -> Status:
     return "blocked" if blocked and item.category == "open" else _STATUSES[item.status]
 
 
+def status_of(call: Call, item: Item) -> Status:
+    """Return the status of an issue as it is now, as every tool shows it."""
+    return present_status(item, blocked=bool(call.core.use(Issues).blocked([item])))
+
+
 def retold(refusal: CounterpointError, prefix: str) -> CounterpointError:
     """Return a refusal with the states and the ids of a project in the words of this dialect."""
     names = {name: spoken_of(name) for name in ids_in(refusal, prefix)}

@@ -22,7 +22,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, TEXTS
-from counterpoint.dialects.paging import clip, size_of, sparse
+from counterpoint.dialects.paging import clip, fitted, size_of, sparse
 from counterpoint.dialects.workflow.verbs.queries import TaskLine, phase_number, runs_parallel
 from counterpoint.kernel.canonical import Json, dump_any, load, object_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -89,10 +89,6 @@ PHASE_COUNTS: Final = ("total", "completed", "failed", "in_progress")
 """What is shown of the tasks of a phase in a list."""
 _ENTRY: Final = 2_000
 """The most bytes of one text of an entry in a list."""
-_WHOLE: Final = 6_000
-"""The most bytes of an entry, so that each fits on a page whatever stands above it."""
-_SHARES: Final = ((1_000, 100), (400, 100), (150, 50), (50, 20))
-"""What is left of each text of an entry, in bytes, and of each list, one after the other, until it fits."""
 
 
 class Outcome(TypedDict):
@@ -232,7 +228,7 @@ def present_task_line(line: TaskLine) -> dict[str, Json]:
         answer["summary"] = clip(line.view.outcome.summary, _ENTRY)
         answer["manual_review_needed"] = words.get("manual_review_needed", False)
         answer["verification"] = kept.get("verification")
-    return _fitted(answer)
+    return fitted(answer)
 
 
 def present_log_line(record: Record, task: Item) -> dict[str, Json]:
@@ -250,9 +246,9 @@ def present_log_line(record: Record, task: Item) -> dict[str, Json]:
     if record.kind == "blocker":
         shown = {"type": "OTHER", "resolution": record.resolution or None, **shown}
         answer |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
-        return _fitted({**answer, **shown, "status": record.status.upper()})
+        return fitted({**answer, **shown, "status": record.status.upper()})
     words: dict[str, Json] = {"message": record.body} if record.kind == "milestone" else {}
-    return _fitted({**answer, **words, **shown, "created_at": record.created_at})
+    return fitted({**answer, **words, **shown, "created_at": record.created_at})
 
 
 def _as_decision(record: Record) -> dict[str, Json]:
@@ -265,23 +261,3 @@ def _as_decision(record: Record) -> dict[str, Json]:
         "reasoning": "",
         "trade_offs": None,
     }
-
-
-def _fitted(entry: dict[str, Json]) -> dict[str, Json]:
-    """Return an entry that fits on a page: its texts and lists are cut as far as it needs."""
-    found = entry
-    for room, most in _SHARES:
-        if size_of(found) <= _WHOLE:
-            break
-        found = {name: _cut(value, room, most) for name, value in entry.items()}
-    return found
-
-
-def _cut(value: Json, room: int, most: int) -> Json:
-    if isinstance(value, str):
-        return clip(value, room)
-    if isinstance(value, list):
-        listed = cast("list[Json]", value)
-        more = [f"… {len(listed) - most} more"] if len(listed) > most else []
-        return [*(_cut(one, room, most) for one in listed[:most]), *more]
-    return {name: _cut(one, room, most) for name, one in object_of(value).items()} or value

@@ -1,7 +1,8 @@
 """What an agent is given with its issue: instructions, memory, learnings.
 
 Each is a part of the pages of `get_issue` for the issue that a server was started for; a type that has no `get_issue`
-has its memory in `list_issues`. Memory is one text, each file under a line with its scope, name and time.
+has its memory in `list_issues`. Memory is one text, each file under a line with its scope, name and time. The first
+two are told when a connection begins too, as far as they fit.
 """
 
 from __future__ import annotations
@@ -9,8 +10,16 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.core.model.work import Item
-from counterpoint.dialects.call import Call
-from counterpoint.dialects.paging import Part, clip, part_of_list, part_of_text, sparse
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import (
+    Part,
+    clip,
+    fitting,
+    part_of_list,
+    part_of_text,
+    size_of,
+    sparse,
+)
 from counterpoint.dialects.symphony.nouns.learnings import LearningQuery
 from counterpoint.dialects.symphony.scope import tools_of
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
@@ -18,8 +27,12 @@ from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.dialects.symphony.words import present_id
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.visible import visible
 
 GIVEN: Final = ("project_instructions", "memory", "relevant_learnings")
+GREETING_BYTES: Final = 7_200
+"""The most of what is told when a connection begins, as JSON; the dialect's own instructions stand before it, 8,000 in all."""
+_CAPTIONS_BYTES: Final = 500
 _MOST: Final = 5
 _PATTERN: Final = 600
 
@@ -32,8 +45,35 @@ def given(call: Call, item: Item, name: str, place: int) -> Part:
     return memory(call, place) if name == "memory" else part_of_list(_learnings(call, item), place)
 
 
+def greeting(call: Call) -> str:
+    """Return the instructions and the memory of the caller's type as a text, labelled as data; empty without any."""
+    profile = call.core.caller.actor.profile
+    told = call.core.use(Policies).get().instructions.get(profile, "")
+    texts = {
+        f"project_instructions: what the project tells its agents of the type {profile}": told,
+        f"memory: what agents of the type {profile} have kept for later runs": _memory(call),
+    }
+    # What hides is shown first: it takes more room then.
+    texts = {caption: visible(text) for caption, text in texts.items() if text}
+    if not texts:
+        return ""
+    goes_on = f"… (the rest: `{'list_issues' if has_no_issue(call) else 'get_issue'}`)"
+    room = (GREETING_BYTES - size_of(DATA) - _CAPTIONS_BYTES) // len(texts)
+    lines = [DATA]
+    for caption, text in texts.items():
+        shown = text[: fitting(text, room)]
+        lines += [f"--- {caption}", shown if shown == text else f"{shown}{goes_on}"]
+        # What one does not need is the other's.
+        room += room - size_of(shown)
+    return "\n".join((*lines, "--- end"))
+
+
 def memory(call: Call, place: int) -> Part:
     """Return what the type of an agent remembers, from a place on."""
+    return part_of_text(_memory(call), place)
+
+
+def _memory(call: Call) -> str:
     offered = call.core.notebooks.offered(call.core.caller.actor.profile)
     texts = [
         f"=== {page.scope}/{page.name} ({page.updated_at}) ===\n{page.content}\n"
@@ -41,7 +81,7 @@ def memory(call: Call, place: int) -> Part:
     ]
     if offered.left_out:
         texts.append(f"=== not given: {', '.join(page.name for page in offered.left_out)} ===\n")
-    return part_of_text("\n".join(texts), place)
+    return "\n".join(texts)
 
 
 def has_no_issue(call: Call) -> bool:

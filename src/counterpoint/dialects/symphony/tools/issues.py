@@ -31,6 +31,7 @@ from counterpoint.dialects.symphony.words import (
     present_priority,
     present_status,
     run_of,
+    status_of,
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
@@ -49,7 +50,7 @@ def update_issue_status(
     return {
         "id": after.id,
         "identifier": present_id(after.id),
-        "status": present_status(after, blocked=status == "blocked"),
+        "status": status_of(call, after),
         "updatedAt": after.updated_at,
         **sparse(reason=reason),
     }
@@ -134,7 +135,7 @@ def _made(call: Call, item: Item) -> dict[str, Json]:
         "id": item.id,
         "identifier": present_id(item.id),
         "title": item.title,
-        "status": present_status(item, blocked=False),
+        "status": status_of(call, item),
         "priority": present_priority(item.priority),
         "labels": list(issue.labels),
         **sparse(depends_on=[present_id(needed.id) for needed in issue.needs]),

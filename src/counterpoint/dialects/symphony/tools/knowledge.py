@@ -29,9 +29,7 @@ def search_knowledge(
     call: Call,
     query: Query,
     top_k: Annotated[int, Field(ge=1, le=20, description="Most results")] = 5,
-    min_score: Annotated[
-        float, Field(ge=0, le=1, description="Least score, in all, by words or by meaning")
-    ] = 0.3,
+    min_score: Annotated[float, Field(ge=0, le=1, description="Least score")] = 0.3,
     cursor: More = "",
 ) -> Json:
     """Search the documents of this project; needs its vault configuration."""
@@ -114,6 +112,8 @@ def _found(
 ) -> Json:
     pages = pages_of(call, cursor, name, query, limit, str(least))
     hits = call.core.documents.find(PassageQuery(query=query, limit=limit, least=least), shelf)
+    # The score is what the least one is held against.
+    hits = sorted(hits, key=lambda hit: -hit.fit.best)
     shown, rest = pages.rows(
         list(enumerate(hits, 1))[pages.at :],
         limit,
@@ -129,7 +129,7 @@ def _present(one: PassageFound) -> dict[str, Json]:
     return {
         "text": passage.text,
         "path": passage.path,
-        "score": one.fit.score,
+        "score": one.fit.best,
         "metadata": {
             "project": one.project,
             "headings": list(passage.headings),

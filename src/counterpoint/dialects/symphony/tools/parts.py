@@ -3,10 +3,11 @@
 id            what it is
 pc-1          a phase that was handed over: its summary, questions, reasons
 pv-1          a verdict on a phase: reason, instructions
-pr-1          a change request: summary, remarks, its verdict, the output of each gate, the difference
-DEMO-r1       a finding, learning, comment or blocker, in the form it was given
+pr-1          a change request: summary, remarks, its verdict, the output of each gate, what its agent said of gates,
+              the difference
+DEMO-r1       a finding, learning, comment, blocker or run of the tests, in the form it was given
 coverage/error_handling/src/a.py    what was noted of a file that was examined for a concept
-project       what workers and judges of the project are told
+project       what the project is configured with: gates, paths, thresholds, words to workers and judges
 """
 
 from __future__ import annotations
@@ -18,31 +19,36 @@ from urllib.parse import unquote
 
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Changeset, Receipt, Record, Submission, Verdict
-from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.core.rules.wording import kept
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import sparse
-from counterpoint.dialects.symphony.nouns.phases import RESULTS
+from counterpoint.dialects.symphony.nouns.learnings import TestRun
 from counterpoint.dialects.symphony.rules.handing import report_of
+from counterpoint.dialects.symphony.tools.phases import ALL, claim_header, verdict_header
+from counterpoint.dialects.symphony.tools.project import policy_json
+from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
-from counterpoint.dialects.symphony.verbs.surveys import Surveys
+from counterpoint.dialects.symphony.verbs.surveys import TEST_HEALTH, Surveys, test_run
 from counterpoint.dialects.symphony.words import present_id
 from counterpoint.dialects.whole import Written, written_record
 from counterpoint.kernel.canonical import Json, load
 
 PROJECT: Final = "project"
 COVERAGE: Final = "coverage/"
+_RECORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*-r[0-9]+", re.IGNORECASE)
 _FORM: Final = re.compile(r"(p[crv])-([0-9]{1,15})")
+_CLAIMED: Final = ("command", "label", "exit_code", "output", "required")
+"""What an agent says of a gate that it ran itself."""
+_VERDICTS: Final = 50
+"""How many of the last verdicts on a request are read."""
 _LETTERS: Final = {"pc": "s", "pr": "s", "pv": "v"}
 
 
 def find_part(call: Call, name: str) -> Written | None:
     """Return what an id means that is no issue's, or None."""
     if name == PROJECT:
-        policy = call.core.use(Policies).get()
-        told = policy.instructions.items()
-        parts: dict[str, Json] = {f"{role}_instructions": text for role, text in told}
-        return Written(header={"gates": len(policy.gates)}, parts=parts)
+        return Written(header={}, parts=policy_json(call.core.use(Policies).get()))
     if name.startswith(COVERAGE):
         concept, _, path = name.removeprefix(COVERAGE).partition("/")
         return _coverage(call, unquote(concept), path)
@@ -51,9 +57,54 @@ def find_part(call: Call, name: str) -> Written | None:
         sort, number = found.groups()
         prefix = call.core.items.project().prefix
         return _SORTS[sort](call, f"{prefix}-{_LETTERS[sort]}{number}")
-    plain = kept(name) or name
+    # As people say it the prefix is in capitals.
+    plain = _RECORD.sub(lambda said: said[0].lower(), kept(name) or name)
     record = call.core.overview.find(Record, plain) if noun_of_id(plain) is Record else None
-    return written_record(record) if record is not None else None
+    return _record(record) if record is not None else None
+
+
+def _record(record: Record) -> Written:
+    """Return a finding, a learning, a comment or a run of tests under the names of the tools' parameters."""
+    details = load_object(record.details)
+    header = sparse(
+        issue=present_id(record.item) if record.item else "",
+        created_at=record.created_at,
+        run=details.pop("run", ""),
+    )
+    if record.kind == "finding":
+        header["category"] = record.tags[0] if record.tags else ""
+        body = "" if record.body == record.title else record.body
+        own: dict[str, Json] = {"summary": record.title, "details": body}
+        return Written(header=header, parts={**own, "files": list(record.files), **details})
+    if record.kind == "comment":
+        header["author"] = details.pop("author", "") or f"agent:{record.agent}"
+        return Written(header=header, parts={"content": record.body, **details})
+    if record.kind == "learning":
+        header |= {
+            "learning_type": details.pop("kind", "") or "pattern",
+            "quality_score": details.pop("quality", 50),
+            "verified": record.status == "verified",
+        }
+        pattern = str(details.pop("pattern", "") or record.body)
+        return Written(header=header, parts={"pattern": pattern, **details})
+    if record.kind == "blocker":
+        header["status"] = record.status
+        resolved = sparse(resolution=record.resolution, resolved_at=record.resolved_at)
+        return Written(header=header, parts={"reason": record.body, **details, **resolved})
+    if record.kind == TEST_HEALTH:
+        return Written(header={**header, **health_json(test_run(record))}, parts={})
+    return written_record(record)
+
+
+def health_json(run: TestRun) -> dict[str, Json]:
+    """Return a run of the tests under the names of the parameters that it came with."""
+    return sparse(
+        test_count=run.tests,
+        test_files_changed=run.files,
+        tests_added=run.added,
+        tests_removed=run.removed,
+        execution_time_ms=run.milliseconds,
+    )
 
 
 def coverage_id(concept: str, path: str) -> str:
@@ -65,29 +116,25 @@ def _coverage(call: Call, concept: str, path: str) -> Written | None:
     found = call.core.use(Surveys).covered(concept, path)
     if found is None:
         return None
-    kept = found.coverage
-    header = sparse(file_path=path, concept=concept, status=kept.status, updated_at=found.at)
-    return Written(header=header, parts={"notes": kept.notes})
+    coverage = found.coverage
+    header = sparse(
+        file_path=path,
+        concept=concept,
+        status=coverage.status,
+        ticket_id=present_id(coverage.item) if coverage.item else "",
+        updated_at=found.at,
+        run=coverage.run,
+    )
+    return Written(header=header, parts={"notes": coverage.notes})
 
 
 def _completion(call: Call, name: str) -> Written | None:
     claim = call.core.overview.find(Submission, name)
     if claim is None or claim.of != "phase":
         return None
-    said = report_of(claim)
-    header = sparse(
-        category="phase_completion",
-        issue=present_id(claim.item),
-        phase=claim.phase,
-        artifact_path=claim.path,
-        artifact_hash=claim.sha256,
-        commit=claim.commit,
-        confidence=said.confidence,
-        result=RESULTS[claim.status],
-    )
-    questions, reasons = list(said.questions), list(claim.reasons)
+    questions, reasons = list(report_of(claim).questions), list(claim.reasons)
     return Written(
-        header=header,
+        header={"issue": present_id(claim.item), **claim_header(claim)},
         parts={"summary": claim.summary, "open_questions": questions, "reasons": reasons},
     )
 
@@ -96,13 +143,11 @@ def _phase_verdict(call: Call, name: str) -> Written | None:
     verdict = call.core.overview.find(Verdict, name)
     if verdict is None:
         return None
-    header = sparse(
-        category="phase_verdict",
-        issue=present_id(verdict.item),
-        artifact_hash=verdict.subject,
-        verdict="approved" if verdict.decision == "approve" else "rejected",
-        independence=verdict.independence,
-    )
+    judged = call.core.use(Phases).verdicts(verdict.item, ALL)
+    found = next((one for one in judged if one.verdict.id == verdict.id), None)
+    if found is None:
+        return None
+    header = {"issue": present_id(verdict.item), **verdict_header(found)}
     return Written(header=header, parts=_said(verdict))
 
 
@@ -117,14 +162,16 @@ def _request(call: Call, name: str) -> Written | None:
     request, changes = overview.find(Submission, name), overview.find(Changeset, name)
     if request is None or changes is None:
         return None
-    said = overview.rows(Verdict, submission=name, latest=True, limit=1)
+    said = overview.rows(Verdict, submission=name, latest=True, limit=_VERDICTS)
     gates = (
         [] if changes.gates in {"", REDACTED} else cast("list[dict[str, Any]]", load(changes.gates))
     )
     outputs = {
         f"gate {number}": f"{gate['label']}: {gate['command']}\n{_output(call, gate)}"
         for number, gate in enumerate(gates, 1)
+        if gate["verified"]
     }
+    claimed = [{name: gate[name] for name in _CLAIMED} for gate in gates if not gate["verified"]]
     header = sparse(
         issue=present_id(request.item),
         status=request.status,
@@ -138,10 +185,21 @@ def _request(call: Call, name: str) -> Written | None:
         parts={
             "summary": request.summary,
             **_said(said[0] if said else None),
+            "earlier_verdicts": {verdict.id: _earlier(verdict) for verdict in said[1:]},
             "remarks": changes.remarks,
             **outputs,
+            "gate_results": claimed,
             "diff": changes.diff,
         },
+    )
+
+
+def _earlier(verdict: Verdict) -> dict[str, Json]:
+    return sparse(
+        verdict="approved" if verdict.decision == "approve" else "rejected",
+        independence=verdict.independence,
+        created_at=verdict.created_at,
+        **_said(verdict),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from counterpoint.core.model.filters import Judgment
-from counterpoint.core.model.journal import Submission, Verdict
+from counterpoint.core.model.journal import Submission
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.dialects.symphony.nouns.phases import (
@@ -28,6 +28,8 @@ from counterpoint.protocol.tools import tool
 Phase = Annotated[str, Field(min_length=1, max_length=64)]
 Place = Annotated[str, Field(max_length=1_000)]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{40,64}$")]
+ALL: Final = 10_000
+"""More claims or verdicts than an issue has."""
 _TEXT: Final = 1_000
 _BRIEF: Final = 200
 
@@ -126,15 +128,23 @@ def _judge(
         run=call.settings.run,
     )
     done = call.core.reviews.review(bound(call), judgment)
-    return {
-        **_verdict(done.verdict, phase, _TEXT),
-        "processed": False,
-        "created_at": done.verdict.created_at,
-    }
+    verdicts = call.core.use(Phases).verdicts(done.verdict.item, ALL)
+    return present_verdict(next(one for one in verdicts if one.verdict.id == done.verdict.id))
 
 
 def present_claim(claim: Submission) -> dict[str, Json]:
-    """Return a claim as a finding of its own sort."""
+    """Return a claim as a finding of its own sort, its long texts clipped."""
+    said = report_of(claim)
+    return {
+        **claim_header(claim),
+        "summary": clip(claim.summary, _TEXT),
+        "open_questions": [clip(one, _TEXT // 2) for one in said.questions[:5]],
+        **sparse(reasons=[clip(one, _TEXT // 2) for one in claim.reasons[:5]]),
+    }
+
+
+def claim_header(claim: Submission) -> dict[str, Json]:
+    """Return the fields of a claim that are never long."""
     said, result = report_of(claim), RESULTS[claim.status]
     return {
         "id": f"pc-{claim.number}",
@@ -146,32 +156,40 @@ def present_claim(claim: Submission) -> dict[str, Json]:
             artifact_hash=claim.sha256,
             commit="" if claim.path else claim.commit,
             branch=claim.branch,
+            run=claim.run,
         ),
-        "summary": clip(claim.summary, _TEXT),
-        "open_questions": [clip(one, _TEXT // 2) for one in said.questions[:5]],
         "confidence": said.confidence,
         "promote_to": said.promote_to or None,
         "recommended_next_phase": said.next_phase or None,
         "processed": bool(result),
-        **sparse(
-            processed_at=claim.updated_at if result else "",
-            result=result,
-            reasons=[clip(one, _TEXT // 2) for one in claim.reasons[:5]],
-        ),
+        **sparse(processed_at=claim.updated_at if result else "", result=result),
         "created_at": claim.created_at,
     }
 
 
-def _verdict(verdict: Verdict, phase: str, room: int) -> dict[str, Json]:
+def present_verdict(found: PhaseVerdict) -> dict[str, Json]:
+    """Return a verdict as a finding of its own sort, its long texts clipped."""
+    verdict = found.verdict
+    return {
+        **verdict_header(found),
+        "reason": clip(verdict.reason, _TEXT),
+        **sparse(fix_instructions=clip("\n".join(verdict.fixes), _TEXT)),
+    }
+
+
+def verdict_header(found: PhaseVerdict) -> dict[str, Json]:
+    """Return the fields of a verdict that are never long."""
+    verdict = found.verdict
     return {
         "id": f"pv-{verdict.number}",
         "category": "phase_verdict",
-        "phase": phase,
+        "phase": found.claim.phase,
         "artifact_hash": verdict.subject,
         "verdict": "approved" if verdict.decision == "approve" else "rejected",
         "independence": verdict.independence,
-        "reason": clip(verdict.reason, room),
-        **sparse(fix_instructions=clip("\n".join(verdict.fixes), room)),
+        "processed": bool(found.result),
+        **sparse(processed_at=found.processed_at, result=found.result, run=verdict.run),
+        "created_at": verdict.created_at,
     }
 
 
@@ -192,6 +210,8 @@ def brief_claim(claim: Submission) -> dict[str, Json]:
 
 def brief_verdict(found: PhaseVerdict) -> dict[str, Json]:
     """Return a verdict in few words, for an issue that has some."""
-    answer = _verdict(found.verdict, found.claim.phase, _BRIEF)
-    del answer["category"], answer["artifact_hash"]
-    return {**answer, "processed": bool(found.result)}
+    answer = present_verdict(found)
+    for name in ("category", "artifact_hash", "result", "run", "processed_at", "created_at"):
+        answer.pop(name, None)
+    texts = sparse(fix_instructions=clip("\n".join(found.verdict.fixes), _BRIEF))
+    return {**answer, "reason": clip(found.verdict.reason, _BRIEF), **texts}

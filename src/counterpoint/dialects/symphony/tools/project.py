@@ -71,17 +71,9 @@ def _parse(given: dict[str, int]) -> dict[str, int]:
 
 
 def _present(policy: Policy) -> Json:
-    names = {core: here for here, core in _THRESHOLDS.items()}
-    answer: dict[str, Json] = {
-        "gates": [
-            {"command": gate.command, "label": gate.label, "required": gate.required}
-            for gate in policy.gates
-        ],
-        "sensitive_paths": list(policy.sensitive_paths),
-        "risk_thresholds": {names[name]: value for name, value in policy.thresholds.items()},
-        "worker_instructions": clip(policy.instructions.get("worker", ""), _SHOWN),
-        "judge_instructions": clip(policy.instructions.get("judge", ""), _SHOWN),
-    }
+    answer = policy_json(policy)
+    for name in ("worker_instructions", "judge_instructions"):
+        answer[name] = clip(str(answer[name]), _SHOWN)
     if size_of(answer) > PAGE - RESERVE:
         return {
             **answer,
@@ -89,3 +81,18 @@ def _present(policy: Policy) -> Json:
             "sensitive_paths": len(policy.sensitive_paths),
         }
     return answer
+
+
+def policy_json(policy: Policy) -> dict[str, Json]:
+    """Return what the project is configured with, whole, under the names of the parameters."""
+    names = {core: here for here, core in _THRESHOLDS.items()}
+    return {
+        "gates": [
+            {"command": gate.command, "label": gate.label, "required": gate.required}
+            for gate in policy.gates
+        ],
+        "sensitive_paths": list(policy.sensitive_paths),
+        "risk_thresholds": {names[name]: value for name, value in policy.thresholds.items()},
+        "worker_instructions": policy.instructions.get("worker", ""),
+        "judge_instructions": policy.instructions.get("judge", ""),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Final, cast
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
+    fitted,
     pages_of,
     part_of_list,
     part_of_rows,
@@ -29,8 +30,14 @@ from counterpoint.dialects.paging import (
 )
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
 from counterpoint.dialects.symphony.tools.given import GIVEN, given, has_no_issue, memory
-from counterpoint.dialects.symphony.tools.parts import find_part
-from counterpoint.dialects.symphony.tools.phases import brief_claim, brief_verdict
+from counterpoint.dialects.symphony.tools.parts import find_part, health_json
+from counterpoint.dialects.symphony.tools.phases import (
+    ALL,
+    brief_claim,
+    brief_verdict,
+    present_claim,
+    present_verdict,
+)
 from counterpoint.dialects.symphony.tools.requests import brief_request
 from counterpoint.dialects.symphony.tools.runs import runs_of
 from counterpoint.dialects.symphony.verbs.issues import Issues
@@ -54,6 +61,8 @@ from counterpoint.dialects.whole import present_written
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.tools import tool
 
+PartId = Annotated[str, Field(min_length=1, max_length=2_000)]
+"""An id of an issue, or of what is in one: that of a file's coverage has its path and a concept."""
 RECORDS: Final[dict[str, RecordKind]] = {
     "findings": "finding",
     "learnings": "learning",
@@ -71,7 +80,8 @@ _RUNS: Final = 3
 def get_issue(
     call: Call,
     issue_id: Annotated[
-        Id | None, Field(description="Default: current issue; or an id in it, to read that whole")
+        PartId | None,
+        Field(description="Default: current issue; or an id in it, to read that whole"),
     ] = None,
     cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
@@ -82,18 +92,21 @@ def get_issue(
     item = parse_issue(call, issue_id or "")
     pages = pages_of(call, cursor, "get_issue", item.id, first={})
     issue = call.core.use(Issues).details(item.id)
-    answer = {**(_begun(call) if not cursor and _own(call, item) else {}), **_head(issue)}
+    answer: dict[str, Json] = {"id": item.id, "identifier": present_id(item.id)}
     if not cursor:
-        answer |= {**_around(call, issue), **_handed_over(call, item.id)}
+        begun = _begun(call) if _own(call, item) else {}
+        answer = {**begun, **_head(issue), **_around(call, issue), **_handed_over(call, item.id)}
+        del answer["labels"]
     parts = {
         name: _part(call, issue, name, pages.at.get(name, 0))
-        for name in ("description", *_own(call, item), *RECORDS, "subtasks", "runs")
+        for name in ("labels", "description", *_own(call, item), *RECORDS, "subtasks", "runs")
         if not cursor or name in pages.at
     }
     shown, rest = shared(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
     if not cursor:
         empty: dict[str, Json] = {name: [] for name in RECORDS}
-        shown = {"description": "", **empty, **shown}
+        begins: dict[str, Json] = {"labels": [], "description": "", **empty}
+        shown = begins | shown
     return {
         **answer,
         **shown,
@@ -109,17 +122,10 @@ def get_issue_status(
     """Check an issue quickly: status, labels, last findings and runs."""
     item = parse_issue(call, issue_id or "")
     issue = call.core.use(Issues).details(item.id)
-    recent = call.core.use(Issues).records(item.id, "finding", 0, _RECENT, last=True)
     return {
         **(_begun(call) if _own(call, item) else {}),
         **_head(issue),
-        "recentFindings": [
-            {
-                "category": record.tags[0] if record.tags else "",
-                "summary": clip(record.title, _SUMMARY),
-            }
-            for record in recent
-        ],
+        "recentFindings": _recent_findings(call, item.id),
         "recentRuns": runs_of(call, issue)[:_RUNS],
         "note": DATA,
     }
@@ -182,6 +188,10 @@ def _begun(call: Call) -> dict[str, Json]:
 def present_line(line: IssueView) -> dict[str, Json]:
     """Return an issue as a list shows it."""
     item = line.item
+    return fitted(_line(line, item))
+
+
+def _line(line: IssueView, item: Item) -> dict[str, Json]:
     return {
         "id": item.id,
         "identifier": present_id(item.id),
@@ -194,7 +204,11 @@ def present_line(line: IssueView) -> dict[str, Json]:
 
 
 def present_record(record: Record) -> dict[str, Json]:
-    """Return a finding, a learning or a comment of an issue."""
+    """Return a finding, a learning or a comment of an issue as a list shows it."""
+    return fitted(_record(record))
+
+
+def _record(record: Record) -> dict[str, Json]:
     kept = load_object(record.details)
     entry: dict[str, Json] = {"id": record.id, "created_at": record.created_at}
     if record.kind == "comment":
@@ -248,13 +262,16 @@ def _around(call: Call, issue: IssueDetails) -> dict[str, Json]:
     item = issue.item
     trend = call.core.use(Surveys).trend(item.id)
     health: dict[str, Json] = {}
+    needs = issue.needs[:20]
+    beside = [*needs, *([issue.parent] if issue.parent else [])]
+    blocked = call.core.use(Issues).blocked(beside)
     if trend.runs:
-        health = {"test_count": trend.runs[-1].tests, "change": trend.since_first}
+        health = {**health_json(trend.runs[-1]), "change": trend.since_first}
     return {
         "createdAt": item.created_at,
         **sparse(
-            depends_on=[_brief(needed) for needed in issue.needs[:20]],
-            parent_issue=_brief(issue.parent) if issue.parent else None,
+            depends_on=[_brief(needed, blocked) for needed in needs],
+            parent_issue=_brief(issue.parent, blocked) if issue.parent else None,
             blockers=[
                 {"id": one.id, "reason": clip(one.body, _SUMMARY)}
                 for one in issue.blockers[:_RECENT]
@@ -265,26 +282,84 @@ def _around(call: Call, issue: IssueDetails) -> dict[str, Json]:
     }
 
 
-def _brief(item: Item) -> dict[str, Json]:
+def _brief(item: Item, blocked: frozenset[str]) -> dict[str, Json]:
     return {
         "identifier": present_id(item.id),
         "title": clip(item.title, _SUMMARY),
-        "status": present_status(item, blocked=False),
+        "status": present_status(item, blocked=item.id in blocked),
     }
 
 
 def _part(call: Call, issue: IssueDetails, name: str, place: int) -> Part:
     item = issue.item
+    lists: dict[str, Callable[[], list[Json]]] = {
+        "labels": lambda: list(issue.labels),
+        "subtasks": lambda: [present_line(child) for child in issue.children],
+        "runs": lambda: runs_of(call, issue),
+    }
+    if name in lists:
+        return part_of_list(lists[name](), place)
     if name == "description":
         return part_of_text(item.body, place)
-    if name == "subtasks":
-        return part_of_list([present_line(child) for child in issue.children], place)
-    if name == "runs":
-        return part_of_list(runs_of(call, issue), place)
     if name in GIVEN:
         return given(call, item, name, place)
+    if name == "findings":
+        return _findings(call, item.id, place)
     rows = call.core.use(Issues).records(item.id, RECORDS[name], place, _ROWS + 1)
     return part_of_rows(rows, _ROWS, present_record, lambda record: record.number, place)
+
+
+def _findings(call: Call, item: str, place: Json) -> Part:
+    """Return what was found, claimed and judged of an issue by time; a place is a number of each sort."""
+    start = cast("list[int]", place or [0, 0, 0])
+    records = call.core.use(Issues).records(item, "finding", start[0], _ROWS + 1)
+    claims = [one for one in call.core.use(Phases).claims(item, ALL) if one.number > start[1]]
+    verdicts = [
+        one for one in call.core.use(Phases).verdicts(item, ALL) if one.verdict.number > start[2]
+    ]
+    entries = sorted(
+        [
+            *((one.created_at, 0, one.number, present_record(one)) for one in records),
+            *((one.created_at, 1, one.number, present_claim(one)) for one in claims),
+            *(
+                (one.verdict.created_at, 2, one.verdict.number, present_verdict(one))
+                for one in verdicts
+            ),
+        ],
+        key=lambda entry: entry[:3],
+    )
+    places: list[Json] = []
+    reached = list(start)
+    for _, sort, number, _ in entries[:_ROWS]:
+        reached[sort] = number
+        places.append(list(reached))
+    return Part(
+        content=[entry[3] for entry in entries[:_ROWS]],
+        start=place,
+        places=places,
+        more=len(entries) > _ROWS,
+    )
+
+
+def _recent_findings(call: Call, item: str) -> list[Json]:
+    """Return the last findings in brief, the latest first."""
+    records = call.core.use(Issues).records(item, "finding", 0, _RECENT, last=True)
+    entries: list[tuple[str, int, str, str]] = [
+        (one.created_at, 0, one.tags[0] if one.tags else "", one.title) for one in records
+    ]
+    entries += [
+        (claim.created_at, 1, "phase_completion", claim.summary)
+        for claim in call.core.use(Phases).claims(item, _RECENT)
+    ]
+    for one in call.core.use(Phases).verdicts(item, _RECENT):
+        verdict = "approved" if one.verdict.decision == "approve" else "rejected"
+        summary = f"{one.claim.phase} {verdict}: {one.verdict.reason}".rstrip(": ")
+        entries.append((one.verdict.created_at, 2, "phase_verdict", summary))
+    entries.sort(key=lambda entry: entry[:2], reverse=True)
+    return [
+        {"category": category, "summary": clip(summary, _SUMMARY)}
+        for _, _, category, summary in entries[:_RECENT]
+    ]
 
 
 def _own(call: Call, item: Item) -> tuple[str, ...]:

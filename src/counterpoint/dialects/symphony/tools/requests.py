@@ -21,7 +21,7 @@ from counterpoint.dialects.symphony.nouns.requests import (
 from counterpoint.dialects.symphony.tools.workspace import verified
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.requests import Requests
-from counterpoint.dialects.symphony.words import Line, Text, bound, present_status
+from counterpoint.dialects.symphony.words import Line, Text, bound, status_of
 from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import Progress, tool
@@ -108,7 +108,7 @@ def reject_pr(
     fixes = (fix_instructions,) if fix_instructions else ()
     answer = _judge(call, approves=False, reason=reason, fixes=fixes)
     item = call.core.items.get(bound(call))
-    return {**answer, "issue_status": present_status(item, blocked=False)}
+    return {**answer, "issue_status": status_of(call, item)}
 
 
 def _judge(

@@ -76,7 +76,15 @@ def runs_of(call: Call, issue: IssueDetails) -> list[Json]:
     claim, names = issue.claim, object_of(issue.attributes.get(RUNS))
     live: list[Json] = []
     if claim is not None and claim.is_held:
-        live = [{"attempt": claim.token, "status": "running", "startedAt": claim.claimed_at}]
+        live = [
+            {
+                "attempt": claim.token,
+                "status": "running",
+                "error": None,
+                "cost": None,
+                "startedAt": claim.claimed_at,
+            }
+        ]
     told = [_run(one, str(names.get(str(one.token), ""))) for one in issue.runs]
     for phase in call.core.use(Phases).claims(issue.item.id):
         _add(told, _handed(phase))

@@ -11,7 +11,7 @@ Rule 4: only who judges, and did not work on it, may send an issue back from the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from counterpoint.core.model.drafts import Draft
@@ -78,6 +78,13 @@ class Issues:
         """Return an issue, by any of its names, with everything small about it; NotFound."""
         with self._context.reading() as view:
             return queries.details_of(view, queries.find_issue(view, name))
+
+    def blocked(self, items: Sequence[Item]) -> frozenset[str]:
+        """Return the ids of those issues of some in whose way a blocker or a sub-task is."""
+        if not items:
+            return frozenset()
+        with self._context.reading() as view:
+            return queries.blocked(view, items)
 
     def records(
         self, item: str, kind: RecordKind, after: int, limit: int, *, last: bool = False

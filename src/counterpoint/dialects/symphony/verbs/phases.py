@@ -9,6 +9,7 @@ Rule 3: who holds the item hands over. Rule 4: what was in doubt stays so in lat
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -57,6 +58,7 @@ from counterpoint.kernel.errors import (
 TEXT_LIMIT: Final = 1_000_000
 """Bytes that a text that is handed over may have."""
 _STRAYS_TOLD: Final = 50
+_CLAIMS_READ: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +148,8 @@ class Phases:
                 **({"actual_hash": actual} if path else {}),
             )
         snapshot = evidence.snapshot(root)
-        written = [one for one in snapshot.files if one not in {marker, report.promote_to}]
+        own = {marker, report.promote_to, *self._promoted(item)}
+        written = [one for one in snapshot.files if one not in own]
         return _Measured(
             path=path,
             sha256=actual,
@@ -155,6 +158,18 @@ class Phases:
             commit=snapshot.commit,
             stray=strays(contract, spoken_of(item), written),
         )
+
+    def _promoted(self, item: str) -> Iterator[str]:
+        """Return the paths to which the server itself has copied texts of an item that are still these."""
+        for claim in self.claims(item, _CLAIMS_READ):
+            target = report_of(claim).promote_to
+            if target and claim.status == "accepted":
+                with suppress(NotFound):
+                    content = self._context.ports.evidence.load(
+                        self._context.caller.root, target, TEXT_LIMIT
+                    )
+                    if sha256(content) == claim.sha256:
+                        yield target
 
     def _collision(self, target: str, content: bytes) -> list[str]:
         """Return that another text lies already where this one is to be copied to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import islice, takewhile
 from typing import Any, Final
@@ -47,6 +48,12 @@ def views(
     found = ItemReader(view).find(only, "labels", "blockers", after=(after,))
     shown = (_issue(view, seen) for seen in found)
     return list(islice((one for one in shown if blocked in {None, one.is_blocked}), limit))
+
+
+def blocked(view: Reading, items: Sequence[Item]) -> frozenset[str]:
+    """Return the ids of those issues of some in whose way a blocker or a sub-task is."""
+    seen = ItemReader(view).views([*items], "blockers")
+    return frozenset(one.item.id for one in (_issue(view, each) for each in seen) if one.is_blocked)
 
 
 def _issue(view: Reading, seen: ItemView) -> IssueView:

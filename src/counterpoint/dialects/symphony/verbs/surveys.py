@@ -23,7 +23,8 @@ from counterpoint.kernel.errors import InvalidInput
 
 _SCOPE: Final = "coverage:"
 _CATEGORY: Final = "coverage"
-_HEALTH: Final = "test_health"
+TEST_HEALTH: Final = "test_health"
+"""The kind of the records of runs of the tests."""
 _TREND: Final = 20
 
 
@@ -88,7 +89,7 @@ class Surveys:
         """Note how a run of the tests came out; answer the record and the trend with it; NotFound."""
         details = {name: value for name, value in asdict(run).items() if value not in {None, ""}}
         note = Note(
-            kind=_HEALTH,
+            kind=TEST_HEALTH,
             item=item,
             body=f"{run.tests} tests",
             details=details,
@@ -100,8 +101,8 @@ class Surveys:
         """Return how the tests have moved over the last runs, of one item if it is named."""
         only = {"item": item} if item else {}
         with self._context.reading() as view:
-            rows = view.select(Record, kind=_HEALTH, order="number desc", limit=_TREND, **only)
-        runs = tuple(_run(row) for row in reversed(rows))
+            rows = view.select(Record, kind=TEST_HEALTH, order="number desc", limit=_TREND, **only)
+        runs = tuple(test_run(row) for row in reversed(rows))
         last = runs[-1] if runs else TestRun(tests=0)
         before = runs[-2] if len(runs) > 1 else last
         first = runs[0] if runs else last
@@ -129,6 +130,7 @@ def _covered(entry: StateEntry) -> Covered:
     return Covered(coverage=coverage, agent=entry.agent, at=entry.updated_at)
 
 
-def _run(record: Record) -> TestRun:
+def test_run(record: Record) -> TestRun:
+    """Return the run of the tests that a record is of."""
     kept: dict[str, Any] = {"tests": 0, **load_object(record.details)}
     return TestRun(**kept)
