@@ -311,6 +311,7 @@ ACTS = {  # what people sign, and the tables that each writes
     "repository.adopted": "attributes",
     "text.redacted": "erasures",
     "token.created": "tokens",
+    "token.renewed": "tokens",
     "token.revoked": "tokens",
 }
 
@@ -397,24 +398,31 @@ def check_credential(entry, ring):  # of `tokens`: ids and digests that there ar
         return
     name = entry.get("s", "")
     need(len(rows) == 1 and rows[0]["k"] == {"id": name}, "a credential that is not the subject")
+    person = who.get("k") == "person"
     if entry["a"] == "token.revoked":
         ended = rows[0].get("c") == {"revoked_at": entry["t"]}
         need(ended and name in ring["tokens"], "a credential that is changed")
         return
-    row = {"maker": "", "name": "", "scopes": [], "sha256": "", **(rows[0].get("v") or {})}
-    need(entry["a"] == "token.created" and are_texts(row["sha256"]), "no new credential")
-    texts = [isinstance(row[one], str) for one in ("maker", "name")]
-    need(all(texts) and isinstance(row["scopes"], list), "a credential of another sort")
-    need(not {name, row["sha256"]} & ring["tokens"], "a credential that there is already")
-    ring["tokens"] |= {name, row["sha256"]}
-    person = who.get("k") == "person"
-    told = (row["name"], row["scopes"], row["sha256"])
+    if entry["a"] == "token.renewed":  # how long it lasts, and nothing else
+        ends, told = (rows[0].get("c") or {}).get("expires_at"), ring["tokens"].get(name)
+        changed = {*(rows[0].get("c") or {})} - {"expires_at"} or not isinstance(ends, str)
+        need(told and not changed, "a credential that is changed")
+    else:
+        row = {"maker": "", "name": "", "scopes": [], "sha256": "", **(rows[0].get("v") or {})}
+        need(entry["a"] == "token.created" and are_texts(row["sha256"]), "no new credential")
+        texts = [isinstance(row[one], str) for one in ("maker", "name")]
+        need(all(texts) and isinstance(row["scopes"], list), "a credential of another sort")
+        need(
+            not {name, row["sha256"]} & ring["tokens"].keys(), "a credential that is there already"
+        )
+        told = (row["name"], row["scopes"], row["sha256"])
+        ring["tokens"] |= {name: told, told[2]: None}
+        named = row["maker"] in ring["keys"] and not (person and who["i"] == row["maker"])
+        need(not named, "a credential in a person's name")
     signed = told == (facts.get("name"), facts.get("scopes"), facts.get("digest"))
     need(signed or not person, "another credential than was signed")
-    named = row["maker"] in ring["keys"] and not (person and who["i"] == row["maker"])
-    need(not named, "a credential in a person's name")
     free = person or ring["keys"].keys() <= ring["revoked"]
-    need(free or "maintain" not in row["scopes"], "a credential that nobody signed")
+    need(free or "maintain" not in told[1], "a credential that nobody signed")
 
 
 def check_trust(entry, ring):  # once people have keys, one of them signs which commands are run
@@ -699,7 +707,7 @@ def check_ledger(head, lines, key):
     before, time, leaves, wanted, gone = "0" * 64, "", [], set(), set()
     chains, trees, sealed, known, writers = {}, {}, set(), set(), {}
     present, keys, first = key, [], []  # the keys that sign from a place on, by it
-    ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}, "tokens": set()}
+    ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}, "tokens": {}}
     asked = {"epoch": 1, "recovered": 0, "policy": "", "reviews": {}, "closed": {}}
     for place, line in enumerate(lines[:size]):
         entry = load(line)

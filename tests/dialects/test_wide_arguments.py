@@ -65,6 +65,7 @@ def places() -> Iterator[tuple[str, Parameters, str, str]]:
 
 @pytest.mark.faults
 @pytest.mark.no_cover
+@pytest.mark.timeout(600)
 def test_an_argument_made_to_be_slow_is_judged_before_the_test_ends() -> None:
     """Whatever is too long, of the wrong type, nested or unknown, at the top and one level below.
 

@@ -20,6 +20,7 @@ PROGRAM = f"{sys.executable} -P -m counterpoint"
 DECIDES = {
     "approve": "approve {phase}",
     "make a credential": "agent create second --maintain",
+    "renew a credential": "agent renew first",
     "end a credential": "agent revoke first",
     "ask for less": "policy --reviews declared",
     "take texts away": "audit redact {phase} --reason tidy",
@@ -40,6 +41,7 @@ def decided(app: App) -> Callable[[], list[str]]:
         made = {
             "item.approved",
             "token.created",
+            "token.renewed",
             "token.revoked",
             "policy.changed",
             "claim.released",

@@ -180,6 +180,7 @@ def test_a_terminal_that_came_after_an_agent_is_refused_without_a_question(type_
         "release demo-2",
         "policy --reviews self",
         "agent create rae",
+        "agent renew rae",
         "agent revoke rae",
         "token create rae",
         "key add",

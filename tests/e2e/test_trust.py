@@ -300,6 +300,7 @@ def test_who_was_connected_is_an_agent_after_its_relay_has_ended(
 
 PEOPLE: dict[str, tuple[str, ...]] = {
     "agent create": ("make a credential", "second"),
+    "agent renew": ("renew a credential", "ada"),
     "agent revoke": ("end a credential", "ada"),
     "audit epoch": ("open an epoch", "--reason", "x"),
     "audit redact": ("take texts away", "ID", "--reason", "x"),
@@ -312,6 +313,7 @@ PEOPLE: dict[str, tuple[str, ...]] = {
     "profile set": ("say what a role may do", "judge", "--deny", "verify"),
     "release": ("end the claim of another", "ID"),
     "token create": ("make a credential", "second"),
+    "token renew": ("renew a credential", "bob"),
     "token revoke": ("end a credential", "bob"),
 }
 """The commands that only people run, why an agent does not, and with what it tries; ID: of what another one holds."""

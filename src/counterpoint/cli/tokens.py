@@ -9,12 +9,12 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, RenamedOption, examples
 from counterpoint.cli.local_time import headed, local_time
-from counterpoint.cli.trust.confirming import confirmed, create_token
+from counterpoint.cli.trust.confirming import EXPIRES, confirmed, create_token, renew_token
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import (
     MOST_CALLS_A_MONTH,
     is_in_force,
-    seconds_of,
+    lasting,
     tool_limits_of,
 )
 from counterpoint.dialects import registry
@@ -57,7 +57,7 @@ def token_command() -> None:
     help="What the token allows: to read, to write, to run commands, to maintain.",
 )
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this one; repeatable.")
-@click.option("--expires", metavar="SPAN", help="Expires after this time: 90m, 12h, 30d, 8w or 1y.")
+@EXPIRES
 @click.option(
     "--ip",
     "networks",
@@ -87,7 +87,7 @@ def create(
     surfaces: tuple[str, ...],
     scope: str,
     tools: tuple[str, ...],
-    expires: str | None,
+    expires: str,
     networks: tuple[str, ...],
     rate: int | None,
     calls_a_month: int | None,
@@ -104,7 +104,7 @@ def create(
         tools=tools,
         addresses=networks,
         calls_a_minute=rate or 0,
-        lasts_seconds=seconds_of(expires) if expires else 0,
+        lasts_seconds=lasting(expires),
         calls_a_month=calls_a_month or 0,
         tool_limits=tool_limits,
     )
@@ -166,6 +166,20 @@ def list_(context: CommandContext) -> None:
 def _local(context: CommandContext) -> LocalToken:
     app = context.app
     return local_token(app.environ, app.place, app.project)
+
+
+@token_command.command("renew", epilog=examples("counterpoint token renew ci"))
+@click.argument("which", metavar="ID|NAME")
+@EXPIRES
+@with_context
+def renew(context: CommandContext, which: str, *, expires: str) -> None:
+    """Let a token last longer, or set when it ends.
+
+    It keeps its secret, and whoever uses it stays the same for the ledger. One that has ended is good again; one that was revoked stays revoked.
+    """
+    token = renew_token(context, which, "caller", lasting(expires))
+    ends = f"lasts until {local_time(token.expires_at)}" if token.expires_at else "has no end"
+    context.out.result(_shown(token), f"{token.id} {token.name!r} {ends}.")
 
 
 @token_command.command("revoke", epilog=examples("counterpoint token revoke ci"))

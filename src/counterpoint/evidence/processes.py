@@ -30,7 +30,6 @@ from counterpoint.core.model.presence import ProcessMark
 from counterpoint.core.rules.identity import REAPERS
 from counterpoint.evidence import procfs
 from counterpoint.evidence.procfs import Covered
-from counterpoint.kernel.starting.programs import RUNNER
 
 MOST: Final = 64
 """How many ancestors are looked at: more than any terminal, editor or launcher has above it."""
@@ -127,6 +126,9 @@ def is_check(pid: int) -> bool:
 
 
 def _is_runner(pid: int) -> bool:
+    # Only servers ask.
+    from counterpoint.kernel.starting.programs import RUNNER
+
     try:
         return RUNNER.encode() in procfs.read(f"{pid}/cmdline").split(b"\0")
     except Covered:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
+
+import pytest
 
 
 def test_a_credential_is_printed_once(ledger, call):
@@ -39,6 +42,34 @@ def test_a_credential_is_revoked_by_name_or_id(ledger, call):
     assert call("agent", "list", "--json").json[0]["state"] == "revoked"
     assert call("token", "list", "--json").json[0]["state"] == "live"
     assert "There is no credential" not in call("agent", "list").out
+
+
+def _renewals(call):
+    """List what `status` says is to be renewed."""
+    found = call("status", "--json").json["waiting_for_you"]
+    return [one for one in found if " renew " in one["run"]]
+
+
+@pytest.mark.parametrize(("kind", "secret"), [("agent", "credential"), ("token", "token")])
+def test_a_new_one_ends_after_thirty_days_and_is_renewed(ledger, call, kind, secret):
+    """Unless it is to have no end; the secret and the id stay."""
+    made = call(kind, "create", "ada", "--json").json
+    lasts = datetime.fromisoformat(made["expires_at"]) - datetime.fromisoformat(made["created_at"])
+    assert timedelta(days=29, hours=23) < lasts <= timedelta(days=30)
+    assert call(kind, "create", "bob", "--expires", "never", "--json").json["expires_at"] == ""
+    assert not _renewals(call)
+    soon = call(kind, "renew", "ada", "--expires", "6d", "--json").json
+    assert (soon["id"], soon["created_at"]) == (made["id"], made["created_at"])
+    assert secret not in soon
+    (due,) = _renewals(call)
+    assert (due["id"], due["run"]) == (made["id"], f"counterpoint {kind} renew ada")
+    assert "ends" in due["what"]
+    assert "renew ada" in call("status").out
+    assert "lasts until" in call(kind, "renew", made["id"]).out
+    assert "has no end" in call(kind, "renew", "ada", "--expires", "never").out
+    assert call(kind, "renew", "ada", "--expires", "soon").code == 2
+    assert call(kind, "create", "eve", "--expires", "0d").code == 2
+    assert not _renewals(call)
 
 
 def test_without_any_the_list_says_how_to_make_one(ledger, call):

@@ -179,6 +179,7 @@ def test_nobody_is_asked_for_anything_before_a_refusal_that_no_answer_changes(
     refused = (
         ("approve", task),
         ("waive", task, "review", "--reason", "no"),
+        ("agent", "renew", "nobody"),
         ("agent", "revoke", "nobody"),
         ("release", task),
     )
@@ -252,6 +253,7 @@ def test_what_else_a_person_decides_is_signed(
     app.person().items.edit(task, Edit(status="cancelled", reason="not now"))
     (blocker,) = app.person().overview.open_blockers()
     acts = {
+        ("agent", "renew", "ada"): "token.renewed",
         ("agent", "revoke", "ada"): "token.revoked",
         ("token", "revoke", "bob"): "token.revoked",
         ("reopen", task, "--reason", "now"): "item.edited",

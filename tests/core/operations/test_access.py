@@ -54,6 +54,44 @@ def test_an_expired_token_is_known_no_more(studio, person):
     assert person.tokens.authenticate(made.secret, HERE) is None
 
 
+@pytest.mark.parametrize("seconds", [30, 90])
+def test_a_renewed_token_is_the_same_for_longer(studio, person, seconds):
+    """Before its end and after; with its secret and its id, and without an end if none is asked for."""
+    made = person.tokens.create(TokenRequest(name="ci", lasts_seconds=60))
+    studio.clock.pass_by(seconds=seconds)
+    renewed = person.tokens.renew("ci", lasts_seconds=60)
+    assert (studio.last().action, studio.last().subject) == ("token.renewed", made.token.id)
+    assert replace(renewed, expires_at=made.token.expires_at) == made.token
+    studio.clock.pass_by(seconds=59)
+    assert person.tokens.authenticate(made.secret, HERE) == renewed
+    studio.clock.pass_by(seconds=1)
+    assert person.tokens.authenticate(made.secret, HERE) is None
+    assert person.tokens.renew(made.token.id, lasts_seconds=0).expires_at == ""
+    studio.refuses(Conflict, lambda: person.tokens.renew("ci", lasts_seconds=0))
+    person.tokens.revoke("ci")
+    studio.refuses(Conflict, lambda: person.tokens.renew("ci", lasts_seconds=60))
+    studio.refuses(NotFound, lambda: person.tokens.renew("none", lasts_seconds=60))
+
+
+def test_no_agent_renews_a_credential(studio, person, ada):
+    person.tokens.create(TokenRequest(name="ci", lasts_seconds=60))
+    studio.refuses(Forbidden, lambda: ada.tokens.renew("ci", lasts_seconds=60))
+
+
+def test_what_ends_within_a_week_is_told(studio, person):
+    """And what has ended within the last; nothing that was revoked or has no end."""
+    day = 86_400
+    for name, days in (("soon", 6), ("sooner", 5), ("later", 8), ("never", 0)):
+        person.tokens.create(TokenRequest(name=name, kind="agent", lasts_seconds=days * day))
+    person.tokens.create(TokenRequest(name="gone", lasts_seconds=day))
+    person.tokens.revoke("gone")
+    assert [one.name for one in person.awaiting.renewals()] == ["sooner", "soon"]
+    studio.clock.pass_by(seconds=7 * day)
+    assert [one.name for one in person.awaiting.renewals()] == ["sooner", "soon", "later"]
+    studio.clock.pass_by(seconds=7 * day)
+    assert [one.name for one in person.awaiting.renewals()] == ["later"]
+
+
 def test_a_revoked_token_is_known_no_more(studio, person):
     """By its name or its id; a second time there is nothing to revoke."""
     one = person.tokens.create(TokenRequest(name="one"))
@@ -215,18 +253,30 @@ def test_a_credential_attests_its_bearer(studio, person):
 
 
 def test_a_credential_that_is_not_in_force_is_refused(studio, person):
-    """A revoked one, an expired one, a wrong one, and a token of a caller over the network."""
+    """A revoked one, a wrong one, and a token of a caller over the network."""
     caller = person.tokens.create(TokenRequest(name="ci"))
-    revoked, expired = agent_token(person), agent_token(person, "eve", lasts_seconds=60)
+    revoked = agent_token(person)
     person.tokens.revoke("ada", "agent")
-    studio.clock.pass_by(seconds=61)
-    for secret in (caller.secret, revoked.secret, expired.secret, "cpt_" + "0" * 64, "x"):
+    for secret in (caller.secret, revoked.secret, "cpt_" + "0" * 64, "x"):
         core = studio.core("x")
         fault = studio.refuses(
             Forbidden, lambda core=core, one=secret: core.identities.attest(NOBODY, credential=one)
         )
         assert "not in force" in fault.message
     studio.refuses(NotFound, lambda: person.tokens.revoke("ci", "agent"))
+
+
+def test_an_ended_credential_is_refused_with_what_renews_it(studio, person):
+    """Whoever brings it is the one that it is of: it is told; and as the same principal it goes on."""
+    made = agent_token(person, "eve", lasts_seconds=60)
+    studio.clock.pass_by(seconds=61)
+    identities = studio.core("x").identities
+    fault = studio.refuses(Forbidden, lambda: identities.attest(NOBODY, credential=made.secret))
+    assert f"'eve' ended at {made.token.expires_at}" in fault.message
+    assert "`counterpoint agent renew eve`" in fault.hint
+    person.tokens.renew("eve", "agent", lasts_seconds=60)
+    found = identities.attest(NOBODY, credential=made.secret)
+    assert found.principal == Principal(strength="credential", id=made.token.id)
 
 
 def test_a_credential_opens_nothing_over_the_network(person):

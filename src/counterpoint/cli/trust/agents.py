@@ -7,9 +7,9 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.local_time import headed, local_time
-from counterpoint.cli.trust.confirming import confirmed, create_token
+from counterpoint.cli.trust.confirming import EXPIRES, confirmed, create_token, renew_token
 from counterpoint.core.model.access import MAINTAIN, RUN, WORKS, Token, TokenRequest
-from counterpoint.core.rules.access import is_in_force, seconds_of
+from counterpoint.core.rules.access import is_in_force, lasting
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.client_session import CREDENTIAL
 from counterpoint.kernel.clock import SystemClock
@@ -34,11 +34,9 @@ def agent_command() -> None:
     is_flag=True,
     help="Also allow it to run commands that are not listed, if the project allows that.",
 )
-@click.option("--expires", metavar="SPAN", help="Expires after this time: 90m, 12h, 30d, 8w or 1y.")
+@EXPIRES
 @with_context
-def create(
-    context: CommandContext, name: str, *, maintain: bool, runs: bool, expires: str | None
-) -> None:
+def create(context: CommandContext, name: str, *, maintain: bool, runs: bool, expires: str) -> None:
     """Make a credential and print it once; only its SHA-256 is kept.
 
     Start one agent with it in the variable COUNTERPOINT_CREDENTIAL. It identifies that agent and every process that the
@@ -48,7 +46,7 @@ def create(
         name=name,
         kind="agent",
         scopes=(*WORKS, *((RUN,) if runs else ()), *((MAINTAIN,) if maintain else ())),
-        lasts_seconds=seconds_of(expires) if expires else 0,
+        lasts_seconds=lasting(expires),
     )
     made = create_token(context, request)
     context.out.result({**_shown(made.token), "credential": made.secret}, made.secret)
@@ -79,6 +77,20 @@ def list_(context: CommandContext) -> None:
         ],
         aside="There is no credential. Make one with `counterpoint agent create NAME`.",
     )
+
+
+@agent_command.command("renew", epilog=examples("counterpoint agent renew ada"))
+@click.argument("which", metavar="ID|NAME")
+@EXPIRES
+@with_context
+def renew(context: CommandContext, which: str, *, expires: str) -> None:
+    """Let a credential last longer, or set when it ends.
+
+    It keeps its secret, and the agent stays the same for the ledger. One that has ended is good again; one that was revoked stays revoked.
+    """
+    token = renew_token(context, which, "agent", lasting(expires))
+    ends = f"lasts until {local_time(token.expires_at)}" if token.expires_at else "has no end"
+    context.out.result(_shown(token), f"{token.id} {token.name!r} {ends}.")
 
 
 @agent_command.command("revoke", epilog=examples("counterpoint agent revoke ada"))

@@ -13,7 +13,7 @@ from counterpoint.cli.context import CommandContext
 from counterpoint.cli.trust.enrolling import add_made
 from counterpoint.cli.trust.signing import has_terminal, signed, usable
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.access import Issued, TokenRequest
+from counterpoint.core.model.access import Issued, Token, TokenKind, TokenRequest
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.trust.personal import HeldKey
@@ -81,6 +81,16 @@ def refuse_undecidable(
         context.core.try_out(decide)
 
 
+EXPIRES: Final = click.option(
+    "--expires",
+    metavar="SPAN",
+    default="30d",
+    show_default=True,
+    help="Expires after this time: 90m, 12h, 30d, 8w or 1y; or never.",
+)
+"""The option of what makes or renews a token or a credential."""
+
+
 def create_token(context: CommandContext, request: TokenRequest) -> Issued:
     """Return a token that was made now, signed by whoever has a key here."""
     tokens = context.core.tokens
@@ -92,6 +102,17 @@ def create_token(context: CommandContext, request: TokenRequest) -> Issued:
         offers=False,
     )
     return core.tokens.create(request, draft)
+
+
+def renew_token(context: CommandContext, which: str, kind: TokenKind, lasts_seconds: int) -> Token:
+    """Return a token that lasts from now on, signed by whoever has a key here."""
+    tokens = context.core.tokens
+
+    def renew(core: Core) -> Token:
+        return core.tokens.renew(which, kind, lasts_seconds=lasts_seconds)
+
+    core = confirmed(context, lambda: tokens.proposed_renewal(which, kind), renew, offers=False)
+    return renew(core)
 
 
 def may_offer(context: CommandContext) -> bool:

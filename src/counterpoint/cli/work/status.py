@@ -64,7 +64,10 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
     lacking = core.permitted.lacking_now()
     untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
     runs = paused_runs(core)
-    waiting = list(due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs))
+    waiting = [
+        *due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
+        *endings_due(core, state.now),
+    ]
     if context.out.json:
         context.out.answer(
             {
@@ -275,6 +278,18 @@ def due(
             id_, what = live.item.id, f"{live.claim.agent} is gone"
             yield Due(id_, what, one_line(live.item.title), f"counterpoint release {id_}")
     yield from _checks_due(lacking)
+
+
+def endings_due(core: Core, now: Timestamp) -> Iterator[Due]:
+    """Return the tokens and credentials that end within a week, or have ended in the last."""
+    for token in core.awaiting.renewals():
+        # Few have such a one.
+        from counterpoint.cli.local_time import local_time
+
+        what, command = ("credential", "agent") if token.kind == "agent" else ("token", "token")
+        ends = "has ended" if token.expires_at <= now else f"ends {local_time(token.expires_at)}"
+        renew = f"counterpoint {command} renew {token.name}"
+        yield Due(token.id, f"a {what} that {ends}", token.name, renew)
 
 
 def _checks_due(lacking: Lacking) -> Iterator[Due]:

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.rows import Digest, Id, InSession, Name, Names, Noun, Time
-from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.frozen import frozen
 
 ActorKind = Literal["agent", "human", "system"]
@@ -88,6 +88,8 @@ WORKS: tuple[Scope, ...] = ("read", "write")
 TokenKind = Literal["caller", "agent"]
 """Who brings a token: a caller over the network, or an agent on this machine."""
 
+NOTICE_SECONDS: Final = 7 * 86_400
+"""How long before its end, and after it, a token is told of."""
 SECRET_PREFIX = "cpt_"  # noqa: S105 -- how every token begins, and no token itself
 
 
@@ -122,6 +124,12 @@ class Token(Noun):
     tool_limits: Names = ()
     kind: TokenKind = "caller"
     maker: Id = ""
+
+    def is_ending(self, now: Timestamp) -> bool:
+        """Whether it was not revoked, and ends within a week or has ended within the last."""
+        if self.revoked_at or not self.expires_at:
+            return False
+        return abs(elapsed_ms(now, Timestamp(self.expires_at))) < NOTICE_SECONDS * 1000
 
 
 @frozen

@@ -145,7 +145,13 @@ class Identities:
                 "what a server has started brings no credential",
                 hint="Do it in a process of your own.",
             )
-        found = _bearer(view, secret, self._context.ports.clock.now(), "agent")
+        now = self._context.ports.clock.now()
+        found = _bearer(view, secret, now, "agent")
+        if found is None and (ended := _token_of(view, secret, "agent")) and not ended.revoked_at:
+            raise Forbidden(
+                f"the credential {ended.name!r} ended at {ended.expires_at}",
+                hint=f"A person renews it with `counterpoint agent renew {ended.name}`; the agent stays who it is.",
+            )
         if found is None:
             raise Forbidden(
                 "the credential in COUNTERPOINT_CREDENTIAL is not in force here",
@@ -249,6 +255,35 @@ class Tokens:
             change.subject = token.id
             change.put(token)
             change.add_facts(name=token.name)
+            return token
+
+    def proposed_renewal(self, which: str, kind: TokenKind = "caller") -> ProposedAct:
+        """Return what renewing a token decides, for a person to sign; NotFound, InvalidInput, Conflict."""
+        with self._context.reading() as view:
+            token = _live(view.select(Token, **_named(which, kind)), which, kind)
+        scopes: list[Json] = [*token.scopes]
+        decision: dict[str, Json] = {"name": token.name, "scopes": scopes, "digest": token.sha256}
+        return ProposedAct(action="token.renewed", subject=token.id, decision=decision)
+
+    def renew(self, which: str, kind: TokenKind = "caller", *, lasts_seconds: int) -> Token:
+        """Let a token last from now on, with its secret and as the same principal; NotFound, InvalidInput, Conflict, Forbidden.
+
+        lasts_seconds: 0 for no end.
+        """
+        with recording(self._context, "token.renewed") as change:
+            change.open_session()
+            found = _live(change.select(Token, **_named(which, kind)), which, kind)
+            refuse = refuse_unsigned_act if MAINTAIN in found.scopes else refuse_agent
+            refuse(change, "renew a credential", "Leave it to whoever starts the agents")
+            ends = later(change.clock, lasts_seconds) if lasts_seconds else ""
+            if ends == found.expires_at:
+                raise Conflict(f"{found.name!r} has no end already", hint="Nothing is left to do.")
+            token = replace(found, expires_at=ends)
+            change.subject = token.id
+            change.put(token)
+            change.add_facts(name=token.name, scopes=list(token.scopes))
+            if self._context.caller.actor.is_signed:
+                change.add_facts(digest=token.sha256)
             return token
 
     def authenticate(self, secret: str, address: str) -> Token | None:
@@ -392,12 +427,17 @@ def _live(found: list[Token], which: str, kind: TokenKind) -> Token:
 
 def _bearer(view: Reading, secret: str, now: Timestamp, kind: TokenKind) -> Token | None:
     """Return the token of a kind that a secret is of, if it is in force."""
+    token = _token_of(view, secret, kind)
+    return token if token is not None and access.is_in_force(token, now) else None
+
+
+def _token_of(view: Reading, secret: str, kind: TokenKind) -> Token | None:
+    """Return the token of a kind that a secret is of, in force or not."""
     if not access.is_secret(secret):
         return None
     digest = access.digest_of(secret)
     for token in view.select(Token, sha256=digest):
         # In constant time, so that it cannot be measured how much of a digest is right.
-        same = hmac.compare_digest(token.sha256, digest)
-        if same and token.kind == kind and access.is_in_force(token, now):
+        if hmac.compare_digest(token.sha256, digest) and token.kind == kind:
             return token
     return None

@@ -102,6 +102,11 @@ def seconds_of(text: str) -> int:
     return seconds
 
 
+def lasting(text: str) -> int:
+    """Return the seconds of a span as `seconds_of` reads it, or 0 for `never`; InvalidInput."""
+    return 0 if text.strip() == "never" else seconds_of(text)
+
+
 def normalized(request: TokenRequest) -> TokenRequest:
     """Return what is asked for in its plain form; InvalidInput with every fault at once."""
     faults: list[str] = []

@@ -43,6 +43,9 @@ class Agents(Story):
         self.pat.enrol()
         make(self.pat, "worker")
         make(self.pat, "maintainer", maintains=True, signs=True)
+        self.pat.unsigned.tokens.renew("worker", "agent", lasts_seconds=60)
+        act = self.pat.unsigned.tokens.proposed_renewal("maintainer", "agent")
+        self.pat.does(act).tokens.renew("maintainer", "agent", lasts_seconds=60)
         self.pat.unsigned.tokens.revoke("early", "agent")
         if is_late:
             self.pat.revoke(self.pat.unsigned.people.get("pat"))
@@ -62,6 +65,14 @@ class Agents(Story):
     def row(self, entry: Entry) -> Any:
         """Answer the row of the credential in an entry."""
         return next(one for one in entry["r"] if one["t"] == "tokens")
+
+    def renewed(self, which: int) -> Entry:
+        """Answer a copy of the entry that renews one of them."""
+        made = [one for one in self.entries if one["a"] == "token.created"][which]["s"]
+        renewals = [
+            one for one in self.entries if (one["a"], one.get("s")) == ("token.renewed", made)
+        ]
+        return deepcopy(renewals[0]) | {"t": self.entries[-1]["t"]}
 
     def revoked(self) -> Entry:
         """Answer an entry that ends the one that maintains."""
@@ -183,6 +194,46 @@ def test_what_a_credential_is_changes_by_its_end_alone(
     row = story.row(forged)
     row["c"] = {name: forged["t"] if one is None else one for name, one in columns.items()}
     assert story.finds(forged) is (columns != {"revoked_at": None})
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"sha256": DIGEST},
+        {"scopes": list(SCOPES)},
+        {"expires_at": "", "sha256": DIGEST},
+        {"expires_at": "", "revoked_at": ""},
+        {"expires_at": 7},
+        {},
+    ],
+)
+def test_a_renewal_changes_the_end_of_a_credential_alone(
+    story: Agents, columns: dict[str, Any]
+) -> None:
+    forged = story.renewed(WORKER)
+    assert not story.finds(forged)
+    story.row(forged)["c"] = columns
+    assert story.finds(forged)
+
+
+def test_a_credential_that_maintains_is_renewed_by_a_person(story: Agents) -> None:
+    """Once anybody has a key; and it is the one that was signed."""
+    forged = story.renewed(WORKER)
+    made = [one for one in story.entries if one["a"] == "token.created"][MAINTAINER]
+    story.row(forged)["k"]["id"] = forged["s"] = made["s"]
+    assert story.finds(forged)
+    signed = story.renewed(MAINTAINER)
+    story.signs(signed)
+    assert not story.finds(signed)
+    signed["f"]["digest"] = DIGEST
+    story.signs(signed)
+    assert story.finds(signed)
+
+
+def test_a_credential_that_nobody_made_is_not_renewed(story: Agents) -> None:
+    forged = story.renewed(WORKER)
+    story.row(forged)["k"]["id"] = forged["s"] = "agt_nobody"
+    assert story.finds(forged)
 
 
 def test_a_credential_that_nobody_made_does_not_end(story: Agents) -> None:

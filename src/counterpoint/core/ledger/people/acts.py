@@ -37,6 +37,7 @@ TABLES: Final[Mapping[str, frozenset[str]]] = {
     "repository.adopted": frozenset(("attributes",)),
     "text.redacted": frozenset(("erasures",)),
     "token.created": frozenset(("tokens",)),
+    "token.renewed": frozenset(("tokens",)),
     "token.revoked": frozenset(("tokens",)),
 }
 """The tables that the entry of each act of a person may write."""

@@ -1,10 +1,11 @@
 """Whether credentials were created and revoked as the program does it.
 
 (1) A row of `tokens` stands in an entry whose subject it is, one in each. It is written whole, by `token.created`, once, with
-    a digest that no other has; it is changed in `revoked_at` alone, by `token.revoked`, to the time of that entry.
-(2) Where a person made it, its `name`, `scopes` and `sha256` are the facts `name`, `scopes` and `digest`, which he signed.
+    a digest that no other has; it is changed in `revoked_at` alone, by `token.revoked`, to the time of that entry; and in
+    `expires_at` alone, by `token.renewed`.
+(2) Where a person made or renewed it, its `name`, `scopes` and `sha256` are the facts `name`, `scopes` and `digest`, which he signed.
 (3) Its `maker` is a person's key only where that person made it.
-(4) From the entry that enrols the first key of a person, while any is in force, only a person makes one with `maintain`.
+(4) From the entry that enrols the first key of a person, while any is in force, only a person makes or renews one with `maintain`.
 
 So whoever has the database and the server's key makes no credential that may loosen what others work on, has none pass for
 one that a person vouched for, and puts no digest of his own in the place of another's.
@@ -19,6 +20,7 @@ from counterpoint.core.model.access import MAINTAIN, Token
 
 CREATED: Final = "token.created"
 REVOKED: Final = "token.revoked"
+RENEWED: Final = "token.renewed"
 _LEFT_OUT: Final[Mapping[str, Any]] = {"maker": "", "name": "", "scopes": [], "sha256": ""}
 """What the columns are that a row leaves out: empty, and of these sorts."""
 _SIGNED: Final = {"name": "name", "scopes": "scopes", "sha256": "digest"}
@@ -32,6 +34,8 @@ class Credentials:
         """Begin before the first entry."""
         self._known: set[str] = set()
         """Their ids and their digests."""
+        self._columns: dict[str, dict[str, Any]] = {}
+        """Of each what a person signs."""
 
     def read(
         self, entry: Mapping[str, Any], known: Collection[str], revoked: Collection[str]
@@ -52,6 +56,9 @@ class Credentials:
             if row.get("c") != {"revoked_at": entry["t"]}:
                 yield "changes more of a credential than its end"
             return
+        if entry["a"] == RENEWED and name in self._known:
+            yield from self._renewal_faults(entry, row.get("c") or {}, len(known) > len(revoked))
+            return
         columns: Mapping[str, Any] = {**_LEFT_OUT, **(row.get("v") or {})}
         digest = columns["sha256"]
         is_of_sort = all(type(columns[one]) is type(empty) for one, empty in _LEFT_OUT.items())
@@ -59,7 +66,22 @@ class Credentials:
             yield "writes a credential in another way than the program makes one"
             return
         self._known |= {name, digest}
+        self._columns[name] = {one: columns[one] for one in _SIGNED}
         yield from _departures(entry, columns, known, revoked)
+
+    def _renewal_faults(
+        self, entry: Mapping[str, Any], changes: Mapping[str, Any], is_asked: bool
+    ) -> Iterator[str]:
+        """Say in words what is wrong with a credential that is to last longer. is_asked: whether a key of a person is in force."""
+        if set(changes) != {"expires_at"} or not isinstance(changes["expires_at"], str):
+            yield "changes more of a credential than how long it lasts"
+            return
+        columns, facts = self._columns[entry["s"]], entry.get("f", {})
+        is_persons = entry["w"].get("i", {}).get("k") == "person"
+        if is_persons and any(columns[one] != facts.get(fact) for one, fact in _SIGNED.items()):
+            yield "renews another credential than was signed"
+        if is_asked and not is_persons and MAINTAIN in columns["scopes"]:
+            yield f"renews a credential with `{MAINTAIN}`, and no person signed that"
 
 
 def _departures(

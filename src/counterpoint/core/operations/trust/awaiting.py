@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, get_args
 
+from counterpoint.core.model.access import Token
 from counterpoint.core.model.answers import Awaiting, Step
 from counterpoint.core.model.identity import Contribution, Succession
 from counterpoint.core.model.journal import Submission, Verdict
@@ -44,6 +45,13 @@ class AwaitedWork:
         with self._context.reading() as view:
             parts = view.select(Contribution, item=tuple(items), how="worked")
         return frozenset(part.item for part in parts if is_declared(part.principal))
+
+    def renewals(self) -> list[Token]:
+        """Return the tokens and credentials that end within a week, or have ended within the last, the first to end first."""
+        now = self._context.ports.clock.now()
+        with self._context.reading() as view:
+            found = [token for token in view.select(Token, revoked_at="") if token.is_ending(now)]
+        return sorted(found, key=lambda token: (token.expires_at, token.id))
 
     def _told(self, view: Reading, items: Mapping[str, Item]) -> list[Awaiting]:
         """Return what each of some items waits for, as many looks as for one."""
