@@ -119,7 +119,7 @@ def rows_of(table: Table) -> list[Row]:
         Row(
             number=number,
             parameter=parameter,
-            name=f"{_label(step.tool, step.arguments)}-{parameter}",
+            name=f"{_label(table, step)}-{parameter}",
         )
         for number, step in enumerate(table.steps)
         if isinstance(step, Write)
@@ -130,7 +130,7 @@ def rows_of(table: Table) -> list[Row]:
 def parameters_without_row(table: Table) -> list[str]:
     """Return every parameter in the schemas of the dialect that no row reads back and no reason excuses."""
     covered = {
-        (_label(step.tool, step.arguments), parameter)
+        (_label(table, step), parameter)
         for step in table.steps
         if isinstance(step, Write)
         for parameter in step.back
@@ -139,6 +139,7 @@ def parameters_without_row(table: Table) -> list[str]:
         f"{label}: {parameter}"
         for label, parameter in _parameters(table)
         if not {(label, parameter), (label, parameter.split(".")[0])} & covered
+        and not any(row.startswith(f"{parameter}.") for known, row in covered if known == label)
         and not _is_excused(table, label, parameter)
     ]
 
@@ -164,7 +165,9 @@ def play(table: Table, folder: Path) -> dict[Row, tuple[Any, Any]]:
             if isinstance(step, Act):
                 step.do(folder, names)
                 continue
-            arguments = _filled_call(table, step.tool, _resolved(dict(step.arguments), names))
+            arguments = _filled_call(
+                table, _label(table, step), _resolved(dict(step.arguments), names)
+            )
             written[number] = arguments
             answer = writers.call(step.by, step.tool, arguments)
             for name, path in step.keep.items():
@@ -238,7 +241,11 @@ class _Connections:
             self._stack.callback(client.close)
             client.greet(by or "ada")
             self._clients[by] = client
-        return self._clients[by].call(tool, **arguments)
+        answer = self._clients[by].call(tool, **arguments)
+        data = answer.get("data")
+        # One dialect tells refusals in answers that succeed.
+        assert not (isinstance(data, dict) and data.get("ok") is False), (tool, data)
+        return answer
 
 
 def _whole(readers: _Connections, by: str, tool: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +265,9 @@ def _whole(readers: _Connections, by: str, tool: str, asked: dict[str, Any]) -> 
 
 def _cursors(page: Mapping[str, Any]) -> Iterator[str]:
     paged = page.get("meta", {}).get("pagination", {}).get("cursor")
-    yield from (one for one in (paged, page.get("next_cursor")) if one)
+    data = page.get("data")
+    inner = data.get("next_cursor") if isinstance(data, dict) else None
+    yield from (one for one in (paged, page.get("next_cursor"), inner) if one)
     more = page.get("more", {})
     yield from more.values() if isinstance(more, dict) else ()
 
@@ -320,8 +329,13 @@ def _resolved(value: Any, names: Mapping[str, Any]) -> Any:
     return value
 
 
-def _label(tool: str, arguments: Mapping[str, Any]) -> str:
+def _label(table: Table, step: Write) -> str:
     """Return what a call runs: the tool, or its action and command."""
+    made = {tool.name: tool for tool in surface(table.dialect, table.settings).tools}[step.tool]
+    return _spelled(step.tool, {} if made in made.parts else step.arguments)
+
+
+def _spelled(tool: str, arguments: Mapping[str, Any]) -> str:
     words = [tool, *(str(arguments[name]) for name in ("action", "command") if name in arguments)]
     return " ".join(words)
 
@@ -334,9 +348,24 @@ def _parts(table: Table) -> Iterator[tuple[str, dict[str, Any]]]:
     for tool in surface(table.dialect, table.settings).tools:
         for part in tool.parts:
             name, fixed = asked_by(part)
-            checked = _plain(part.parameters._adapter.core_schema)["fields"]
+            checked = _plain(_inlined(part.parameters._adapter.core_schema))["fields"]
             listed = cast("dict[str, Any]", part.parameters.schema["properties"])
-            yield _label(name, fixed), {one: checked[one] for one in listed if one not in fixed}
+            yield _spelled(name, fixed), {one: checked[one] for one in listed if one not in fixed}
+
+
+def _inlined(schema: Any, known: Mapping[str, Any] | None = None) -> Any:
+    """Return a schema with what it only refers to put in its place; none of ours refers to itself."""
+    known = known or {}
+    if isinstance(schema, dict):
+        if schema.get("type") == "definitions":
+            known = {one["ref"]: one for one in schema["definitions"]}
+            return _inlined(schema["schema"], known)
+        if schema.get("type") == "definition-ref":
+            return _inlined(known[schema["schema_ref"]], known)
+        return {name: _inlined(part, known) for name, part in schema.items()}
+    if isinstance(schema, list | tuple):
+        return [_inlined(part, known) for part in schema]
+    return schema
 
 
 def _parameters(table: Table) -> Iterator[tuple[str, str]]:
@@ -365,9 +394,9 @@ def _is_excused(table: Table, label: str, parameter: str) -> bool:
     )
 
 
-def _filled_call(table: Table, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _filled_call(table: Table, label: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return arguments with the longest accepted value in place of each size; every text is another."""
-    schemas = dict(_parts(table))[_label(tool, arguments)]
+    schemas = dict(_parts(table))[label]
     return {
         name: _filled(value, schemas[name], name) if name in schemas else value
         for name, value in arguments.items()
@@ -400,7 +429,7 @@ def _plain(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         schema = schema["schema"]
     if schema["type"] == "union":
         choice = schema["choices"][0]
-        return _plain(choice[0] if isinstance(choice, tuple) else choice)
+        return _plain(choice[0] if isinstance(choice, list | tuple) else choice)
     return schema
 
 

@@ -83,7 +83,14 @@ def find_written(call: Call, name: str) -> Written | None:
     if make is not None and row is not None:
         return make(row)
     item = call.core.items.find(name)
-    return written_item(call, item.id) if item is not None else None
+    # A session may have an id of its opener's own.
+    return written_item(call, item.id) if item is not None else _session(call, name)
+
+
+def renamed(found: Written, names: Mapping[str, str]) -> Written:
+    """Return something that was written with some of its parts under the names that a dialect has for them."""
+    parts = {names.get(name, name): part for name, part in found.parts.items()}
+    return Written(header=found.header, parts=parts)
 
 
 def present_written(

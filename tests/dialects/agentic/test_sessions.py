@@ -427,7 +427,7 @@ def test_each_entry_of_a_session_is_read_whole_by_its_id(opus: Agent, haiku: Age
             page = haiku.does(
                 "plan_get", slug=entry["id"], **({"cursor": cursor} if cursor else {})
             )
-            whole += page.get("text", "")
+            whole += page.get("message", "")
             cursor = page.get("next_cursor")
         assert whole == decision
     artifact = haiku.does("plan_get", slug=replayed["artifacts"][0]["id"])

@@ -86,6 +86,8 @@ WHOLE: Final = PAGE - 300
 """What a task may take that is answered alone."""
 _ENTRY: Final = 2_000
 _CONTENT: Final = 4_000
+_REASON: Final = 6_000
+"""What the reason of the last move of a task may take: one of the longest that are taken, unless nearly all of it is escaped."""
 
 
 class Patch(TypedDict, total=False):
@@ -158,7 +160,7 @@ def present_transition(move: Transition) -> dict[str, Json]:
     return {
         "from": present_status(move.origin),
         "to": present_status(move.goal),
-        "reason": clip(move.reason, _ENTRY) or None,
+        "reason": clip(move.reason, _REASON) or None,
         "actor": move.agent,
         "session_id": move.session or None,
         "attempt": move.attempt,

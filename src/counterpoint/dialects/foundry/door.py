@@ -22,6 +22,8 @@ from counterpoint.kernel.errors import Forbidden, MalformedDocument
 _CALLERS: Final = 1_000
 """Callers whose calls and refusals are counted; those who called, or were refused, longest ago are forgotten."""
 
+_LOOK: Final = "task session-config"
+
 
 @dataclass(slots=True)
 class CallCount:
@@ -71,7 +73,8 @@ class Door:
                 count = self._counts[caller] = CallCount()
                 while len(self._counts) > _CALLERS:
                     self._counts.popitem(last=False)
-            count.calls += 1
+            # To look at the count does not change it.
+            count.calls += call != _LOOK
             self._denials.get(caller, Denials()).refuse(self.tick())
         try:
             said = self.configured(role, posture).role

@@ -37,7 +37,13 @@ from counterpoint.dialects.agentic.words import (
 )
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
-from counterpoint.dialects.whole import Written, find_written, present_written, written_item
+from counterpoint.dialects.whole import (
+    Written,
+    find_written,
+    present_written,
+    renamed,
+    written_item,
+)
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.tools import tool
@@ -46,6 +52,9 @@ _PHASES_READ: Final = 8
 _TASKS_READ: Final = 200
 _TEXTS_SHOWN: Final = 2_000
 _NAMED: Final = 20
+_OF: Final = " of "
+_LEFT: Final = ("summary", "next_steps", "blockers")
+"""What a session leaves, under the names of the parameters."""
 
 
 @tool(reads=False, idempotent=False)
@@ -108,7 +117,7 @@ def _written(call: Call, name: str) -> Written | None:
         return None
     if "/" not in name:
         brief = call.core.overview.find(Brief, name)
-        return _brief(brief) if brief is not None else find_written(call, name)
+        return _brief(brief) if brief is not None else _in_our_names(find_written(call, name))
     plan, phase, task = [*name.split("/", 2), "", ""][:3]
     found = call.core.use(Planning).get(plan).item
     if phase:
@@ -120,6 +129,28 @@ def _written(call: Call, name: str) -> Written | None:
             raise NotFound(f"there is no task {name!r}", hint="Tasks count from 0.")
         found = below[0].item
     return written_item(call, found.id)
+
+
+def _in_our_names(found: Written | None) -> Written | None:
+    """Return a record or a handoff with its parts as the parameters are called that they came in."""
+    if found is None:
+        return None
+    match found.header.get("category"):
+        case "artifact":
+            names = {"text": "action", "data": "metadata"}
+        case None:
+            names = {"context": "context_for_next"} if "session" in found.header else _last(found)
+        case _:
+            # A line of a log has a type, a checkpoint of a phase has none; `note` says that all this is data.
+            names = {"text": "message"} if "type" in found.parts else {"data": "context"}
+    return renamed(found, names)
+
+
+def _last(found: Written) -> dict[str, str]:
+    """Return the names under which a session shows what it left last, which stands before what it left earlier."""
+    ids = [name.partition(_OF)[2] for name in found.parts if _OF in name]
+    left = {f"{name}{_OF}{ids[0]}": name for name in _LEFT} if ids else {}
+    return {**left, **({f"context{_OF}{ids[0]}": "context_for_next"} if ids else {})}
 
 
 def _brief(brief: Brief) -> Written:
