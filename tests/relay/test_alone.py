@@ -42,5 +42,6 @@ def test_its_start_loads_nothing_slow(tmp_path):
         "counterpoint.kernel.tool_scopes",
         "counterpoint.kernel.lost_calls",
         "counterpoint.kernel.starting",
+        "counterpoint.kernel.starting.programs",
         "counterpoint.kernel.starting.signals",
     }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import json
 import os
 import select
 import signal
 import socket
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -491,3 +494,40 @@ def test_a_client_that_reads_no_more_ends_it(scene):
         threading.Event().wait(0.05)
 
     assert scene.play(course) == 0
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["it goes on", "it has ended"])
+def test_who_is_let_go_for_reading_nothing_is_told_so(scene, monkeypatch, is_there):
+    """The words for a server that has ended are only for one that has."""
+    monkeypatch.setattr(connection, "BUFFER_BYTES", 1)
+    scene.listen()
+
+    def course(client):
+        shake(client)
+        client.ask(2, "tools/call", name="brief")
+        client.ask(3, "tools/call", name="note", arguments={"text": "x"})
+        server = scene.accept()
+        calls = [server.hear() for _ in range(4)][2:]
+        # More than a pipe takes, so that a part of it waits in the relay.
+        server.answer(calls[0], text="K" * 500_000)
+        until_full(client._reads.fileno())
+        if not is_there:
+            Path(f"{scene.prefix}.json").unlink()
+        server.close()
+        assert client.hear()["id"] == 2
+        error = client.hear()["error"]
+        assert error["data"]["safe_to_retry"] is False
+        assert error["data"]["code"] == ("answers_unread" if is_there else "server_gone")
+        assert ("ended before it answered" in error["message"]) is not is_there
+
+    assert scene.play(course) == 0
+
+
+def until_full(descriptor: int) -> None:
+    """Wait until a pipe takes no more."""
+    pulse, before = threading.Event(), -1
+    count = array.array("i", [0])
+    while count[0] != before or before < 65_000:
+        before = count[0]
+        pulse.wait(0.05)
+        fcntl.ioctl(descriptor, termios.FIONREAD, count)

@@ -191,9 +191,14 @@ def open_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
 
     words: what makes it this one, a client's session first; if that is empty nothing is kept.
     """
+    return open_locked_secret(words, environ)[0]
+
+
+def open_locked_secret(words: Sequence[str], environ: Mapping[str, str]) -> tuple[str, int]:
+    """Return the secret of a connection, and the descriptor that keeps its file locked; -1 without a file. words: as of `open_secret`."""
     fresh = os.urandom(SECRET_BYTES).hex()
     if not words[0]:
-        return fresh
+        return fresh, -1
     for name in _names(words):
         try:
             return _kept(f"{state_folder(environ)}/sessions", name, fresh)
@@ -202,7 +207,7 @@ def open_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
             continue
         except OSError:
             break
-    return fresh
+    return fresh, -1
 
 
 def find_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -234,8 +239,8 @@ def _name(words: Sequence[str]) -> str:
     return blake2b("\0".join(words).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _kept(folder: str, name: str, fresh: str) -> str:
-    """Return the secret of a file, which stays locked until this process ends; OSError."""
+def _kept(folder: str, name: str, fresh: str) -> tuple[str, int]:
+    """Return the secret of a file, and the descriptor by which it stays locked until this process ends; OSError."""
     os.makedirs(folder, 0o700, exist_ok=True)
     path = f"{folder}/{name}"
     is_made = not os.path.exists(path)
@@ -259,7 +264,7 @@ def _kept(folder: str, name: str, fresh: str) -> str:
         raise
     if is_made:
         _remove_old(folder)
-    return secret
+    return secret, descriptor
 
 
 def _is_locked(descriptor: int) -> bool:

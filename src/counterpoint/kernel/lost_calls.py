@@ -31,6 +31,18 @@ def lost_call_error(*, only_reads: bool, has_key: bool) -> Json:
     return _error("The server ended before it answered", only_reads or has_key, hint)
 
 
+def unread_call_error(*, only_reads: bool, has_key: bool) -> Json:
+    """Return the JSON-RPC error of a request whose connection a server has ended because its client read no answers."""
+    data = lost_call_error(only_reads=only_reads, has_key=has_key)["data"]
+    hint = f"Read the answers that wait, and send fewer requests at once. {data['hint']}"
+    message = "The server, which goes on, has ended this connection: too many answers before this one were not read"
+    return {
+        "code": _INTERNAL_ERROR,
+        "message": message,
+        "data": {**data, "code": "answers_unread", "hint": hint},
+    }
+
+
 def unbegun_call_error(hint: str) -> Json:
     """Return the JSON-RPC error of a request that a process had not begun when it ended. hint: what to do."""
     return _error("Nothing was done: the server ended before", True, hint)

@@ -135,6 +135,20 @@ def check_peer(to: _socket.socket, awaited: int) -> None:
         )
 
 
+def is_peer_alive(to: _socket.socket) -> bool:
+    """Return whether the process that listened at the other end still runs; no on systems that do not tell."""
+    if not sys.platform.startswith("linux"):
+        return False
+    told = to.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    pid = int.from_bytes(told[:4], sys.byteorder)
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # One that has ended and that nobody has waited for yet is there as Z.
+            return file.read().rpartition(b") ")[2][:1] not in {b"Z", b"X"}
+    except OSError:
+        return False
+
+
 def _user_of(to: _socket.socket) -> int | None:
     """Return the account at the other end; None on systems that do not tell."""
     if sys.platform == "darwin":

@@ -11,6 +11,9 @@ When the server dies, each is answered with an error that says so; the next one 
 another server, which learns who is there as the first one did. A session's id is made here, so
 that it goes on.
 
+What the client does not take, and what no server takes, is held up to `BUFFER_BYTES` (connection.py) and one message; then
+nothing more is read for it. When another version is installed the relay becomes that one (handover.py).
+
 A call is the relay's if and only if (1) the system has Unix sockets, (2) its flags are known here
 and none asks for help or `--in-process`, (3) the database is a file, (4) its surface has a listing.
 Otherwise the command line takes it, and has the words for what is wrong.

@@ -145,6 +145,15 @@ class Lines:
         self._parts: list[bytes] = []
         self._size = 0
 
+    @property
+    def half(self) -> tuple[bytes, int]:
+        """Return what has come of a line that has not ended, nothing of one that is too long, and its size."""
+        return b"".join(self._parts), self._size
+
+    def resume(self, part: bytes, size: int) -> None:
+        """Begin with what had come of a line."""
+        self._parts, self._size = [part] if part else [], size
+
     def take(self, chunk: bytes) -> list[bytes | None]:
         """Return the lines that a chunk ends."""
         first, *others = chunk.split(b"\n")

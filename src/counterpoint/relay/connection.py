@@ -8,10 +8,12 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from contextlib import suppress
 
+from counterpoint import __version__
 from counterpoint.kernel.client_session import open_client
-from counterpoint.kernel.lost_calls import lost_call_error, unbegun_call_error
+from counterpoint.kernel.lost_calls import lost_call_error, unbegun_call_error, unread_call_error
 from counterpoint.kernel.starting.signals import ending_signals
 from counterpoint.relay.answers import (
     LINE_LIMIT,
@@ -20,16 +22,28 @@ from counterpoint.relay.answers import (
     envelope_version,
     is_object,
 )
-from counterpoint.relay.server import PATIENCE, Refused, open_server
+from counterpoint.relay.handover import find_mark, replace_program, try_program, write_state
+from counterpoint.relay.server import (
+    CHILDREN,
+    PATIENCE,
+    Refused,
+    await_end,
+    goes_on,
+    open_server,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
+    from collections.abc import Sequence
     from typing import Any, Final
 
     from counterpoint.relay.answers import Answers
 
     Json = dict[str, Any]
+    Asked = tuple[str, bool, bool, Json | None]
+    """What is known of a request: its method if it begins a connection or never ends, whether it only reads, whether it has an
+    idempotency key, and the result that it has without a server."""
 
 GRACE: Final = 2.0
 """Seconds that answers may take after the end of the input."""
@@ -37,11 +51,17 @@ GRACE: Final = 2.0
 _CHUNK: Final = 65536
 _PIECE: Final = 4096
 """Bytes that a pipe takes without waiting whenever it takes any (POSIX: PIPE_BUF)."""
-_HIGH_WATER: Final = 1_000_000
+BUFFER_BYTES: Final = 262_144
+"""How much is held for one side before no more is read for it, beside the message that goes beyond; a message has at most `LINE_LIMIT` bytes."""
+_PER_LINE: Final = 200
+"""Bytes that a line which waits is counted with besides its own."""
 _GREETING: Final = "counterpoint-relay"
+_BEGIN: Final = "initialize"
 _ENDLESS: Final = "subscriptions/listen"
 _PARSE_ERROR: Final = -32700
 _GONE: Final = -32603
+LOADED_MARK: Final = find_mark()
+"""Which program this one was loaded from."""
 
 
 class Relay:
@@ -51,7 +71,13 @@ class Relay:
         self, answers: Answers, database: str, greeting: bytes, *, source: int = 0, sink: int = 1
     ) -> None:
         """Begin with nothing read; the client writes to the source and reads the sink."""
+        self.words: Sequence[str] = ()
+        """Those that this program was started with."""
+        self.identity: Json = {}
+        """What the connection is known by, for the program that is installed in place of this one."""
         self._source, self._sink = source, sink
+        self._mark = LOADED_MARK
+        self._is_outdated = False
         self._answers = answers
         self._database = database
         self._greeting = greeting
@@ -65,12 +91,15 @@ class Relay:
         self._wake_reader, self._wake_writer = os.pipe()
         self._client = open_client()
         self._from_client, self._from_server = Lines(), Lines()
+        self._lines: deque[bytes | None] = deque()
         self._to_server, self._to_client = bytearray(), bytearray()
-        self._waiting: list[tuple[bytes, object, Json | None]] = []
-        self._under_way: dict[object, Json] = {}
+        self._waiting: list[tuple[bytes, object, Asked | None]] = []
+        self._waiting_bytes = 0
+        self._under_way: dict[object, Asked] = {}
         self._last_sent: tuple[bytes, object] = b"", None
         self._is_unread = False
         self._is_over = self._was_told = False
+        self._is_listening = self._has_hung_up = False
         self._signals = ending_signals()
 
     # ── the loop ──
@@ -83,8 +112,10 @@ class Relay:
             signal.signal(number, _hear_signal)
         # A signal alone would not end a poll: Python goes on with it afterwards (PEP 475).
         signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
+        # What came while this program took the place of another one.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._signals)
         # Where there is no ledger yet, no server is started before a call needs one.
-        if os.path.exists(self._database):
+        if self._waiting or os.path.exists(self._database):
             self._connect()
         try:
             self._relay()
@@ -98,11 +129,18 @@ class Relay:
         leave = 0.0
         with suppress(BrokenPipeError):
             while not self._was_told:
+                if self._is_outdated:
+                    self._renew()
                 now = time.monotonic()
                 # A client that ends its input may still read: what was asked is answered for a moment.
-                if self._is_over and self._server is not None and not leave:
+                is_leaving = self._is_over and self._server is not None
+                # Nor is one waited for that has ended it and does not read.
+                is_leaving = is_leaving or (self._has_hung_up and self._is_unheard)
+                if is_leaving and not leave:
                     leave = now + GRACE
-                if self._is_over and (self._is_done() or (leave and now > leave)):
+                elif not (is_leaving or self._is_over):
+                    leave = 0.0
+                if (self._is_over and self._is_done()) or (leave and now > leave):
                     break
                 if self._deadline and now > self._deadline:
                     self._give_up(
@@ -114,18 +152,84 @@ class Relay:
                 self._tell_lost()
             self._flush()
 
+    # ── another version of the program ──
+
+    def resume(self, state: Json) -> None:
+        """Go on where another version of the program has left off."""
+        self._version, self._hello = state["version"], state["hello"]
+        part, size = state["half"]
+        self._from_client.resume(part.encode("latin-1"), size)
+        self._lines.extend(line and line.encode("latin-1") for line in state["lines"])
+        self._to_client += state["to_client"].encode("latin-1")
+        for line, name, asked in state["waiting"]:
+            self._wait(line.encode("latin-1"), name, asked and tuple(asked))
+        self._is_over = state["is_over"]
+        if self._client >= 0:
+            os.close(self._client)
+        self._client = state["client"]
+        for child in state["children"]:
+            await_end(child)
+
+    def _state(self) -> Json:
+        """Return what another version needs to go on: there is no server, so nothing is under way."""
+        part, size = self._from_client.half
+        waiting = [(line.decode("latin-1"), name, asked) for line, name, asked in self._waiting]
+        return {
+            **self.identity,
+            "client": self._client,
+            "children": CHILDREN[:],
+            "version": self._version,
+            "hello": self._hello,
+            "half": [part.decode("latin-1"), size],
+            "lines": [line and line.decode("latin-1") for line in self._lines],
+            "to_client": self._to_client.decode("latin-1"),
+            "waiting": waiting,
+            "is_over": self._is_over,
+        }
+
+    def _renew(self) -> None:
+        """Become the program that was installed, if it takes over what there is; else look for a server as this one."""
+        self._is_outdated = False
+        mark = find_mark()
+        with suppress(OSError):
+            descriptor = write_state(self._state())
+            try:
+                version = try_program(self.words, descriptor)
+                if version == __version__:
+                    self._mark = mark
+                elif version:
+                    self._replace(descriptor)
+            finally:
+                os.close(descriptor)
+        if not self._was_told:
+            _thread.start_new_thread(self._find_server, (self._attempt,))
+
+    def _replace(self, descriptor: int) -> None:
+        # A signal that comes now is the next program's, unless it has come already.
+        signal.pthread_sigmask(signal.SIG_BLOCK, self._signals)
+        try:
+            if select.select([self._wake_reader], [], [], 0)[0]:
+                self._read_wakeups()
+            if not self._was_told:
+                handed = (self._client, self.identity.get("lock", -1))
+                replace_program(self.words, descriptor, handed)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._signals)
+
+    # ── what is told at the end ──
+
     def _tell_lost(self) -> None:
         """Say of what was not answered that this process ends."""
         error = unbegun_call_error("Start this agent's server again and repeat it.")
-        for _, name, request in self._waiting:
-            if request is not None:
+        for _, name, asked in self._waiting:
+            if asked is not None:
                 self._send_client({"jsonrpc": "2.0", "id": name, "error": error})
-        for name, request in self._under_way.items():
-            self._refuse_lost(name, request)
+        for name, asked in self._under_way.items():
+            self._refuse_lost(name, asked)
 
     def _is_done(self) -> bool:
-        awaited = any(one["method"] != _ENDLESS for one in self._under_way.values())
-        return not (self._waiting or awaited or self._to_client)
+        awaited = any(method != _ENDLESS for method, _, _, _ in self._under_way.values())
+        return not (self._waiting or self._lines or awaited or self._to_client)
 
     def _poll_once(self, limit: float | None) -> None:
         """Wait for what can be done, and do it."""
@@ -139,7 +243,7 @@ class Relay:
         server = -1
         if self._server is not None:
             server = self._server.fileno()
-            wanted = select.POLLIN if len(self._to_client) < _HIGH_WATER else 0
+            wanted = 0 if self._is_unheard else select.POLLIN
             poll.register(server, wanted | (select.POLLOUT if self._to_server else 0))
         # A millisecond more: a limit is over when it is past, and not at the moment itself.
         found = dict(poll.poll(None if limit is None else limit * 1000 + 1))
@@ -154,19 +258,32 @@ class Relay:
                 raise BrokenPipeError
             self._write()
         self._hear_client(found)
+        self._take_lines()
+
+    @property
+    def _is_crowded(self) -> bool:
+        """Return whether so much is held that the client is not listened to: for a server, or of answers that it does not read."""
+        return self._is_unheard or len(self._to_server) + self._waiting_bytes >= BUFFER_BYTES
+
+    @property
+    def _is_unheard(self) -> bool:
+        return len(self._to_client) >= BUFFER_BYTES
 
     def _register_client(self, poll: select.poll) -> None:
         # Somebody else may keep the pipes of a client open that was killed.
         if self._client >= 0:
             poll.register(self._client, select.POLLIN)
-        # Whoever does not take what there is for him is not listened to.
-        if len(self._to_server) < _HIGH_WATER:
-            poll.register(self._source, select.POLLIN)
+        self._is_listening = not (self._lines or self._is_crowded)
+        if self._is_listening or not self._has_hung_up:
+            # That the input has ended is heard all the same.
+            poll.register(self._source, select.POLLIN if self._is_listening else 0)
 
     def _hear_client(self, found: dict[int, int]) -> None:
         """Take what the client says, or that its process has ended."""
-        if self._source in found:
+        if self._source in found and self._is_listening:
             self._read_client()
+        elif self._source in found:
+            self._has_hung_up = True
         elif self._client in found:
             # What it wrote before it ended was read first.
             self._is_over = True
@@ -208,7 +325,12 @@ class Relay:
         if not chunk:
             self._is_over = True
             chunk = b"\n"  # the last line counts without its end too
-        for line in self._from_client.take(chunk):
+        self._lines.extend(self._from_client.take(chunk))
+
+    def _take_lines(self) -> None:
+        """Take what the client has said, as long as there is room for what comes of it."""
+        while self._lines and not self._is_crowded:
+            line = self._lines.popleft()
             if line is None:
                 words = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
                 self._refuse(None, _PARSE_ERROR, words)
@@ -237,7 +359,7 @@ class Relay:
         else:
             result = self._known(method, params)
             if result is None:
-                self._pass(line, name, {"method": method, "params": params})
+                self._pass(line, name, self._judge(method, params))
             else:
                 self._send_client({"jsonrpc": "2.0", "id": name, "result": result})
 
@@ -273,25 +395,42 @@ class Relay:
             name = params.get("requestId")
             if isinstance(name, str | int):
                 self._under_way.pop(name, None)
-                self._waiting = [one for one in self._waiting if one[1] != name]
+                waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+                for line_, name_, asked in waiting:
+                    if name_ != name:
+                        self._wait(line_, name_, asked)
         knows = self._is_greeted or not self._answers.is_greeted_by_server
         if method == "notifications/initialized" and self._hello is not None and knows:
             return  # the greeting has said it
         if self._server is not None or self._waiting:
             self._pass(line)
 
-    def _pass(self, line: bytes, name: object = None, request: Json | None = None) -> None:
+    def _judge(self, method: str, params: Json) -> Asked:
+        """Return what has to be known of a request if its answer never comes."""
+        arguments: object = params.get("arguments")
+        only_reads = method != "tools/call" or self._answers.only_reads(params)
+        has_key = is_object(arguments) and "idempotency_key" in arguments
+        is_asked = self._answers.is_greeted_by_server
+        beginning = self._answers.beginning(method, params) if is_asked else None
+        return method if method in {_BEGIN, _ENDLESS} else "", only_reads, has_key, beginning
+
+    def _wait(self, line: bytes, name: object, asked: Asked | None) -> None:
+        """Keep a line for the next server."""
+        self._waiting.append((line, name, asked))
+        self._waiting_bytes += len(line) + _PER_LINE
+
+    def _pass(self, line: bytes, name: object = None, asked: Asked | None = None) -> None:
         """Send a line to the server; what cannot have reached one waits for the next."""
         server = self._server
         if server is not None and self._send(line, name):
-            if request is not None:
-                self._under_way[name] = request
+            if asked is not None:
+                self._under_way[name] = asked
             return
         if server is not None:
             # What it answered before it went is still there to be read.
             self._read(server)
             self._lose(server)
-        self._waiting.append((line, name, request))
+        self._wait(line, name, asked)
         self._connect()
 
     # ── the server's side ──
@@ -302,6 +441,10 @@ class Relay:
             return
         self._attempt += 1
         self._deadline = time.monotonic() + PATIENCE + 1
+        if find_mark() != self._mark:
+            # Not here: whoever asks for a server may not have said all that was lost.
+            self._is_outdated = True
+            return
         # `_thread`, because importing `threading` is a part of every start that would be felt.
         _thread.start_new_thread(self._find_server, (self._attempt,))
 
@@ -319,17 +462,15 @@ class Relay:
         """Speak with a server that was found: tell it who is there, and what waits."""
         self._server, self._deadline, self._from_server = server, 0.0, Lines()
         self._is_unread = False
-        begins = any(
-            one is not None and one["method"] == "initialize" for _, _, one in self._waiting
-        )
+        begins = any(asked is not None and asked[0] == _BEGIN for _, _, asked in self._waiting)
         if self._hello is not None and not begins:
             self._greet()
-        waiting, self._waiting = self._waiting, []
-        for line, name, request in waiting:
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        for line, name, asked in waiting:
             # Only once: a server that dies of a request must not be started for it for ever.
             self._send(line, name)
-            if request is not None:
-                self._under_way[name] = request
+            if asked is not None:
+                self._under_way[name] = asked
 
     def _greet(self) -> None:
         self._is_greeted = True
@@ -390,43 +531,40 @@ class Relay:
 
     def _lose(self, server: _socket.socket) -> None:
         """Say of everything under way that its answer never comes; what was not read goes to the next one."""
+        # It lets go of who does not read; else it has ended.
+        was_let_go = self._is_unheard and goes_on(self._database, server)
         server.close()
         self._server = None
         self._to_server.clear()
         lost, self._under_way = self._under_way, {}
         line, last = self._last_sent
         if self._is_unread and last in lost:
-            self._waiting.append((line, last, lost.pop(last)))
+            self._wait(line, last, lost.pop(last))
             self._connect()
-        for name, request in lost.items():
-            self._refuse_lost(name, request)
+        for name, asked in lost.items():
+            self._refuse_lost(name, asked, was_let_go=was_let_go)
 
-    def _refuse_lost(self, name: object, request: Json) -> None:
+    def _refuse_lost(self, name: object, asked: Asked, *, was_let_go: bool = False) -> None:
         """Say of a request that its answer never comes, and whether it may be repeated."""
-        if self._begin_without_server(name, request):
+        if self._begin_without_server(name, asked):
             return
-        params = request["params"]
-        arguments: object = params.get("arguments")
-        error = lost_call_error(
-            only_reads=request["method"] != "tools/call" or self._answers.only_reads(params),
-            has_key=is_object(arguments) and "idempotency_key" in arguments,
-        )
+        _, only_reads, has_key, _ = asked
+        say = unread_call_error if was_let_go else lost_call_error
+        error = say(only_reads=only_reads, has_key=has_key)
         self._send_client({"jsonrpc": "2.0", "id": name, "error": error})
 
     def _give_up(self, refused: Refused) -> None:
         """Return everything that waits for a server that none is there."""
         self._deadline = 0.0
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         data = {"code": "no_server", "safe_to_retry": True, "hint": refused.hint}
-        for _, name, request in waiting:
-            if request is not None and not self._begin_without_server(name, request):
+        for _, name, asked in waiting:
+            if asked is not None and not self._begin_without_server(name, asked):
                 self._refuse(name, _GONE, f"Nothing was done: {refused.message}", data)
 
-    def _begin_without_server(self, name: object, request: Json) -> bool:
+    def _begin_without_server(self, name: object, asked: Asked) -> bool:
         """Answer a beginning with what is known without a server, as far as it is one; its calls say what is wrong."""
-        if not self._answers.is_greeted_by_server:
-            return False
-        result = self._answers.beginning(request["method"], request["params"])
+        _, _, _, result = asked
         if result is not None:
             self._send_client({"jsonrpc": "2.0", "id": name, "result": result})
         return result is not None

@@ -18,7 +18,13 @@ from contextlib import suppress
 
 from counterpoint import __version__
 from counterpoint.kernel.client_session import CREDENTIAL
-from counterpoint.kernel.ownership import Untrusted, awaited_at, check_folder, check_peer
+from counterpoint.kernel.ownership import (
+    Untrusted,
+    awaited_at,
+    check_folder,
+    check_peer,
+    is_peer_alive,
+)
 from counterpoint.kernel.places import (
     FOLDER,
     SOCKET,
@@ -28,6 +34,7 @@ from counterpoint.kernel.places import (
     too_long,
 )
 from counterpoint.kernel.releases import release
+from counterpoint.kernel.starting.programs import own_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +45,9 @@ PATIENCE: Final = 20.0
 """Seconds until a server must be there."""
 LOG_LIMIT: Final = 1_000_000
 _STARTS: Final = 2
+
+CHILDREN: Final[list[int]] = []
+"""The servers that this relay has started and that have not ended."""
 
 _ASK: Final = "Ask whoever runs it to start it, and to let this account in with `--allow-user`."
 
@@ -102,6 +112,18 @@ def open_server(database: str, greeting: bytes) -> _socket.socket:
             f"Read {prefix}.log, or run `counterpoint doctor`.",
         )
     return to
+
+
+def goes_on(database: str, server: _socket.socket) -> bool:
+    """Return whether the server at the other end goes on though it has ended this connection."""
+    if not is_peer_alive(server):
+        return False
+    if database.startswith(SOCKET):
+        return True
+    # One that is about to end is not to be found any more before it ends its connections.
+    with suppress(ForeignFolder):
+        return os.path.exists(f"{find_prefix(database)}.json")
+    return False
 
 
 def _of_another_account(path: str, greeting: bytes) -> _socket.socket:
@@ -207,8 +229,6 @@ def _start(database: str, log: str, turn: int) -> None:
     for descriptor in (listens, turn):
         # Python makes descriptors that no child gets; the server needs these two.
         os.set_inheritable(descriptor, True)
-    from counterpoint.kernel.starting.programs import own_command
-
     words = own_command("serve", "--db", database)
     words += ["--ready-fd", str(listens), "--turn-fd", str(turn)]
     streams = [
@@ -234,13 +254,24 @@ def _start(database: str, log: str, turn: int) -> None:
         is_ready = bool(select.select([ready], [], [], PATIENCE)[0]) and os.read(ready, 1) == b"+"
     finally:
         os.close(ready)
-    # A child that nobody waits for would stay in the table of processes.
-    _thread.start_new_thread(os.waitpid, (pid, 0))
+    await_end(pid)
     if not is_ready:
         raise Refused(
             f"the server of {database} does not start: {_last_words(log)}",
             f"Read {log}; `counterpoint doctor` may find the cause.",
         )
+
+
+def await_end(pid: int) -> None:
+    """Wait for the end of a child, beside: one that nobody waits for would stay in the table of processes."""
+    CHILDREN.append(pid)
+    _thread.start_new_thread(_wait, (pid,))
+
+
+def _wait(pid: int) -> None:
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    CHILDREN.remove(pid)
 
 
 def _last_words(log: str) -> str:

@@ -13,19 +13,26 @@ from counterpoint.kernel.client_session import (
     client_session,
     find_credential,
     forget_secret,
-    open_secret,
+    open_locked_secret,
     starter,
 )
 from counterpoint.kernel.listing_cache import find_listing
 from counterpoint.kernel.places import SOCKET, find_database, is_home_or_above
 from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay
+from counterpoint.relay.handover import (
+    TRY,
+    keep_descriptors,
+    read_state,
+    split_words,
+    tell_form,
+)
 from counterpoint.relay.server import PROTOCOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Final
+    from typing import Any, Final
 
 FLAGS: Final = {
     **{name: name for name in ("surface", "db", "project", "item", "agent", "profile", "session")},
@@ -54,53 +61,99 @@ SENT: Final = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 FOREIGN: Final = ("IN_PROCESS", "MODE", "PROOFS")
 """Variables that make a call the command line's."""
 
+IDENTITY: Final = ("folder", "secret", "lock", "names", "has_run")
+"""What a connection is known by, which an upgraded relay takes over as it is: the folder it was started in, its secret, the lock of that,
+what the secret is kept by, and whether it is known which run it is of."""
+
 
 def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     """Relay as flags and environment say; None if the call is the command line's."""
     if environ.get(PROBE):
         _tell_variables(environ)
         return 0
+    words, mode, descriptor = split_words(words)
+    state = read_state(descriptor) if mode else {}
     flags = _flags(words, environ)
-    if flags is None:
+    if flags is None or state is None:
         return None
-    surface = flags.get("surface", "native")
-    listing = find_listing(surface, environ)
-    if listing is None:
-        return None
-    answers = Answers(listing)
-    if not answers.narrow(flags.get("profile", ""), flags.get("tool_scope", "")):
-        return None
+    answers = _open_answers(flags, environ)
     # The server runs in another folder, where a relative path means something else.
     if flags.get("db"):
         flags["db"] = find_database("", flags["db"])
-    folder = os.getcwd()
+    folder = state["folder"] if state else os.getcwd()
     database = find_database(folder, flags.get("db", ""))
-    own = [flags.get(name, "") for name in ("surface", "agent", "profile", "item", "worktree")]
-    if not _is_text(database) or (not flags.get("db") and _is_unasked(database, environ)):
+    is_unasked = not flags.get("db") and not state and _is_unasked(database, environ)
+    if answers is None or not _is_text(database) or is_unasked:
         # The command line has the words for it, and starts nothing there.
         return None
-    said = client_session(flags.get("run", ""), environ, (database, *own))
-    kept = (said or starter(), database, *own)
-    secret = open_secret(kept, environ)
+    if mode == TRY:
+        tell_form()
+        return 0
+    if state:
+        keep_descriptors((state["lock"], state["client"]))
+        identity = {name: state[name] for name in IDENTITY}
+    else:
+        identity = _identify(flags, environ, folder, database)
+    line = json.dumps(_greeting(flags, environ, database, identity)).encode() + b"\n"
+    relay = Relay(answers, database, line)
+    relay.words, relay.identity = words, identity
+    if state:
+        relay.resume(state)
+    try:
+        return relay.run()
+    finally:
+        if not identity["has_run"]:
+            forget_secret(identity["secret"], identity["names"], environ)
+
+
+def _open_answers(flags: Mapping[str, str], environ: Mapping[str, str]) -> Answers | None:
+    """Return what is answered without a server; None if nobody knows it, or nothing is open."""
+    listing = find_listing(flags.get("surface", "native"), environ)
+    if listing is None:
+        return None
+    answers = Answers(listing)
+    opened = answers.narrow(flags.get("profile", ""), flags.get("tool_scope", ""))
+    return answers if opened else None
+
+
+def _identify(
+    flags: Mapping[str, str], environ: Mapping[str, str], folder: str, database: str
+) -> dict[str, Any]:
+    """Return what a connection is known by; its fields are `IDENTITY`."""
+    own = [flags.get(name, "") for name in ("surface", "agent", "profile", "item", "worktree")]
+    session = client_session(flags.get("run", ""), environ, (database, *own))
+    names = [session or starter(), database, *own]
+    secret, lock = open_locked_secret(names, environ)
+    return {
+        "folder": folder,
+        "secret": secret,
+        "lock": lock,
+        "names": names,
+        "has_run": bool(session),
+    }
+
+
+def _greeting(
+    flags: Mapping[str, str],
+    environ: Mapping[str, str],
+    database: str,
+    identity: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what a server is told first."""
     # A server of another account has no business with where this one keeps anything.
     sent = () if database.startswith(SOCKET) else SENT
-    told = {name: environ[name] for name in environ if name.startswith(PASSED) or name in sent}
-    greeting = {
+    return {
         "counterpoint": PROTOCOL,
         "version": __version__,
         "flags": flags,
-        "environ": told,
-        "folder": folder,
+        "environ": {
+            name: environ[name] for name in environ if name.startswith(PASSED) or name in sent
+        },
+        "folder": identity["folder"],
         # By it the next server knows this connection again, and this client when it was started again.
-        "secret": secret,
-        "run": bool(said),
+        "secret": identity["secret"],
+        "run": identity["has_run"],
     }
-    line = json.dumps(greeting).encode() + b"\n"
-    try:
-        return Relay(answers, database, line).run()
-    finally:
-        if not said:
-            forget_secret(secret, kept, environ)
 
 
 def _tell_variables(environ: Mapping[str, str]) -> None:

@@ -13,7 +13,8 @@ which no client hears the answer, is held back until there is something else for
 
 Nobody's lines keep the loop from others: a turn takes `TURN` of them, or as many as have `_CHUNK` bytes. While `MOST_OPEN`
 requests of a connection are not answered nothing more is read of it, so that what its client sends beyond
-that waits with the client, and not here; a cancellation waits there too. Requests that take long are counted apart (`Outbox.set_apart`), so that
+that waits with the client, and not here; a cancellation waits there too. The same holds while its client does not read
+what was answered. Requests that take long are counted apart (`Outbox.set_apart`), so that
 no quick one waits behind a model's answer.
 """
 
@@ -190,7 +191,7 @@ class Inbox(Side):
         if self._is_over or self._outbox.is_gone:
             return False
         waiting = len(self._outbox.open) - len(self._outbox.apart)
-        return waiting + len(self._received) >= MOST_OPEN
+        return waiting + len(self._received) >= MOST_OPEN or self._outbox.is_crowded
 
     def _go_on(self) -> None:
         """Read again, if somebody waits for it and there is room: what was kept first."""

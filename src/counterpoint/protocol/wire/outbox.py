@@ -81,7 +81,7 @@ class Outbox(Side):
         self.apart: set[RequestId] = set()
         """Those of them that take long: they keep no room from others."""
         self.on_settled: Callable[[], None] = _unasked
-        """What to call when a request is not open any more."""
+        """What to call when a request is not open any more, or the other side has taken what waited for it."""
         self.answered = asyncio.Event()
         """Set whenever an answer leaves nothing open."""
 
@@ -125,6 +125,11 @@ class Outbox(Side):
         if not self.open:
             self.answered.set()
         self.on_settled()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so much waits for the other side that nothing more is to be taken from it."""
+        return len(self._kept) > _HIGH_WATER
 
     async def write(self, line: bytes) -> bool:
         """Write one line, waiting only while much is unread; answer whether anybody reads."""
@@ -188,8 +193,11 @@ class Outbox(Side):
             self._loop.add_writer(self._fd, self._flush)
 
     def _flush(self) -> None:
+        was_crowded = self.is_crowded
         with self._pushing:
             del self._kept[: self._push(self._kept)]
+        if was_crowded and not self.is_crowded:
+            self.on_settled()
         if not self._kept:
             self._loop.remove_writer(self._fd)
             self._drained.set()
