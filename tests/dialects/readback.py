@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -296,6 +297,9 @@ def _at(value: Any, path: Sequence[str | int]) -> Any:
     for part in path:
         if isinstance(value, str) and str(part).startswith("has:"):
             return str(part).removeprefix("has:") in value
+        if isinstance(value, str) and value.startswith("{"):
+            # A document that goes out as the text of its JSON.
+            value = json.loads(value)
         if isinstance(value, list) and isinstance(part, str) and "=" in part:
             name, _, wanted = part.partition("=")
             matches = [one for one in value if str(one.get(name)) == wanted]
@@ -331,26 +335,30 @@ def _resolved(value: Any, names: Mapping[str, Any]) -> Any:
 
 def _label(table: Table, step: Write) -> str:
     """Return what a call runs: the tool, or its action and command."""
-    made = {tool.name: tool for tool in surface(table.dialect, table.settings).tools}[step.tool]
-    return _spelled(step.tool, {} if made in made.parts else step.arguments)
+    # An argument may have one of these names too.
+    chosen = [str(step.arguments[name]) for name in _CHOOSING if name in step.arguments]
+    labels = (" ".join([step.tool, *chosen[:count]]) for count in (2, 1, 0))
+    return next(label for label in labels if label in _schemas(table.dialect, table.settings))
 
 
-def _spelled(tool: str, arguments: Mapping[str, Any]) -> str:
-    words = [tool, *(str(arguments[name]) for name in ("action", "command") if name in arguments)]
-    return " ".join(words)
+_CHOOSING = ("action", "command")
 
 
-def _parts(table: Table) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return each part of each tool, by its label, with the schemas that its arguments are checked by.
+@cache
+def _schemas(dialect: str, settings: Settings) -> Mapping[str, dict[str, Any]]:
+    """Return the schemas that the arguments of each part of each tool are checked by, by its label.
 
     What is listed leaves out the limits, which a refusal names.
     """
-    for tool in surface(table.dialect, table.settings).tools:
+    schemas: dict[str, dict[str, Any]] = {}
+    for tool in surface(dialect, settings).tools:
         for part in tool.parts:
             name, fixed = asked_by(part)
+            label = " ".join([name, *(fixed[one] for one in _CHOOSING if one in fixed)])
             checked = _plain(_inlined(part.parameters._adapter.core_schema))["fields"]
             listed = cast("dict[str, Any]", part.parameters.schema["properties"])
-            yield _spelled(name, fixed), {one: checked[one] for one in listed if one not in fixed}
+            schemas[label] = {one: checked[one] for one in listed if one not in fixed}
+    return schemas
 
 
 def _inlined(schema: Any, known: Mapping[str, Any] | None = None) -> Any:
@@ -370,7 +378,7 @@ def _inlined(schema: Any, known: Mapping[str, Any] | None = None) -> Any:
 
 def _parameters(table: Table) -> Iterator[tuple[str, str]]:
     """Return each parameter by its label; of an object with properties, those by their path."""
-    for label, properties in _parts(table):
+    for label, properties in _schemas(table.dialect, table.settings).items():
         for name, schema in properties.items():
             for path in _leaves(schema, name):
                 yield label, path
@@ -396,7 +404,7 @@ def _is_excused(table: Table, label: str, parameter: str) -> bool:
 
 def _filled_call(table: Table, label: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return arguments with the longest accepted value in place of each size; every text is another."""
-    schemas = dict(_parts(table))[label]
+    schemas = _schemas(table.dialect, table.settings)[label]
     return {
         name: _filled(value, schemas[name], name) if name in schemas else value
         for name, value in arguments.items()
