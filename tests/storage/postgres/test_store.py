@@ -67,6 +67,36 @@ def test_a_writer_that_waits_too_long_is_told_so(address, postgres_store):
     hasty.close()
 
 
+def test_who_waited_for_a_turn_waits_for_the_row_less_long(address, postgres_store):
+    """Its patience is one for both: another program may hold the row, and a writer before wait for it in the line."""
+    limits: list[int] = []
+    patient = connected(address, patience=60.0)
+
+    def write():
+        with patient.writing("p") as writing:
+            limits.append(
+                writing._link.execute(
+                    "SELECT setting FROM pg_settings WHERE name = 'lock_timeout'"
+                ).fetchone()
+            )
+
+    write()
+    waiting = threading.Thread(target=write)
+    with psycopg.connect(address, autocommit=True) as looking:
+        stands = """SELECT count(*) FROM pg_stat_activity
+            WHERE wait_event = 'advisory' AND clock_timestamp() - query_start > interval '0.3 s'"""
+        with postgres_store.writing("p"):
+            waiting.start()
+            while looking.execute(stands).fetchone() < (1,):
+                pass
+    waiting.join()
+    write()
+    first, waited, again = (int(limit[0]) for limit in limits)
+    assert first == again == 60_000
+    assert waited < 59_750
+    patient.close()
+
+
 def test_a_key_that_no_index_takes_is_the_callers_to_shorten(postgres_store, example, save):
     """It is refused, not half kept."""
     endless = "".join(chr(0x4E00 + n * 7919 % 20000) for n in range(6000))

@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 from counterpoint.core.model.catalogue import NOUNS, by_table
@@ -43,6 +44,8 @@ from counterpoint.storage.schema import Migration
 Fresh = Callable[[Path], AbstractContextManager[Store]]
 """Opens a database file that appears at a path when the block ends, whole or not at all."""
 _PATIENCE: Final = 10.0
+_NOTICED: Final = 0.1
+"""Seconds of waiting that are worth a statement to take them off what is left."""
 _WRITERS: Final = 8
 _READERS: Final = 16
 _SILENT: Final = 5.0
@@ -154,12 +157,14 @@ class PostgresStore:
         if getattr(self._mine, "writes", False):
             raise AssertionError("this thread is already writing to the store")
         self._mine.writes = True
+        began = monotonic()
         try:
             with (
                 translate_errors(self._where),
                 self._turn(project),
                 self._writers.lent(_begin(project)) as link,
             ):
+                self._hurry(link, monotonic() - began)
                 head = ledger.lock(link, project, self._hear)
                 writing = StoreWriting(PostgresLink(link, project, self._near), self._tables, head)
                 yield writing
@@ -167,6 +172,12 @@ class PostgresStore:
                 self._commit(link)
         finally:
             self._mine.writes = False
+
+    def _hurry(self, link: Link, waited: float) -> None:
+        """Have a transaction that waited for its turn wait for rows only as long as its patience lasts."""
+        left = self._patience - waited
+        if left < self._patience - _NOTICED:
+            link.execute(f"SET LOCAL lock_timeout TO {max(1, int(left * 1000))}".encode())
 
     @contextmanager
     def _turn(self, project: str) -> Generator[None]:
