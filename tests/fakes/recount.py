@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Dependency, Gate, Item
+from counterpoint.core.operations.recording.links import holds_back
 from counterpoint.core.ports.store import Reading
 
 
@@ -12,7 +13,7 @@ def recount(view: Reading, item: Item) -> int:
     open_needs = sum(
         1
         for edge in view.select(Dependency, item=item.id)
-        if (needed := view.find(Item, edge.needs)) is not None and needed.category != "done"
+        if (needed := view.find(Item, edge.needs)) is not None and holds_back(view, needed)
     )
     gates = len(view.select(Gate, item=item.id, holds="start", status="closed"))
     blockers = len(view.select(Record, item=item.id, kind="blocker", status="open"))

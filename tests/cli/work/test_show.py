@@ -8,9 +8,11 @@ import pytest
 
 from builders import attested_as
 from counterpoint.app import Identity
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Handover, Judgment, Note, Report
 from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
+from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.kernel.visible import visible
 
 KEEL = """\
@@ -66,7 +68,16 @@ def test_an_item_has_stable_keys(call, ledger):
     found = call("show", "harbour-1", "--json").json
     assert set(found) == {
         *("sort", "item", "labels", "after", "needed_by", "areas", "accept", "gates", "claim"),
-        *("readiness", "below", "records", "outcomes", "receipts", "submissions", "verdicts"),
+        *(
+            "readiness",
+            "outcome",
+            "below",
+            "records",
+            "outcomes",
+            "receipts",
+            "submissions",
+            "verdicts",
+        ),
     }
     assert [(child["id"], child["depth"]) for child in found["below"]][:2] == [
         ("harbour-2", 1),
@@ -179,3 +190,21 @@ def test_all_that_is_below_an_item_is_shown(call, agent):
     assert f"counterpoint show {root} --all" in said
     assert call("show", root, "--all").out.count("comment: note") == 25
     assert len(call("show", root, "--json").json["records"]) == 25
+
+
+def test_a_whole_tells_how_it_ended(call, app):
+    """A workflow and its phase, with what was said at the end; JSON has its numbers too."""
+    core = app.person()
+    flow = core.use(Workflows).open("Float", "It floats", {})
+    phase = core.use(Workflows).open_phase(flow.id, 1, Draft(kind="phase", title="Draw")).phase
+    core.use(Workflows).close_phase(phase.id, "done", "Drawn")
+    words = {"summary": "It swims", "achievements": ["Keel", "Mast"], "limitations": ["No flag"]}
+    core.use(Workflows).close(flow.id, "done", words)
+    shown = call("show", flow.id).out
+    assert shown.endswith(
+        "\nOutcome\n  summary       It swims\n  achievements  Keel\n                Mast\n  limitations   No flag\n"
+    )
+    assert call("show", phase.id).out.endswith("\nOutcome\n  summary  Drawn\n")
+    ended = call("show", flow.id, "--json").json["outcome"]
+    assert {name: ended[name] for name in words} == words
+    assert ended["metrics"]["total_phases"] == 1

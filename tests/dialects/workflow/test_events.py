@@ -298,10 +298,10 @@ def test_events_that_are_resumed_tell_what_was_true_then(workshop: Workshop, lea
     place, live = begun, list[Any]()
     made: dict[str, str] = {}
 
-    def step(tool: str, **asked: Any) -> dict[str, Any]:
+    def step(tool: str, by: Agent = lead, **asked: Any) -> dict[str, Any]:
         nonlocal place
         workshop.clock.pass_by(seconds=1)
-        answer = lead.does(tool, **asked)
+        answer = by.does(tool, **asked)
         place, heard = tell(call, place, 1000, 0)
         live.extend(heard)
         return answer
@@ -317,8 +317,8 @@ def test_events_that_are_resumed_tell_what_was_true_then(workshop: Workshop, lea
     )["issue_id"]  # fmt: skip
     step("complete_task", task_id=tasks[1], status="failed", outcome={"summary": "no"})
     step(
-        "log_issue", task_id=tasks[0], type="other", description="Key", resolution="found",
-        resolves=blocker,
+        "log_issue", workshop.agent("pat", surface="workflow"), task_id=tasks[0], type="other",
+        description="Key", resolution="found", resolves=blocker,
     )  # fmt: skip
     step("complete_task", task_id=tasks[0], status="success", outcome={"summary": "yes"})
     step("complete_phase", phase_id=flow["phase_id"], status="completed")

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from builders import Agent
+from builders import Agent, Workshop
 from counterpoint.core.model.journal import Record
+from counterpoint.kernel.errors import Forbidden
 from fakes.flows import Flow
 
 DECISION = {"question": "Which?", "chosen": "This", "reasoning": "It is better"}
@@ -53,9 +54,10 @@ def test_an_issue_of_each_type_is_kept(lead: Agent, flow: Flow, kind: str, store
 
 
 def test_an_issue_for_a_person_blocks_until_it_is_resolved(
-    lead: Agent, ada: Agent, flow: Flow
+    workshop: Workshop, lead: Agent, ada: Agent, flow: Flow
 ) -> None:
     """It is listed here and in the native brief, and goes from both when it is resolved."""
+    other = workshop.agent("pat", surface="workflow")
     task = flow.begin()
     asked = {"task_id": task, "requires_human_review": True}
     issue = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
@@ -73,7 +75,7 @@ def test_an_issue_for_a_person_blocks_until_it_is_resolved(
         "status": "OPEN",
     }
     assert issue in str(ada.does("brief"))
-    answer = lead.does("log_issue", **ISSUE, task_id=task, resolves=issue)
+    answer = other.does("log_issue", **ISSUE, task_id=task, resolves=issue)
     assert (answer["issue_id"], answer["resolved_at"]) == (issue, lead.last_entry.time)
     assert (
         lead.does("get_context", workflow_id=flow.workflow, include=["blockers"])["blockers"] == []
@@ -81,6 +83,32 @@ def test_an_issue_for_a_person_blocks_until_it_is_resolved(
     assert issue not in str(ada.does("brief"))
     refusal = lead.is_refused("log_issue", **asked, **ISSUE, resolves=issue)
     assert refusal["code"] == "VALIDATION_ERROR"
+
+
+def test_a_task_with_an_issue_for_a_person_ends_as_success_and_what_needs_it_waits(
+    workshop: Workshop, lead: Agent, ada: Agent, flow: Flow
+) -> None:
+    """The answer names the issue; whoever flagged it does not resolve it, in any dialect."""
+    task = flow.begin()
+    asked = {"task_id": task, "requires_human_review": True}
+    issue = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
+    tree = {"kind": "task", "title": "Next", "after": [task]}
+    later = ada.does("plan", tree={"kind": "plan", "title": "P", "items": [tree]})["items"][1]["id"]
+    ended = lead.does("complete_task", task_id=task, status="success", outcome={"summary": "Done"})
+    (warning,) = ended["verification"]["warnings"]
+    assert (ended["status"], ended["phase_status"]["completed"]) == ("SUCCESS", 1)
+    assert f"counterpoint unblock {issue}" in warning
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=["tasks", "blockers"])
+    assert (seen["tasks"][0]["status"], seen["blockers"][0]["id"]) == ("SUCCESS", issue)
+    refusal = lead.is_refused("log_issue", **ISSUE, task_id=task, resolves=issue)
+    assert (refusal["code"], "unblock" in refusal["hint"]) == ("VALIDATION_ERROR", True)
+    with pytest.raises(Forbidden):
+        lead.core.journal.resolve(issue, "By the native tool")
+    refusal = ada.is_refused("start", id=later)
+    assert issue in str(refusal)
+    assert ada.does("next")["ready"] == []
+    workshop.app.person().journal.resolve(issue, "Looked at")
+    assert ada.does("start", id=later)["claim"]["item"] == later
 
 
 def test_a_blocker_of_another_workflow_is_not_found(lead: Agent, flow: Flow) -> None:

@@ -48,7 +48,7 @@ from counterpoint.core.model.runs import INPUT, MISSING, TOOL, EventFilter, Run,
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.dialects.nouns import NOUNS
-from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.canonical import Json, dump_any, object_of
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import NotFound
 from counterpoint.kernel.matching.expressions import expression
@@ -174,6 +174,8 @@ def _print_one(
         _print_fields(out, part)
 
 
+_END: Final = ("summary", "achievements", "limitations", "warnings")
+"""What is shown of the end of a whole; JSON has all of it."""
 _UTC: Final = expression(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _NARROWEST: Final = 20
 """Columns that a value takes at least."""
@@ -231,10 +233,28 @@ def _print_item(context: CommandContext, id_: str, *, whole: bool) -> None:
         ("Below", [_branch(depth, child) for depth, child in tree]),
     ):
         _print_lines(out, title, lines)
+    _print_end(out, _end_of(facets))
     for title, nouns in hanging:
         shown = nouns if whole else nouns[:_HANGING]
         more = [f"and more: counterpoint show {id_} --all"] if len(nouns) > len(shown) else []
         _print_lines(out, title, [line for noun in shown for line in _lines(noun)] + more)
+
+
+def _end_of(facets: Facets) -> dict[str, Json]:
+    """Return what was said of a whole as it ended; of a task its outcomes say it."""
+    outcome = object_of(facets.attributes.get("outcome"))
+    return {
+        **{name: one for name, one in outcome.items() if name != "words"},
+        **object_of(outcome.get("words")),
+    }
+
+
+def _print_end(out: Output, end: dict[str, Json]) -> None:
+    shown = {name: end[name] for name in _END if end.get(name)}
+    if shown:
+        out.line()
+        out.line("Outcome", style="bold")
+        _print_fields(out, shown)
 
 
 def _hanging(core: Core, id_: str, limit: int) -> Iterator[tuple[str, Sequence[Noun]]]:
@@ -337,6 +357,7 @@ def _item(
             "is_ready": facets.readiness.is_offered,
             "reasons": list(facets.readiness.reasons),
         },
+        "outcome": _end_of(facets) or None,
         "below": [{**present_briefly(child), "depth": depth} for depth, child in tree],
         **{
             name: found.get(name, [])

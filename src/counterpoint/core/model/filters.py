@@ -23,6 +23,7 @@ class Report:
     hands_in: whether `done` leads to the review in any case: somebody else ends the item.
     reason: why the very commit that was rejected is handed in again, empty for no reason; None: the face has no word for it, so
         that none is asked for.
+    open_at_end: the tag of blockers that may stay open when the claim ends; empty: none may.
     """
 
     outcome: Outcomes
@@ -34,6 +35,7 @@ class Report:
     ends: bool = False
     hands_in: bool = False
     reason: str | None = None
+    open_at_end: str = ""
 
 
 @frozen

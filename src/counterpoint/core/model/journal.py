@@ -41,6 +41,10 @@ from, a file it made, a file it looked through, how the tests stand."""
 Outcomes = Literal["done", "partial", "failed", "skipped"]
 
 
+NEEDS_PERSON: Final = "needs-person"
+"""The tag of a blocker that was written for a person: work may end with it, and what needs that work waits."""
+
+
 @frozen
 class Record(Noun):
     """One appended line: a decision, a finding, a learning or a blocker.

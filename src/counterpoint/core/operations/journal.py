@@ -13,19 +13,23 @@ from dataclasses import replace
 from counterpoint.core.ledger.entry import Entry, load_fields, referred
 from counterpoint.core.ledger.lines import REDACTION, redacted_by
 from counterpoint.core.model.filters import Note
-from counterpoint.core.model.journal import Record
+from counterpoint.core.model.journal import NEEDS_PERSON, Record
 from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
+from counterpoint.core.operations.recording.authority import acting
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.links import shift
+from counterpoint.core.operations.recording.contributions import selves
+from counterpoint.core.operations.recording.links import release, shift
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.core.rules.wording import first_line
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import Conflict, InvalidInput, MalformedDocument
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 
 _TITLE_FROM_BODY = 120
 _MADE = (".recorded", "brief.created", "project.opened")
@@ -95,6 +99,8 @@ class Journal:
                 )
             if found.status == "resolved":
                 return found
+            if NEEDS_PERSON in found.tags:
+                _refuse_flagger(change, found)
             after = replace(
                 found,
                 status="resolved",
@@ -106,8 +112,22 @@ class Journal:
             change.subject = found.item
             change.add_facts(record=record)
             if found.item:
-                shift(change, change.get(Item, found.item), -1)
+                item = shift(change, change.get(Item, found.item), -1)
+                if NEEDS_PERSON in found.tags and item.category == "done":
+                    change.add_facts(released=release(change, item))
             return after
+
+
+def _refuse_flagger(change: Change, record: Record) -> None:
+    """Raise Forbidden if the caller wrote a blocker for a person and is none."""
+    if acting(change) in PEOPLE:
+        return
+    session = change.find(Session, record.session)
+    if session is not None and session.principal in selves(change.context.caller):
+        raise Forbidden(
+            f"you flagged {record.id} for a person, and whoever flags one does not resolve it",
+            hint=f"A person resolves it: `counterpoint unblock {record.id}`. Until then go on with other work.",
+        )
 
 
 def _refuse_closed(item: Item) -> None:

@@ -17,6 +17,7 @@ from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import PROJECT, relaxed_by
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.holders import Holders
+from counterpoint.core.operations.recording.links import waits_for_person
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.acts import Act
@@ -190,6 +191,9 @@ def _own_obstacles(view: Reading, item: Item) -> Iterator[Obstacle]:
         needed = view.find(Item, edge.needs)
         if needed is not None and needed.category != "done":
             yield Obstacle(kind="need", item=item, thing=needed)
+        elif needed is not None and waits_for_person(view, needed):
+            for record in view.select(Record, item=needed.id, kind="blocker", status="open"):
+                yield Obstacle(kind="blocker", item=needed, thing=record)
     for gate in view.select(Gate, item=item.id, holds="start", status="closed"):
         yield Obstacle(kind="gate", item=item, thing=gate)
     for record in view.select(Record, item=item.id, kind="blocker", status="open", order="number"):

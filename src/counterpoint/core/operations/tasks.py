@@ -111,7 +111,7 @@ class Tasks:
                 if report.reason == "" and not (comparison.changes or comparison.commits):
                     _refuse_unchanged(change, found, comparison.end.commit)
                 refuse_open_children(change.writing, found)
-                refuse_blocked(change, found)
+                refuse_blocked(change, found, but=report.open_at_end)
                 waits |= bool(refuse_closed_gates(change, item, but="review"))
             elif report.ends or report.outcome == "skipped":
                 refuse_closed_gates(change, item)
@@ -193,7 +193,7 @@ class Tasks:
             moved = give_back(change, item)
         else:
             refuse_unguarded(change, item, status, report.summary)
-            moved = move(change, item, status, report.summary)
+            moved = move(change, item, status, report.summary, but=report.open_at_end)
         above = change.find(Item, moved.parent) if moved.parent else None
         released = tuple(change.facts.get("released", ()))
         return Finished(

@@ -45,7 +45,7 @@ PHRASES: Final[Phrases] = {
     Act.RECORD: "write it down with `log_issue`",
     Act.SET_ASIDE: "until then write down with `log_issue`, for a person, which command it waits for, and end the task"
     " with `complete_task`, status partial_success",
-    Act.UNBLOCK: "resolve its blockers with `log_issue`",
+    Act.UNBLOCK: "leave to a person what was flagged for one (`counterpoint unblock ID`); resolve other blockers with `log_issue`",
 }
 
 

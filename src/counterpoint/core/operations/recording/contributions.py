@@ -98,7 +98,7 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
 
 def relaxed_by(view: Reading, caller: Caller) -> frozenset[str]:
     """Return the items, `PROJECT` among them, that a caller made easier to begin or to finish, and so does no work of."""
-    marks = view.select(Contribution, principal=_selves(caller), how="loosened")
+    marks = view.select(Contribution, principal=selves(caller), how="loosened")
     return frozenset(mark.item for mark in marks)
 
 
@@ -140,7 +140,7 @@ def loosen_project(change: Change, act: str) -> None:
     act: what he would do, as in `take gates from`. The mark is one of all work of the project.
     """
     caller = change.context.caller
-    mine = _selves(change.context.caller)
+    mine = selves(change.context.caller)
     if change.writing.exists(Contribution, how="worked"):
         has_worked = change.writing.exists(Contribution, principal=mine, how="worked")
         policy = change.get(Project).reviews
@@ -256,7 +256,7 @@ def _has_only_submitted(change: Change, item: str) -> bool:
         return False
     children = tuple(child.id for child in change.select(Item, parent=item))
     return not children or not change.select(
-        Contribution, item=children, principal=_selves(caller), how="worked"
+        Contribution, item=children, principal=selves(caller), how="worked"
     )
 
 
@@ -309,13 +309,11 @@ def _marks_in(change: Change, line: Sequence[Item]) -> list[Contribution]:
     places = [here.id for here in line]
     if any(not here.parent for here in line):
         places.append(PROJECT)
-    marks = change.select(
-        Contribution, item=tuple(places), principal=_selves(change.context.caller)
-    )
+    marks = change.select(Contribution, item=tuple(places), principal=selves(change.context.caller))
     return sorted(marks, key=lambda one: places.index(one.item))
 
 
-def _selves(caller: Caller) -> tuple[str, ...]:
+def selves(caller: Caller) -> tuple[str, ...]:
     """Return a caller's principal, and the process that hosts it."""
     principal = standing(caller.actor)
     return principal, caller.connection.id if caller.connection else principal

@@ -3,7 +3,7 @@
 `Item.blockers` counts open things in the way, so that ready work is one look into an index. Every
 verb that opens or clears such a thing says so here, in the same transaction.
 
-Rule 1: an unfinished dependency, a closed gate that holds the start, and an open blocker record count
+Rule 1: a dependency that is unfinished, or has an open blocker that needs a person, a closed gate that holds the start, and an open blocker record count
 one each on the item they are about; so does a state that is parked.
 Rule 2: a parent that has any counts one (`held`) on each of its children, whatever their number.
 Rule 3: the counter is what the tables say: a test counts them anew after each step of random histories.
@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Final, NamedTuple
 
+from counterpoint.core.model.journal import NEEDS_PERSON, Record
 from counterpoint.core.model.work import Dependency, Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.ports.store import Reading
@@ -61,9 +62,25 @@ def next_position(change: Change, parent: str) -> int:
     return last[0].position + 1 if last else 0
 
 
+def holds_back(view: Reading, needed: Item) -> bool:
+    """Return whether what needs an item waits: until it is done, and nothing of it waits for a person."""
+    return needed.category != "done" or waits_for_person(view, needed)
+
+
+def waits_for_person(view: Reading, item: Item) -> bool:
+    """Return whether an item has an open blocker that was written for a person."""
+    # The counter says whether anything is open, so that most items cost no look.
+    if item.blockers <= item.held:
+        return False
+    found = view.select(Record, item=item.id, kind="blocker", status="open")
+    return any(NEEDS_PERSON in record.tags for record in found)
+
+
 def release(change: Change, needed: Item) -> list[str]:
     """Take a finished item out of the way of all that need it; answer what became free."""
     freed: list[str] = []
+    if needed.blockers > needed.held and waits_for_person(change.writing, needed):
+        return freed
     for edge in change.select(Dependency, needs=needed.id):
         waiting = shift(change, change.get(Item, edge.item), -1)
         freed += _open_below(change, waiting)
@@ -80,6 +97,8 @@ def _open_below(change: Change, item: Item) -> list[str]:
 
 def obstruct(change: Change, needed: Item) -> None:
     """Put a reopened item back into the way of all that need it."""
+    if waits_for_person(change.writing, needed):
+        return  # it never left it
     for edge in change.select(Dependency, needs=needed.id):
         shift(change, change.get(Item, edge.item), 1)
 
@@ -96,7 +115,7 @@ def depend(change: Change, item: Item, needs: Item, *, is_known: bool = True) ->
         begins, end = _Moment(item.id, is_end=False), _Moment(needs.id, is_end=True)
         # A circle has this edge in it, as there was none before; a refusal undoes it.
         _refuse_way(change.writing, {end}, begins)
-    return shift(change, item, int(needs.category != "done"))
+    return shift(change, item, int(holds_back(change.writing, needs)))
 
 
 def undepend(change: Change, item: Item, needs: str) -> Item:
@@ -104,7 +123,7 @@ def undepend(change: Change, item: Item, needs: str) -> Item:
     edge = change.get(Dependency, item.id, needs)
     needed = change.get(Item, needs)
     change.drop(edge)
-    return shift(change, item, -int(needed.category != "done"))
+    return shift(change, item, -int(holds_back(change.writing, needed)))
 
 
 def refuse_circle_through(view: Reading, item: str, needs: Iterable[str]) -> None:

@@ -52,18 +52,18 @@ _MEETS = {"check": Act.VERIFY, "artifact": Act.SUBMIT, "review": Act.REVIEW}
 """What meets a gate of each kind."""
 
 
-def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
+def move(change: Change, item: Item, status: str, reason: str = "", *, but: str = "") -> Item:
     """Return the item in another state on the caller's word, with all that follows.
 
     status: a state of the item's table, or a verb's word for one. reason: for the account of moves.
-    Raises IllegalMove, GateClosed, Forbidden to whoever judges or loosens his own work with it.
+    but: a tag of blockers that may stay open at an end. Raises IllegalMove, GateClosed, Forbidden to whoever judges or loosens his own work with it.
     """
     states = item.states
     goal = states.named(status)
     states.check(item.status, goal, item.id)
     for ask in asks(states, item.status, goal):
         if ask == "gates":
-            _ask_gates(change, item, goal)
+            _ask_gates(change, item, goal, but)
         elif ask == "drop":
             refuse_dropping(change, item)
         elif ask == "judge" and not _is_judged(change, item):
@@ -314,13 +314,13 @@ def closed_gates(change: Change, item: str) -> list[Gate]:
     return change.select(Gate, item=item, holds="finish", status="closed", order="name")
 
 
-def _ask_gates(change: Change, item: Item, goal: str) -> None:
+def _ask_gates(change: Change, item: Item, goal: str, but: str) -> None:
     """Refuse an end while a gate holds it back, or leave the work out past the gate if one may.
 
     Nothing ends past a review where that takes a person: it is waived first, which he signs.
     """
     if goal not in item.states.skips:
-        refuse_blocked(change, item)
+        refuse_blocked(change, item, but=but)
         refuse_closed_gates(change, item.id)
     elif closed := closed_gates(change, item.id):
         _leave_out(change, item, closed)
@@ -368,12 +368,13 @@ def _is_judged(change: Change, item: Item) -> bool:
     )
 
 
-def refuse_blocked(change: Change, item: Item) -> None:
-    """Raise GateClosed if an open blocker says that the work of an item cannot go on."""
+def refuse_blocked(change: Change, item: Item, *, but: str = "") -> None:
+    """Raise GateClosed if an open blocker says that the work of an item cannot go on; but: a tag of those that may stay."""
     # The counter says whether anything is in the way, so that what is free costs no look.
     if not item.is_workable or item.blockers == item.held:
         return
     found = change.select(Record, item=item.id, kind="blocker", status="open", order="number")
+    found = [record for record in found if but not in record.tags]
     if found:
         raise GateClosed(
             f"{item.id} is blocked: {found[0].id}, {found[0].title}",

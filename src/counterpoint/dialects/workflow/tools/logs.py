@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from counterpoint.core.model.filters import Note
+from counterpoint.core.model.journal import NEEDS_PERSON
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import size_of, sparse
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
@@ -84,7 +85,7 @@ def log_issue(
         kind="blocker" if requires_human_review else "finding",
         item=task_id,
         body=description,
-        tags=("issue", type),
+        tags=("issue", type, *((NEEDS_PERSON,) if requires_human_review else ())),
         details=details,
     )
     record = call.core.use(Workflows).log(note)

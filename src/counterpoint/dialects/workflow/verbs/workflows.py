@@ -17,7 +17,7 @@ from typing import Final, cast
 from counterpoint.core.model.answers import Finished, ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note, Report
-from counterpoint.core.model.journal import Receipt, Record, StartPoint
+from counterpoint.core.model.journal import NEEDS_PERSON, Receipt, Record, StartPoint
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Area, Item
 from counterpoint.core.operations.claims import Claims
@@ -42,7 +42,7 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.shared_tree import apart_json, apart_remarks
-from counterpoint.core.rules.wording import few
+from counterpoint.core.rules.wording import few, first_line
 from counterpoint.dialects.workflow.nouns import (
     BegunTask,
     ClosedWork,
@@ -66,6 +66,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, GateClosed
 
 _NAMED: Final = 5
+_TITLE: Final = 120
 _LINES_KEPT: Final = 100
 _BYTES_KEPT: Final = 20_000
 """The most that is kept of unexpected files, and of warnings: a task must end whatever it changed."""
@@ -200,7 +201,9 @@ class Workflows:
             if session is None or not may_write(session, caller.actor, caller.capability):
                 claim = Claims(self._context).succeed(task)
             context = self._at(claim.session, cast("str | None", kept.get("tree")))
-            finished = Tasks(context).finish(task, claim.token, report)
+            finished = Tasks(context).finish(
+                task, claim.token, replace(report, open_at_end=NEEDS_PERSON)
+            )
             return self._ended(context, finished, claim, words)
 
     def _ended(
@@ -210,10 +213,11 @@ class Workflows:
         with recording(context, "task.verified", item.id) as change:
             point = change.get(StartPoint, item.id, claim.token)
             found = _verified(change.writing, finished, point, words)
+            warnings = (*_waiting_for_person(change.writing, item), *found.warnings)
             verification: Json = {
                 "scope_match": found.scope_match,
                 "unexpected_files": _kept(found.unexpected_files),
-                "warnings": _kept(found.warnings),
+                "warnings": _kept(warnings),
             }
             set_attributes(change, item, {"verification": verification, "words": words.kept})
             phase = phase_of(change.writing, item)
@@ -226,7 +230,7 @@ class Workflows:
             deleted=files.deleted,
             scope_match=found.scope_match,
             unexpected_files=found.unexpected_files,
-            warnings=found.warnings,
+            warnings=warnings,
             phase=phase,
         )
 
@@ -261,6 +265,18 @@ class Workflows:
         within = self._context.in_session(session)
         root = within.caller.root if tree is None else within.caller.main_tree / tree
         return replace(within, caller=replace(within.caller, root=root))
+
+
+def _waiting_for_person(view: Reading, task: Item) -> Iterator[str]:
+    """Return a warning for each issue of a task that waits for a person."""
+    if task.blockers > task.held:
+        for record in view.select(
+            Record, item=task.id, kind="blocker", status="open", order="number"
+        ):
+            yield (
+                f"{record.id} waits for a person ({first_line(record.title, _TITLE)}): what depends on {task.id} does not"
+                f" begin before `counterpoint unblock {record.id}`"
+            )
 
 
 def _left(what: str, items: Sequence[Item]) -> tuple[str, ...]:
