@@ -158,3 +158,21 @@ def test_a_large_phase_comes_in_pages(opus: Agent) -> None:
         asked["cursor"] = reply.answer["next_cursor"]
     assert found == list(range(150))
     assert notes == 12
+
+
+@pytest.mark.parametrize("status", ["blocked", "skipped"])
+def test_another_reason_for_what_a_phase_is_already_is_kept(
+    opus: Agent, plan: str, status: str
+) -> None:
+    """The same one again changes nothing."""
+    asked = {"plan_slug": plan, "phase_order": 1, "status": status}
+    for reason in ("one", "two"):
+        opus.does("phase_update_status", **asked, reason=reason)
+        shown = opus.does("phase_get", plan_slug=plan, phase_order=1)["phase"]
+        assert (shown["status"], shown["reason"]) == (status, reason)
+    size = opus.ledger_size
+    opus.does("phase_update_status", **asked, reason="two")
+    assert opus.ledger_size == size
+    opus.does("phase_update_status", **(asked | {"status": "pending"}))
+    again = opus.does("phase_get", plan_slug=plan, phase_order=1)["phase"]
+    assert (again["status"], again.get("reason")) == ("pending", None)

@@ -21,7 +21,13 @@ from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import Claims
-from counterpoint.core.operations.closing.standing import bring, held_in, now_standing
+from counterpoint.core.operations.closing.standing import (
+    block,
+    bring,
+    held_in,
+    now_standing,
+    open_blockers,
+)
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
@@ -103,7 +109,7 @@ class Steps:
         *,
         met: Sequence[Place] = (),
     ) -> MovedStep:
-        """Bring a phase to stand so; the same again changes nothing.
+        """Bring a phase to stand so; the same again changes nothing, but another reason for it is kept.
 
         met: the criteria of its completion that are true now, by index or text.
         Raises NotFound, NotReady with what it waits for, Conflict for a plan that is put away,
@@ -117,6 +123,8 @@ class Steps:
             found = change.get(Item, phase_at(change.writing, above, phase).id)
             _refuse_put_away(change, above)
             _mark_met(change, found, met)
+            if reason and now_standing(change, found) == to:
+                _explain(change, found, to, reason)
             return _bring(change, found, to, reason)
 
     def move_task(
@@ -170,6 +178,16 @@ class Steps:
                 change, moved.item, snapshot
             )
             return replace(moved, item=held.item)
+
+
+def _explain(change: Change, phase: Item, standing: Standing, reason: str) -> None:
+    """Keep another reason for what a phase is already."""
+    change.subject = phase.id
+    if standing == "blocked":
+        if all(str(one.body) != reason for one in open_blockers(change, phase)):
+            block(change, phase, reason)
+    elif standing == "skipped":
+        set_attributes(change, phase, {REASON: reason})
 
 
 def _mark_met(change: Change, phase: Item, met: Sequence[Place]) -> None:

@@ -1,4 +1,4 @@
-"""The errors that calls of this surface have met."""
+"""The errors that calls of this dialect have met."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def cleanup(
 
 
 error = of_actions(
-    "error", "Errors of this surface's calls.", (list_, get, stats, patterns, cleanup)
+    "error", "Errors of this dialect's calls.", (list_, get, stats, patterns, cleanup)
 )
 
 
