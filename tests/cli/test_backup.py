@@ -309,3 +309,18 @@ def test_a_ledger_under_another_key_is_restored_with_a_warning(call, ledger, bac
     said = call("restore", str(backup), "--yes")
     assert said.code == 0
     assert "key" in said.err
+
+
+def test_a_ledger_that_is_too_young_to_be_signed_comes_back_without_a_warning(
+    call, ledger, tmp_path
+):
+    """It has no key yet that could be another one's."""
+    young, target = str(tmp_path / "young.db"), str(tmp_path / "backup.db")
+    app = open_app(ledger, {}, db=young, project="young")
+    app.person().journal.append(Note(kind="comment", body="Ahoy"))
+    app.close()
+    assert call("backup", target, "--db", young).code == 0
+    said = call("restore", target, "--yes", "--db", young)
+    assert said.code == 0, said.err
+    assert "verified" in said.out
+    assert "has not the key" not in said.out + said.err

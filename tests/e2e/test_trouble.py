@@ -237,3 +237,30 @@ def test_a_backup_without_room_leaves_no_half_of_a_file(ledger, folder, counterp
     assert_refused(ran, 3, "disk is full", str(folder / "safe.db"))
     assert "not an error" not in ran.stderr
     assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("room", [0, 4_096, 20_000])
+@pytest.mark.parametrize("words", [(), ("--in-process",)], ids=["relay", "in process"])
+def test_a_first_start_on_a_full_disk_says_that_the_disk_is_full(
+    folder: Path, connect: Any, wire: Any, room: int, words: tuple[str, ...]
+) -> None:
+    """Wherever room ends, down to none for the server's log; it works again once there is some."""
+
+    def narrow() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+    client = connect(folder, *words, preexec_fn=narrow)
+    number = client.send("tools/call", {"name": "brief", "arguments": {}})
+    note = {"kind": "finding", "text": "Knots"}
+    number = client.send("tools/call", {"name": "note", "arguments": note})
+    answer = client.read()
+    while answer["id"] != number:
+        answer = client.read()
+    if "error" in answer:
+        assert "File too large" in answer["error"]["message"], answer
+        assert answer["error"]["data"]["safe_to_retry"] is True
+    else:
+        told = answer["result"]["structuredContent"]
+        assert (told["error"], told["retryable"]) == ("store_full", True), told
+    client.close()
+    assert connect(folder).call("brief")

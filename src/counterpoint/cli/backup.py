@@ -308,6 +308,9 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
         audit = verbs.verify((last.note,) if last and known <= size else (), alone=True)
         key = there.signer.known_key(project.ledger)
         same_key = key is not None and key.hex() == project.public_key
+        if key is None and not project.public_key and app.past is not None:
+            # So young that it was never signed: this account remembers it, and no key could be another.
+            same_key = project.ledger in {ledger.ledger for ledger in app.past.missing()}
         if not audit.sound:
             faults = "; ".join(fault.message for fault in audit.faults[:5])
             raise LedgerBroken(f"the backup does not verify: {faults}", hint=_OTHER)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from counterpoint.evidence.git.tracked import refuse_tracked
+from counterpoint.kernel.durable import NO_ROOM, file_fault
 from counterpoint.kernel.errors import InvalidInput, StoreReadOnly, Unavailable
 from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.ownership import Untrusted, check_folder
@@ -66,6 +67,8 @@ def open_folder(folder: Path) -> None:
                 "*\n!templates/\n!templates/*\n!phases/\n!phases/*\n!batches/\n!batches/*\n"
             )
     except OSError as fault:
+        if fault.errno in NO_ROOM:
+            raise file_fault(fault, str(folder)) from fault
         raise StoreReadOnly(
             f"{folder} cannot be made ({fault.strerror})",
             hint="Check the owner and the mode of the folder that it lies in.",

@@ -1,4 +1,4 @@
-"""Makes a file, or the names in a folder, durable before what follows.
+"""Makes a file or the names in a folder durable before what follows, or says why not.
 
 A file that was synced is found again only if its name is on the disk too, and so for each folder above it.
 """
@@ -10,8 +10,12 @@ import os
 from pathlib import Path
 from typing import Final
 
+from counterpoint.kernel.errors import StoreFull, StoreReadOnly, Unavailable
+
 _CANNOT: Final = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM}
 """What a system says of a folder that it syncs by itself, or that this user may pass through but not read."""
+NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""What a system says of a disk, a quota or a file that takes no more."""
 
 
 def sync(path: Path) -> None:
@@ -38,3 +42,16 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for one in missing:
         sync_names(one.parent)
+
+
+def file_fault(fault: OSError, where: str, hint: str = "") -> Unavailable:
+    """Return the product's error for a file or folder that the operating system refuses.
+
+    hint: what to do if it is neither full nor read-only.
+    """
+    if fault.errno in NO_ROOM:
+        return StoreFull(f"{where} cannot be written ({fault.strerror})", path=where)
+    if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
+        return StoreReadOnly(f"{where} cannot be written ({fault.strerror})", path=where)
+    words = f"{where} cannot be used ({fault.strerror})"
+    return Unavailable(words, hint=hint, path=where) if hint else Unavailable(words, path=where)

@@ -34,6 +34,7 @@ import orjson
 from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Clock, SystemClock
+from counterpoint.kernel.durable import NO_ROOM, file_fault
 from counterpoint.kernel.errors import StoreBusy, Unavailable
 from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.ownership import Untrusted, check_peer
@@ -139,6 +140,8 @@ class Rendezvous:
         try:
             descriptor = os.open(path, flags, 0o600)
         except OSError as fault:
+            if fault.errno in NO_ROOM:
+                raise file_fault(fault, str(path)) from fault
             raise Unavailable(
                 f"{path} cannot be opened: {fault.strerror}",
                 hint="See that this account may write there, and that it is no link.",
@@ -163,6 +166,8 @@ class Rendezvous:
             listener.bind(str(path))
         except OSError as fault:
             listener.close()
+            if fault.errno in NO_ROOM:
+                raise file_fault(fault, str(path)) from fault
             raise Unavailable(
                 f"the socket {path} cannot be made: {fault.strerror or fault}",
                 hint="Give `--socket` a short path in a folder that this account can write.",
@@ -179,7 +184,12 @@ class Rendezvous:
             "socket": str(path),
             "started_at": (clock or SystemClock()).now(),
         }
-        _write(self.file("json"), orjson.dumps(known))
+        try:
+            _write(self.file("json"), orjson.dumps(known))
+        except OSError as fault:
+            listener.close()
+            path.unlink(missing_ok=True)
+            raise file_fault(fault, str(self.file("json"))) from fault
         return listener
 
     def clear(self) -> None:

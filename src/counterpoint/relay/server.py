@@ -251,13 +251,14 @@ def _start(database: str, log: str, turn: int) -> None:
     finally:
         os.close(listens)
     try:
-        is_ready = bool(select.select([ready], [], [], PATIENCE)[0]) and os.read(ready, 1) == b"+"
+        said = os.read(ready, _TAIL) if select.select([ready], [], [], PATIENCE)[0] else b""
     finally:
         os.close(ready)
     await_end(pid)
-    if not is_ready:
+    if said[:1] != b"+":
+        reason = said[1:].decode("utf-8", "replace") or _last_words(log)
         raise Refused(
-            f"the server of {database} does not start: {_last_words(log)}",
+            f"the server of {database} does not start: {reason}",
             f"Read {log}; `counterpoint doctor` may find the cause.",
         )
 

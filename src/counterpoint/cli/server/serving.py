@@ -62,6 +62,9 @@ logger = logging.getLogger(__name__)
 
 _KEPT: Final[list[ExitStack]] = []
 """Locks of databases that could not be closed, kept to the end of the process."""
+_LISTENS: Final = threading.Event()
+"""Set before the descriptor is closed on which whoever started this process hears of it."""
+_REASON_BYTES: Final = 2_000
 SHARING: Final = threading.Lock()
 """Held by whoever opens what connections share: it is opened once."""
 
@@ -76,11 +79,22 @@ def main(words: Sequence[str]) -> int | None:
     try:
         serve(open_app(Path.cwd(), os.environ, db=db), int(ready), int(turn))
     except CounterpointError as refusal:
+        _tell_starter(int(ready), refusal.message)
         # The command line has the words for it, and takes long to load.
         from counterpoint.cli.main import refused
 
         return refused(refusal)
+    except OSError as fault:
+        _tell_starter(int(ready), str(fault))
+        raise
     return 0
+
+
+def _tell_starter(ready_fd: int, reason: str) -> None:
+    """Say to whoever started this why nothing listens: a disk that is full takes no line of a log."""
+    if not _LISTENS.is_set():
+        with suppress(OSError):
+            os.write(ready_fd, f"-{reason}".encode("utf-8", "replace")[:_REASON_BYTES])
 
 
 def serve(
@@ -493,6 +507,7 @@ async def _serve(
         for number in ending_signals():
             loop.add_signal_handler(number, sockets.over.set)
         # Whoever started this may be gone.
+        _LISTENS.set()
         with suppress(BrokenPipeError):
             if ready_fd is not None:
                 os.write(ready_fd, b"+")

@@ -17,13 +17,14 @@ Other errors of the program itself (a wrong statement, a broken constraint) go t
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
+from typing import Final
 
 import apsw
 
+from counterpoint.kernel.durable import NO_ROOM, file_fault
 from counterpoint.kernel.errors import (
     CounterpointError,
     StoreBusy,
@@ -56,7 +57,8 @@ _GONE = expression(
 )
 _SAYS_NOTHING = "not an error"
 """What SQLite calls a failure that another connection had, as the target of a backup."""
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_SHM_SIZE: Final = apsw.SQLITE_IOERR_SHMSIZE
+"""Says that the index of the log could not be made longer, without the number of the system."""
 
 
 def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError | None:
@@ -72,7 +74,9 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
         return None
     # Of a quota or a disk that is full while the log is written SQLite only says that writing
     # failed.
-    if kind is Unavailable and system in _NO_ROOM:
+    if kind is Unavailable and (
+        system in NO_ROOM or getattr(fault, "extendedresult", 0) == _SHM_SIZE
+    ):
         kind = StoreFull
     lead = (kind.__doc__ or "").strip().rstrip(".")
     said = "" if str(fault) == _SAYS_NOTHING else f" ({fault})"
@@ -135,12 +139,3 @@ def translate_file_errors(where: str) -> Generator[None]:
         yield
     except OSError as fault:
         raise file_fault(fault, where) from fault
-
-
-def file_fault(fault: OSError, where: str) -> CounterpointError:
-    """Return the product's error for what the operating system refuses."""
-    if isinstance(fault, PermissionError):
-        return StoreReadOnly(f"{where} cannot be written ({fault.strerror})", path=where)
-    kind = StoreReadOnly if fault.errno == errno.EROFS else Unavailable
-    kind = StoreFull if fault.errno in _NO_ROOM else kind
-    return kind(f"{where} cannot be used ({fault.strerror})", path=where)
