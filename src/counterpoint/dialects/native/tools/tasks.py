@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model import filters
 from counterpoint.core.model.answers import Finished, Started
-from counterpoint.dialects.call import Call
+from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import next_call
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
@@ -111,6 +111,7 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
             blockers=[present_record(record) for record in state.blockers[:_SHOWN]],
         ),
         "hint": hint,
+        "note": DATA,
     }
 
 
