@@ -141,7 +141,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
                 f"  anchored  {agree(found.anchored, 'entry', 'agrees')} with an earlier checkpoint"
             )
             out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
-            _print_signed(out, found.confirmed, found.signed)
+            _print_signed(out, found.confirmed, found.signed, found.self_judged)
         if found.sound and found.rows:
             rows = sum(found.rows.values())
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
@@ -157,7 +157,9 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
     return 0 if found.sound else 1
 
 
-def _print_signed(out: Output, people: int, writers: int) -> None:
+def _print_signed(out: Output, people: int, writers: int, self_judged: int) -> None:
+    if self_judged:
+        out.line(f"  self      {agree(self_judged, 'verdict', 'is')} of people on their own work")
     if people:
         out.line(f"  people    {agree(people, 'act', 'is')} signed by those who did them")
     if writers:
@@ -213,7 +215,7 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     out.line(f"  key       {found.key}")
     if found.thoughts and not found.session:
         out.line(f"  thoughts  {found.thoughts:,} in chains, {found.seals:,} sessions sealed")
-    _print_signed(out, found.confirmed, found.signed)
+    _print_signed(out, found.confirmed, found.signed, found.self_judged)
     if found.redacted:
         out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
     _print_unsigned(out, found.unsigned, found.unsigned_places)

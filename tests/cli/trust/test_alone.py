@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from pathlib import Path
 
 from counterpoint.core.model.filters import Judgment
@@ -51,7 +53,7 @@ def test_that_people_judge_their_own_work_is_signed(call, ledger):
 
 
 def test_under_the_policy_self_a_verdict_on_own_work_says_so(at: Open, call, ledger):
-    """In the answer, on the page of the item, and in the entry."""
+    """In the answer, on the page of the item, in the entry, in proofs, exports and what verifies them."""
     make_key(at)
     assert sign(at("policy", "--reviews", "self")) == 0
     phase, _ = _worked(call)
@@ -63,7 +65,14 @@ def test_under_the_policy_self_a_verdict_on_own_work_says_so(at: Open, call, led
     assert "(self)" in call("log", "--action", "item.approved").out
     (entry,) = call("log", "--action", "item.approved", "--json").json["entries"]
     assert entry["facts"]["independence"] == "self"
-    assert call("audit", "verify").code == 0
+    said = "self      1 verdict is of people on their own work"
+    assert said in call("audit", "verify").out
+    assert call("audit", "export", "all.bundle").code == 0
+    assert said in call("verify", "all.bundle").out
+    assert '"independence":"self"' in call("audit", "prove", str(entry["sequence"])).out
+    (verdict,) = call("show", phase, "--json").json["verdicts"]
+    envelope = json.loads(call("audit", "export", "--verdict", verdict["id"]).out)
+    assert '"independence":"self"' in b64decode(envelope["payload"]).decode()
 
 
 def test_a_rejected_phase_is_mended_in_a_task_below_it(call, ledger, agent):

@@ -174,6 +174,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         texts=texts.found,
         redacted=texts.redacted,
         confirmed=people.acts,
+        self_judged=people.self_judged,
         signed=coverage.signed,
         unsigned=coverage.unsigned,
         unsigned_places=coverage.places,

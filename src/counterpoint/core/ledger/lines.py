@@ -51,7 +51,7 @@ class BundleReport:
     key: the verifier key used; trusted: it came from outside, and the signatures are right.
     thoughts, seals: how many of them are in it.
     texts, redacted: how many of the texts that are referred to are here, and how many were taken away.
-    confirmed: how many acts people signed.
+    confirmed: how many acts people signed. self_judged: how many entries say that people judged their own work.
     signed, unsigned: how many entries of connections and credentials are signed by them, and how many are not;
     unsigned_places: where the first of these are.
     faults: what is wrong, in the order found; fault_count counts also those left out.
@@ -71,6 +71,7 @@ class BundleReport:
     faults: tuple[CounterpointError, ...]
     fault_count: int
     confirmed: int = 0
+    self_judged: int = 0
     signed: int = 0
     unsigned: int = 0
     unsigned_places: tuple[int, ...] = ()

@@ -217,6 +217,7 @@ class Audit:
 
     anchored: how many entries the checkpoint kept outside vouches for.
     redacted: how many texts are gone on purpose; the chain holds without them. confirmed: how many acts people signed.
+    self_judged: how many entries say that people judged their own work.
     rows: how many rows of each table were compared; none if only the entries were looked at.
     signed, unsigned: how many entries of connections and credentials carry a signature of theirs, and how many none;
     unsigned_places: where the first of these are.
@@ -237,6 +238,7 @@ class Audit:
     remarks: tuple[str, ...] = ()
     witnesses: tuple[Witnessed, ...] = ()
     confirmed: int = 0
+    self_judged: int = 0
     signed: int = 0
     unsigned: int = 0
     unsigned_places: tuple[int, ...] = ()

@@ -87,6 +87,7 @@ class Auditing:
             key=compared.keys[0].to_text() if compared.keys else "",
             epochs=compared.epochs,
             confirmed=found.confirmed,
+            self_judged=found.self_judged,
             signed=found.signed,
             unsigned=found.unsigned,
             unsigned_places=found.places,

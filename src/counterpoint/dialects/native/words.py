@@ -193,6 +193,7 @@ def present_verdict(verdict: Verdict, room: int = 400, most: int = 5) -> dict[st
         rejected_by=clip(verdict.agent, TITLE),
         because=clip(verdict.reason, room),
         verdict=verdict.id,
+        independence="self" if verdict.independence == "self" else "",
     )
 
 

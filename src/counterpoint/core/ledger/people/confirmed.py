@@ -108,7 +108,8 @@ class Ring:
 class Confirmed:
     """One pass over the parsed entries of a ledger, from the first on.
 
-    reasons: the commitment of each reason that was signed, by the digest of the text that keeps it.
+    reasons: the commitment of each reason that was signed, by the digest of the text that keeps it. self_judged: how many
+    entries say that people judged their own work.
     """
 
     def __init__(self, verify: Verify = sshsig.verify) -> None:
@@ -119,6 +120,7 @@ class Confirmed:
         self._epochs = _Epochs()
         self._credentials = Credentials()
         self.ring = Ring()
+        self.self_judged = 0
         self.reasons: dict[str, str] = {}
         self.faults = Faults()
 
@@ -131,6 +133,7 @@ class Confirmed:
         """Check one more entry, as its short keys; faults are kept, not raised."""
         # The hash of the entry before: at the place n of this list stands the leaf of n - 1.
         self._leaves += bytes.fromhex(entry["h"])
+        self.self_judged += entry.get("f", {}).get("independence") == "self"
         made = self._credentials.read(entry, self.ring.known, self.ring.revoked)
         trusted = trust_faults(entry, self.ring.known, self.ring.revoked)
         for why in (*self._policy.read(entry), *self._epochs.read(entry), *made, *trusted):

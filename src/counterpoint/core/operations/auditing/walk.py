@@ -76,6 +76,11 @@ class Walk:
                 self._end.add(fault)
 
     @property
+    def self_judged(self) -> int:
+        """How many entries say that people judged their own work, up to here."""
+        return self._people.self_judged
+
+    @property
     def confirmed(self) -> int:
         """How many acts are signed by the people who did them."""
         return self._people.acts

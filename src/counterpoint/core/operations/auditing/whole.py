@@ -30,7 +30,7 @@ class Looked:
     """What was found: the end of the ledger if its chain is sound, rows compared, and all faults.
 
     signed, unsigned: entries of writers that they signed, and did not; places: the first of the latter.
-    confirmed: how many acts people signed. differences: those of tables, columns and the tree. redacted: how many
+    confirmed: how many acts people signed. self_judged: how many say that they judged their own work. differences: those of tables, columns and the tree. redacted: how many
     texts are gone on purpose.
     """
 
@@ -41,6 +41,7 @@ class Looked:
     signed: int = 0
     unsigned: int = 0
     confirmed: int = 0
+    self_judged: int = 0
     places: tuple[int, ...] = ()
     rows: dict[str, int] = field(default_factory=dict[str, int])
     faults: list[CounterpointError] = field(default_factory=list[CounterpointError])
@@ -114,6 +115,7 @@ class Look:
             self.found.root, self.found.last = walk.verification.root, walk.verification.last
         self.found.signed, self.found.unsigned = walk.coverage.signed, walk.coverage.unsigned
         self.found.places, self.found.confirmed = walk.coverage.places, walk.confirmed
+        self.found.self_judged = walk.self_judged
         self.found.faults.extend(walk.faults)
         self.found.differences.extend(walk.differences)
 

@@ -312,7 +312,11 @@ def _of_submission(call: Call, row: Json) -> View:
     header = {
         **sparse(**fields),
         **_submission(submission),
-        **sparse(judge=clip(said[0].agent, TITLE) if said else "", session=submission.session),
+        **sparse(
+            judge=clip(said[0].agent, TITLE) if said else "",
+            independence=said[0].independence if said else "",
+            session=submission.session,
+        ),
     }
     header.pop("summary", None)
     parts: dict[str, Json] = {
