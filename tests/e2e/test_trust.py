@@ -114,6 +114,32 @@ def test_nobody_judges_what_a_process_that_he_may_have_left_behind_did(
     assert agent.is_refused("review", id=phase, **APPROVES) == "forbidden"
 
 
+def test_status_says_beside_the_command_that_only_a_key_can_judge(
+    hire: Callable[[], Agent], phase: str, counterpoint: Callable[..., Any], repository: Path
+) -> None:
+    """What started the agent has ended: a terminal without a key is refused, and is told so before."""
+    left = hire().hires(*LEFT)
+    work(left)
+    left.does("submit", id=phase, summary="All planted")
+    ran = counterpoint("status", "--json", cwd=repository)
+    (due,) = json.loads(ran.stdout)["waiting_for_you"]
+    assert due["what"] == "a review by a person who signs"
+    assert "only a key makes a judge somebody else" in " ".join(
+        counterpoint("status", cwd=repository).stdout.split()
+    )
+    assert counterpoint("approve", phase, cwd=repository).returncode == 1
+
+
+def test_status_advises_to_approve_what_another_window_did(
+    worker: Agent, phase: str, counterpoint: Callable[..., Any], repository: Path
+) -> None:
+    """An agent whose launcher lives is somebody else."""
+    worker.does("submit", id=phase, summary="All planted")
+    ran = counterpoint("status", "--json", cwd=repository)
+    (due,) = json.loads(ran.stdout)["waiting_for_you"]
+    assert (due["what"], due["run"]) == ("a review", f"counterpoint approve {phase}")
+
+
 def test_what_an_agent_starts_is_that_agent_also_if_it_writes_nothing_itself(
     hire: Callable[[], Agent], phase: str
 ) -> None:

@@ -44,7 +44,8 @@ _LINES: Final = 20
 """How many lines of open work are shown."""
 _SIGNED: Final = "a review by a person who signs"
 _UNTOLD: Final = (
-    "Nothing tells the agents apart that worked there, so that only a key makes a judge somebody else (`counterpoint key add`)."
+    "Nothing tells you from the agents that worked there (none attests them, or what started them has ended), so that only a key"
+    " makes a judge somebody else (`counterpoint key add`)."
     " Give agents a credential before they start work: `counterpoint agent create NAME`."
 )
 _SOON: Final = 300

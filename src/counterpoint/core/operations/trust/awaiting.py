@@ -8,13 +8,14 @@ from typing import Final, get_args
 
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.answers import Awaiting, Step
-from counterpoint.core.model.identity import Contribution, Succession
+from counterpoint.core.model.identity import Connection, Contribution, Succession
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import WORKABLE, Gate, GateKind, Item, Kind
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import is_declared, standing
+from counterpoint.core.rules.identity import may_be_one
 from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict
@@ -39,12 +40,21 @@ class AwaitedWork:
             return next(iter(self._told(view, {here.id: here})), None) if here else None
 
     def untold(self, items: Collection[str]) -> frozenset[str]:
-        """Return which of some items somebody worked on whom nothing attests: only a person who signs can judge these."""
+        """Return which of some items only a person who signs can judge, of those that the caller had no part in.
+
+        Nothing attests whoever worked there, or what started one of the two has ended, so that both may be one.
+        """
         if not items:
             return frozenset()
+        own = self._context.caller.connection
         with self._context.reading() as view:
             parts = view.select(Contribution, item=tuple(items), how="worked")
-        return frozenset(part.item for part in parts if is_declared(part.principal))
+            workers = {part.principal for part in parts}
+            known = view.select(Connection, id=tuple(workers)) if workers and own else []
+        doubtful = {worker.id for worker in known if own and may_be_one(own, worker)}
+        return frozenset(
+            part.item for part in parts if is_declared(part.principal) or part.principal in doubtful
+        )
 
     def renewals(self) -> list[Token]:
         """Return the tokens and credentials that end within a week, or have ended within the last, the first to end first."""
