@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.rules.trust.commands import MOST_NAMED, allowing_line
 from counterpoint.dialects.paging import clip
+
+if TYPE_CHECKING:
+    from counterpoint.core.coordinator import Core
 
 _ROOM: Final = 100
 
@@ -35,6 +39,19 @@ def unallowed_of(lacking: Lacking | None) -> str:
         return ""
     line = "counterpoint trust" if lacking.why else allowing_line(lacking.commands)
     return f"its check is not allowed yet; a person allows it: `{line}`"
+
+
+def unallowed_lines(lacking: Lacking | None, name: str = "") -> list[str]:
+    """Return the same as warnings: one, or none. name: of which of several items."""
+    line = unallowed_of(lacking)
+    return [f"{name}: {line}" if name else line] if line else []
+
+
+def unallowed_at(core: Core, items: Collection[str]) -> dict[str, str]:
+    """Return the same sentence by item, of those in whose way anything is."""
+    return {
+        item: unallowed_of(lacking) for item, lacking in core.permitted.lacking_of(items).items()
+    }
 
 
 def _shown(found: Lacking) -> list[str]:

@@ -17,7 +17,6 @@ from counterpoint.core.model.answers import Awaiting, State
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.identity import Connection
 from counterpoint.core.model.sessions import SessionFilter, SessionView
-from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Unavailable
 
@@ -25,6 +24,7 @@ READY: Final = 100
 SESSIONS: Final = 50
 EVENTS: Final = 200
 """How many rows a pane has at most."""
+_TRUST: Final = "counterpoint trust"
 
 HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "waiting": ("id", "what", "title"),
@@ -81,7 +81,12 @@ def _head(state: State) -> str:
 
 def _waiting(state: State, awaiting: Sequence[Awaiting], core: Core) -> Iterator[Row]:
     runs = paused_runs(core)
-    for one in due(state, awaiting, core.awaiting.approvals(), Lacking(), runs=runs):
+    lacking = core.permitted.lacking_now()
+    for one in due(state, awaiting, core.awaiting.approvals(), lacking, runs=runs):
+        if one.run.startswith(_TRUST):
+            # Its last word is one of a check; what is shown is what a person types.
+            yield Row(f"due {one.id} {one.title}", one.id, (one.id, one.what, flat(one.run)))
+            continue
         # What is to be unblocked is a record; what it is about is its first column.
         name = one.id if one.run.endswith("…") else one.run.rpartition(" ")[2]
         yield Row(f"due {name} {one.what}", name, (one.id, one.what, flat(one.title)))

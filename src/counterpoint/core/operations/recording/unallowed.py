@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from counterpoint.core.model.trust.checking import Lacking
-from counterpoint.core.model.work import Project
+from counterpoint.core.model.work import Gate, Project
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.commands import allowing_line, is_listed, is_trusted
@@ -29,6 +30,33 @@ def find_unallowed(context: Context, view: Reading, commands: Iterable[Sequence[
     if said.free:
         return Lacking()
     return Lacking(commands=tuple(argv for argv in wanted if not is_listed(said, argv)))
+
+
+def find_unallowed_checks(
+    context: Context,
+    view: Reading,
+    items: Collection[str],
+    commands: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Lacking]:
+    """Return which commands of the closed checks of some items would not be run, by item; none for an item without any.
+
+    commands: by item one more that is run for it, which is no gate.
+    """
+    if not items or context.ports.checking is None:
+        return {}
+    wanted = [
+        (gate.item, gate.argv)
+        for gate in view.select(Gate, item=tuple(items), kind="check", status="closed")
+    ]
+    wanted += [(item, tuple(argv)) for item, argv in (commands or {}).items()]
+    if not wanted:
+        return {}
+    found = find_unallowed(context, view, [argv for _, argv in wanted])
+    lacks: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for item, argv in wanted:
+        if argv in found.commands and argv not in lacks.get(item, ()):
+            lacks[item] = (*lacks.get(item, ()), tuple(argv))
+    return {item: replace(found, commands=argvs) for item, argvs in lacks.items()}
 
 
 def way_to_run(lacking: Lacking) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unallowed import find_unallowed
+from counterpoint.core.operations.recording.unallowed import find_unallowed, find_unallowed_checks
 
 _LOOKED_AT: Final = 1_000
 """Checks that are looked at for commands that nobody has let be run."""
@@ -28,18 +28,8 @@ class Permitted:
 
     def lacking_of(self, items: Collection[str]) -> Mapping[str, Lacking]:
         """Return which commands of the closed checks of some items would not be run, by item; none for an item without any."""
-        if not items or self._context.ports.checking is None:
-            return {}
         with self._context.reading() as view:
-            gates = view.select(Gate, item=tuple(items), kind="check", status="closed")
-            if not gates:
-                return {}
-            found = find_unallowed(self._context, view, [gate.argv for gate in gates])
-        lacks: dict[str, tuple[tuple[str, ...], ...]] = {}
-        for gate in gates:
-            if gate.argv in found.commands:
-                lacks[gate.item] = (*lacks.get(gate.item, ()), gate.argv)
-        return {item: replace(found, commands=commands) for item, commands in lacks.items()}
+            return find_unallowed_checks(self._context, view, items)
 
     def lacking_now(self) -> Lacking:
         """Return the same of the commands that open checks of open items ask for, each with the first such item."""

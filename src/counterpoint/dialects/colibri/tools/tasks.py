@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, cast
 from uuid import uuid4
 
 from pydantic import Field
 
+from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.dialects.call import Call
@@ -34,6 +36,7 @@ from counterpoint.dialects.colibri.words import (
     present_transition,
     retold,
 )
+from counterpoint.dialects.lacking import unallowed_at
 from counterpoint.dialects.paging import pages_of, size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
@@ -86,9 +89,10 @@ def task_get(
 ) -> Json:
     """Read a task with its state and attempt."""
     task = call.core.use(StrictTasks).get(id)
+    checks = _checks(call, [task])
     if not history:
-        return present_task(task)
-    answer = present_task(task, 3_000)
+        return present_task(task) | checks.get(task.item.id, {})
+    answer = present_task(task, 3_000) | checks.get(task.item.id, {})
     moves = call.core.use(StrictTasks).history(task.item.id, limit=1_000)[-_HISTORY:]
     room = WHOLE - size_of(answer)
     return {**answer, "transitions": _recent([present_transition(move) for move in moves], room)}
@@ -145,7 +149,8 @@ def task_update(
         if name in wanted and wanted[name] != value:
             raise InvalidInput(f"{name} is given twice, in `patch` and beside it", hint="Once.")
         wanted[name] = value
-    return present_task(_updated(call, id, wanted, expected_status, expected_version))
+    task = _updated(call, id, wanted, expected_status, expected_version)
+    return present_task(task) | _checks(call, [task]).get(task.item.id, {})
 
 
 def _updated(
@@ -218,8 +223,20 @@ def task_next_actions(
     pages = pages_of(call, cursor, "task_next_actions", project_id)
     kept = {"project_id": project_id} if project_id else {}
     found = call.core.use(StrictTasks).next_moves(pages.at, limit + 1, kept)
-    entries, more = pages.rows(found, limit, present_next, lambda one: one.task.item.number)
+    checks = _checks(call, [one.task for one in found[:limit]])
+    entries, more = pages.rows(
+        found,
+        limit,
+        lambda one: present_next(one) | checks.get(one.task.item.id, {}),
+        lambda one: one.task.item.number,
+    )
     return {**({} if cursor else begun(call)), "tasks": entries, "next_cursor": more or None}
+
+
+def _checks(call: Call, tasks: Iterable[ItemView]) -> dict[str, dict[str, Json]]:
+    """Return by item what a person types before the checks of tasks that are not closed are run."""
+    items = [task.item.id for task in tasks if not task.item.is_closed]
+    return {item: {"checks": line} for item, line in unallowed_at(call.core, items).items()}
 
 
 def known_task(call: Call, name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.foundry.nouns.nodes import Node, NodeType, Status, Tally
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry, PhaseLine
@@ -42,7 +43,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedNode:
-    """A node that the caller is at. started_at: since when somebody was first."""
+    """A node that the caller is at. started_at: since when somebody was first. lacking: its commands that would not be run."""
 
     spec: str
     id: str
@@ -50,6 +51,7 @@ class StartedNode:
     type: NodeType
     started_at: str
     warnings: tuple[str, ...] = ()
+    lacking: Lacking | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +120,12 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedBatch:
-    """Nodes that were started together."""
+    """Nodes that were started together. lacking: by node its commands that would not be run."""
 
     spec: str
     started: tuple[str, ...]
     at: str
+    lacking: Mapping[str, Lacking] = field(default_factory=dict[str, Lacking])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,12 +222,16 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """What somebody may take up next; without a node why there is none. is_complete: whether nothing is left to do."""
+    """What somebody may take up next; without a node why there is none. is_complete: whether nothing is left to do.
+
+    lacking: commands of its checks that would not be run.
+    """
 
     spec: str
     node: Node | None
     is_complete: bool
     message: str
+    lacking: Lacking | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import offered, present_left
+from counterpoint.dialects.lacking import unallowed_at
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -96,6 +97,7 @@ def get_issue(
     if not cursor:
         begun = _begun(call) if _own(call, item) else {}
         answer = {**begun, **_head(issue), **_around(call, issue), **_handed_over(call, item.id)}
+        answer |= _checks(call, item)
         del answer["labels"]
     parts = {
         name: _part(call, issue, name, pages.at.get(name, 0))
@@ -125,6 +127,7 @@ def get_issue_status(
     return {
         **(_begun(call) if _own(call, item) else {}),
         **_head(issue),
+        **_checks(call, item),
         "recentFindings": _recent_findings(call, item.id),
         "recentRuns": runs_of(call, issue)[:_RUNS],
         "note": DATA,
@@ -167,6 +170,11 @@ def list_issues(
         **sparse(next_cursor=pages.cursor(rest or None)),
         "note": DATA,
     }
+
+
+def _checks(call: Call, item: Item) -> dict[str, Json]:
+    """Return what a person types before the checks of an issue that is not closed are run."""
+    return {} if item.is_closed else sparse(checks=unallowed_at(call.core, [item.id]).get(item.id))
 
 
 def _begun(call: Call) -> dict[str, Json]:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.lacking import unallowed_at
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.dialects.workflow.verbs.queries import (
     WorkflowQueries,
@@ -54,7 +55,12 @@ def start_phase(
     line = call.core.use(WorkflowQueries).phase(opened.phase.id)
     head, _, _ = call.core.use(WorkflowQueries).head(workflow_id)
     told = head.attributes.get("total_phases")
-    beyond = f"{told} phases were expected, and this is number {number}"
+    warnings: list[Json] = []
+    if isinstance(told, int) and number > told:
+        warnings.append(f"{told} phases were expected, and this is number {number}")
+    if opened.was_there and not line.item.is_closed:
+        # A phase that is new has no check yet.
+        warnings += unallowed_at(call.core, [line.item.id]).values()
     return {
         "phase_id": line.item.id,
         "workflow_id": workflow_id,
@@ -64,7 +70,7 @@ def start_phase(
         "status": present_part(line.item),
         "started_at": line.item.created_at,
         **({"already_exists": True} if opened.was_there else {}),
-        **({"warnings": [beyond]} if isinstance(told, int) and number > told else {}),
+        **sparse(warnings=warnings),
     }
 
 

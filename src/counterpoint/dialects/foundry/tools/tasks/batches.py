@@ -24,6 +24,7 @@ from counterpoint.dialects.foundry.tools.tasks.shown import (
 from counterpoint.dialects.foundry.verbs.tasks.batches import Batches
 from counterpoint.dialects.foundry.verbs.tasks.offering import Offering
 from counterpoint.dialects.foundry.words import LONGEST, SpecId
+from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.dialects.paging import clip
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -82,8 +83,17 @@ def prepare_batch(
             "stale_tasks": stale,
             "dependency_graph": graph,
             "token_estimate": found.tokens,
-        }
+        },
+        warnings=[
+            line
+            for one in found.prepared
+            for line in unallowed_lines(one.offered.lacking, _name_of(one))
+        ],
     )
+
+
+def _name_of(prepared: Prepared) -> str:
+    return prepared.offered.node.id if prepared.offered.node else ""
 
 
 def _in_batch(one: Prepared, room: int) -> Json:
@@ -115,7 +125,10 @@ def start_batch(call: Call, spec_id: SpecId, task_ids: TaskIds) -> Json:
             "started": list(started.started),
             "started_count": len(started.started),
             "started_at": started.at,
-        }
+        },
+        warnings=[
+            line for name, lacks in started.lacking.items() for line in unallowed_lines(lacks, name)
+        ],
     )
 
 

@@ -13,6 +13,7 @@ from counterpoint.dialects.foundry.rules.working.hints import commit_hint
 from counterpoint.dialects.foundry.tools.tasks.shown import TITLE
 from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
 from counterpoint.dialects.foundry.words import LONGEST, Reason, SpecId, Status, TaskId
+from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.dialects.paging import clip
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action
@@ -44,7 +45,7 @@ def start(call: Call, spec_id: SpecId, task_id: TaskId, note: Note = "") -> Json
             "title": clip(started.title, TITLE),
             "type": started.type,
         },
-        warnings=started.warnings,
+        warnings=[*started.warnings, *unallowed_lines(started.lacking)],
     )
 
 

@@ -37,6 +37,7 @@ from counterpoint.dialects.foundry.words import (
     Status,
     TaskId,
 )
+from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.dialects.paging import PAGE, clip, pages_of, size_of
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.visible import json_text
@@ -52,7 +53,9 @@ def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
     """A task, or the next, with its context."""
     found = call.core.use(Offering).prepare(spec_id, task_id)
     mine = _continued(call) if not task_id else {}
-    return present({**mine, **present_prepared(found)})
+    return present(
+        {**mine, **present_prepared(found)}, warnings=unallowed_lines(found.offered.lacking)
+    )
 
 
 @action(reads=True, name="next", plain=True)
@@ -69,7 +72,8 @@ def next_(call: Call, spec_id: SpecId) -> Json:
         return present({"spec_id": found.spec, **mine, **told})
     room = ROOM - size_of(mine)
     return present(
-        {"spec_id": found.spec, **mine, "found": True, **node_line(found.node, room - 600)}
+        {"spec_id": found.spec, **mine, "found": True, **node_line(found.node, room - 600)},
+        warnings=unallowed_lines(found.lacking),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import WORKABLE, Area, Item
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.closing.standing import held_in, refuse_other, walk
@@ -34,8 +35,10 @@ from counterpoint.dialects.foundry.verbs.tasks.moving import (
     refuse_no_task,
     refuse_unready,
     state_text,
+    type_in,
 )
 from counterpoint.dialects.foundry.verbs.tasks.naming import in_words
+from counterpoint.dialects.foundry.verbs.unallowed import lacking_of_node
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -64,12 +67,16 @@ class Batches:
         with joined(self._context):
             started: list[str] = []
             at = ""
+            lacking: dict[str, Lacking] = {}
             for task in dict.fromkeys(tasks):
                 with self._context.reading() as view:
                     known = Nodes(view, spec_named(view, spec))
                     item = known.named(task)
                     name = known.id(item.id)
                     context = held_in(self._context, view, item.id)
+                    lacks = lacking_of_node(self._context, view, item.id, type_in(view, item))
+                    if lacks is not None:
+                        lacking[name] = lacks
                 try:
                     claim = Claims(context).start(item.id, snapshot=snapshot).claim
                 except CounterpointError as fault:
@@ -83,7 +90,7 @@ class Batches:
                     keep_pending(change, known.root)
                     at = at or str(change.now)
                 started.append(name)
-            return StartedBatch(spec=known.spec, started=tuple(started), at=at)
+            return StartedBatch(spec=known.spec, started=tuple(started), at=at, lacking=lacking)
 
     def complete(self, spec: str, ended: Sequence[Ended]) -> tuple[str, list[BatchResult]]:
         """End several nodes, each for itself; what failed is pending again, and counts the tries.

@@ -56,6 +56,7 @@ from counterpoint.dialects.foundry.rules.working.waiting import hours_between, w
 from counterpoint.dialects.foundry.verbs.lifecycle import keep_pending
 from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
 from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies
+from counterpoint.dialects.foundry.verbs.unallowed import lacking_of_node
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotReady
@@ -104,6 +105,7 @@ class Moving:
                 refuse_unready(known, item)
                 name, kind = known.id(item.id), type_in(view, item)
                 context = held_in(self._context, view, item.id)
+                lacking = lacking_of_node(self._context, view, item.id, kind)
             started = Claims(context).start(item.id, snapshot=snapshot)
             with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
                 since = note_start(change, item, str(started.claim.claimed_at))
@@ -117,6 +119,7 @@ class Moving:
                     type=kind,
                     started_at=since,
                     warnings=started.warnings,
+                    lacking=lacking,
                 )
 
     def complete(

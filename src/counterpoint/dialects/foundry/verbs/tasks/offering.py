@@ -24,6 +24,7 @@ from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED, REMOVED, TYPE, Node, Tally
 from counterpoint.dialects.foundry.nouns.tasks import (
+    COMMAND,
     Around,
     Beside,
     Holder,
@@ -50,6 +51,7 @@ from counterpoint.dialects.foundry.verbs.tasks.edges import soft_of
 from counterpoint.dialects.foundry.verbs.tasks.moving import phase_of, type_in, waiting_for
 from counterpoint.dialects.foundry.verbs.tasks.naming import texts_in_words
 from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies, tallies_for
+from counterpoint.dialects.foundry.verbs.unallowed import lacking_of_line
 from counterpoint.kernel.canonical import Json, dump_any
 
 _FIRST: Final = 8
@@ -80,8 +82,7 @@ class Offering:
         with self._context.reading() as view:
             known = Nodes(view, spec_named(view, spec))
             if task:
-                node = node_of(known, known.named(task))
-                found = Offered(spec=known.spec, node=node, is_complete=False, message="")
+                found = self._offered(known, node_of(known, known.named(task)))
             else:
                 found = self._next(known)
             if found.node is None:
@@ -107,7 +108,7 @@ class Offering:
             kept = tallies_for(self._context)
             prepared = tuple(
                 Prepared(
-                    offered=Offered(spec=known.spec, node=node, is_complete=False, message=""),
+                    offered=self._offered(known, node),
                     waits=self._waits(known, node.item),
                     around=_around(known, node, kept),
                 )
@@ -143,11 +144,16 @@ class Offering:
             return Offered(spec=known.spec, node=None, is_complete=False, message=words)
         item = next(self._free(known), None)
         if item is not None:
-            node = node_of(known, item)
-            return Offered(spec=known.spec, node=node, is_complete=False, message="")
+            return self._offered(known, node_of(known, item))
         done = _is_complete(known)
         words = "The spec is complete" if done else _left(known)
         return Offered(spec=known.spec, node=None, is_complete=done, message=words)
+
+    def _offered(self, known: Nodes, node: Node) -> Offered:
+        item = node.item.id
+        line = text_of(node.metadata.get(COMMAND)) if node.type == "verify" else ""
+        lacking = lacking_of_line(self._context, known.view, item, line)
+        return Offered(spec=known.spec, node=node, is_complete=False, message="", lacking=lacking)
 
     def _free(self, known: Nodes) -> Iterator[Item]:
         """Return what the caller may take up and nobody holds, in the order in which it is offered."""
