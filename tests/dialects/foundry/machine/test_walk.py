@@ -213,6 +213,11 @@ class Walk(RuleBasedStateMachine):
         ):
             outcome = "failure"
         told = self.report(outcome, verdict)
+        is_still = (self.reference.state, self.reference.kind) == ("paused", "pause")
+        if is_still and self.step["reason"] == self.reference.reason:
+            # While the run stands still for that it is answered and not taken, whatever has changed meanwhile.
+            assert self.hears(told) == f"pause {self.reference.reason}"
+            return
         self.reference.take(outcome, verdict)
         answer = self.ask(told, reported=True)
         self.taken = told

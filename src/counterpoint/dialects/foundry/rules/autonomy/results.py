@@ -81,7 +81,7 @@ class Known:
     outstanding: the step that was issued last, if nothing was reported of it yet. proven: the step of this run whose proof the
     report has, if there is one. receipts: of the node of the outstanding step, since that was issued. evidence: of its attempt.
     key: of the project, for the integrity of evidence. waiver: of the gate of its phase; empty if it is not waived.
-    is_paused: whether the run stands still, so that the report of a pause has no effect.
+    is_paused: whether the run stands still for what the step that is out tells, so that the report of a pause has no effect.
     """
 
     session: str
