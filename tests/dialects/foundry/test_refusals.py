@@ -46,6 +46,7 @@ class World:
         self.core = workshop.agent("nat").core
         for spec in (SPEC, OTHER):
             self.core.plans.create(_spec(spec))
+        self.does(self.ada, "lifecycle activate")
         self.does(self.ada, "task start", task_id="task-1-1")
 
     def does(self, who: Agent, call: str, **given: Any) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def begun(
         phase = {"title": f"Phase {number}"}
         asked = {"action": "phase-add-bulk", "spec_id": spec, "phase": phase}
         planner.does("authoring", **asked, tasks=[TASK, CHECK | {"command": command}])
+    planner.does("lifecycle", action="activate", spec_id=spec)
     agent = workshop.agent("fay", surface="foundry")
     begin = {"action": "session", "command": "start", "spec_id": spec}
     start = agent.does("task", **begin, **terms)
