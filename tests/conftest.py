@@ -42,14 +42,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     What a tool answers does not depend on them, so trying every test in both doubles the time and
     finds nothing more. The name of a test decides, so that half of all take one era and half the other:
-    the era where `era` is asked for, the database where `where` is: one in four is on a server, which takes twice as
+    the era where `era` is asked for, the database where `where` is: one in eight is on a server, which takes twice as
     long there, and COUNTERPOINT_LONG=1 tries all on both. A test that lists its eras itself speaks those.
     """
     is_long = os.environ.get("COUNTERPOINT_LONG") == "1"
     own = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
     for name, choices, mark, is_both, share in (
         ("era", ERAS, "both_eras", False, 2),
-        ("where", DATABASES, "both_databases", is_long, 4),
+        ("where", DATABASES, "both_databases", is_long, 8),
     ):
         if name not in metafunc.fixturenames or name in own:
             continue
@@ -57,6 +57,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         chosen = choices[crc32(metafunc.function.__name__.encode()) % share == share - 1]
         wanted = choices if is_both or is_marked else [chosen]
         metafunc.parametrize(name, wanted, indirect=True)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return half as many workers again as there are processors: a test of real processes waits for them a good part of its time."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(2, (count or 1) * 3 // 2)
 
 
 def pytest_collection() -> None:
@@ -80,7 +86,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out all forms but the first of tests whose forms are alike; COUNTERPOINT_LONG=1 leaves out none.
+    """Leave out long tests, and all forms but the first of tests whose forms are alike; COUNTERPOINT_LONG=1 leaves out none.
 
     Files with slow tests come first, so that no worker is left alone with one at the end.
     """
@@ -94,7 +100,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         test = item.path, str(getattr(item, "originalname", item.name))
         is_again = item.get_closest_marker("alike") is not None and test in met
-        (left if is_again else kept).append(item)
+        is_long = item.get_closest_marker("long") is not None
+        (left if is_again or is_long else kept).append(item)
         met.add(test)
     if left:
         config.hook.pytest_deselected(items=left)

@@ -112,6 +112,7 @@ def test_no_agent_stands_above_a_test() -> None:
     assert connected_agents(nowhere, str(nowhere), SystemClock().now()) == []
 
 
+@pytest.mark.alike
 @pytest.mark.e2e
 @pytest.mark.parametrize("broken", [False, True])
 def test_an_agent_runs_the_tests_as_anybody_does(repository: Path, broken: bool) -> None:

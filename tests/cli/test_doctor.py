@@ -77,7 +77,8 @@ def test_trouble_is_named_with_what_to_do(call, ledger, monkeypatch):
     """An open key, a future, entries that are gone, a lease that ran out, a dead configuration."""
     call("audit", "prove", "--checkpoint")
     folder = ledger / ".counterpoint"
-    (state,) = (Path(os.environ["XDG_STATE_HOME"]) / "counterpoint" / "signer").glob("led_*")
+    own = call("status", "--json").json["project"]["ledger"]
+    state = Path(os.environ["XDG_STATE_HOME"]) / "counterpoint" / "signer" / own
     (state / "ed25519").chmod(0o644)
     (ledger / ".mcp.json").write_text('{"mcpServers": {"counterpoint": {"command": "/gone"}}}')
     (ledger / ".cursor").mkdir()

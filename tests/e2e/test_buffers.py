@@ -76,6 +76,7 @@ def no_server(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("method", "padding"),
     [("tools/call", 0), ("tools/call", 2_000), ("tools/list", 0)],
@@ -101,6 +102,7 @@ def test_a_client_that_does_not_read_is_waited_for(
     assert [answer for answer in flood.answers() if "result" not in answer] == []
 
 
+@pytest.mark.long
 def test_a_client_that_floods_while_no_server_answers_is_waited_for(
     folder: Path, connect: Any, wire: Any
 ) -> None:

@@ -58,6 +58,7 @@ def used(client: Any, requests: int) -> dict[str, Any]:
     raise AssertionError(told)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("held", [Held(), Held("half of a review, said before it was cancelled")])
 def test_a_cancelled_review_ends_its_request_and_can_be_called_again(
     folder: Path, connect: Callable[..., Any], held: Held

@@ -86,6 +86,7 @@ def assert_lost(error: dict[str, Any], *, is_safe: bool) -> None:
     assert data["hint"]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("number", ENDS, ids=name_of)
 def test_each_request_under_way_is_answered_whatever_ends_the_server(
     folder: Path, connect: Any, number: signal.Signals, *, is_long: bool
@@ -109,6 +110,7 @@ def test_each_request_under_way_is_answered_whatever_ends_the_server(
         assert client.call("brief")
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("number", POLITE, ids=name_of)
 def test_a_server_of_one_client_answers_each_request_before_it_ends(
     folder: Path, connect: Any, number: signal.Signals
@@ -172,6 +174,7 @@ def heard_over_http(wire: http.client.HTTPConnection) -> dict[str, Any]:
     return json.loads(events[-1] if events else body)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("number", POLITE, ids=name_of)
 def test_over_http_too_each_request_under_way_is_answered(
     folder: Path, up: Any, number: signal.Signals

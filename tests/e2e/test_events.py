@@ -188,6 +188,7 @@ class Follower:
                 found = {}
 
 
+@pytest.mark.long
 def test_followers_that_come_and_go_miss_nothing_and_hear_nothing_twice(
     up: Callable[[], str], repository: Path, token: Callable[[str], str], connect: Any
 ) -> None:

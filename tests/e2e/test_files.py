@@ -39,6 +39,7 @@ def until_told(client: Any, wire: Any, code: str) -> dict[str, Any]:
     raise AssertionError("it is never told")
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("harm", ["clean", "move", "log"])
 def test_what_a_server_acknowledged_is_found_after_its_files_were_taken_away(
     repository, connect, counterpoint, wire, git, monkeypatch, tmp_path, harm
@@ -122,6 +123,7 @@ BEGINNINGS = (
 )
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("memory", ["account", "repository"])
 def test_nothing_is_created_where_a_ledger_was(
     repository, connect, counterpoint, git, wire, tmp_path, monkeypatch, memory

@@ -146,6 +146,7 @@ def test_without_its_server_an_agents_process_says_whether_it_is_gone(
     assert ben.call("note", id="demo-5", kind="comment", text="still here")
 
 
+@pytest.mark.alike
 @BOTH
 def test_the_next_client_of_the_same_folder_is_offered_first_what_the_one_before_left(
     start: Callable[[str], Agent],
@@ -162,6 +163,7 @@ def test_the_next_client_of_the_same_folder_is_offered_first_what_the_one_before
     assert again.call("next", claim=True)["claim"]["item"] == "demo-5"
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("tool", ["start", "next"])
 def test_a_take_over_of_who_was_killed_begins_with_the_tree_as_it_is(

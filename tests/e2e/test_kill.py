@@ -133,6 +133,7 @@ def nursery() -> Iterator[Nursery]:
     opened.close()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_nothing_answered_is_lost_by_kills_under_load(
     nursery, acts, folder, tmp_path, siege, assert_whole, is_long, record_property

@@ -53,6 +53,7 @@ class Stops:
             self.released[deed].wait(PATIENCE)
 
 
+@pytest.mark.long
 def test_a_killed_server_repeats_nothing_that_was_paid_for(repository: Path) -> None:
     """Whatever it was killed in the middle of is asked once more, and nothing else; the next server of the ledger goes on by itself."""
     stops = Stops((*KILLED, "report"))

@@ -139,6 +139,7 @@ def supervise(desk: Desk, repository: Path, counterpoint: Callable[..., Any]) ->
     return run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 def test_a_spec_of_forty_tasks_comes_to_its_end_through_all_that_goes_wrong(
     desk: Desk,

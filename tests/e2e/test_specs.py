@@ -45,6 +45,7 @@ def _phase(number: int) -> Draft:
     )
 
 
+@pytest.mark.long
 def test_nothing_is_lost_of_what_16_processes_complete_in_one_spec(
     race: Callable[..., list[list[dict[str, Any]]]],
     siege: App,

@@ -129,6 +129,7 @@ def _approve(counterpoint: Callable[..., Any], folder: Path, phase: str) -> None
     assert said.returncode == 0, said.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["postgresql"], indirect=True)
 def test_a_spec_is_worked_to_its_end_with_one_person_asked(
     supervise: Run,

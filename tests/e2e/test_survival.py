@@ -172,6 +172,7 @@ def test_what_is_held_without_a_session_is_its_own_who_knows_the_token(
         assert first.tries("finish", id="demo-2", token=proof, **DONE)[0]
 
 
+@pytest.mark.long
 def test_who_calls_over_http_goes_on_at_once_when_the_server_was_killed_and_started_again(
     repository: Path, counterpoint: Callable[..., Any]
 ) -> None:

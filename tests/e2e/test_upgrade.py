@@ -170,6 +170,7 @@ def test_what_is_under_way_or_half_said_outlives_the_upgrade(
     assert server_of(meeting)[1] == NEWER
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("name", "change"),
     [

@@ -293,6 +293,7 @@ def whole(project: Project) -> tuple[Path, ...]:
     return project.folder / ".counterpoint", state(), project.folder / ".git"
 
 
+@pytest.mark.long
 def test_a_witness_elsewhere_finds_what_the_whole_account_forgot(
     project: Project, appoint: Appoint, tmp_path: Path
 ) -> None:

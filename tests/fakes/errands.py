@@ -97,7 +97,8 @@ def workflow(office: Office) -> None:
     issue = does(
         "log_issue", task_id=task, type="other", requires_human_review=True, resolves=NOTHING
     )["issue_id"]
-    does("log_issue", task_id=task, type="other", resolves=issue)
+    # Whoever flags an issue for a person does not resolve it.
+    office.scribe.does(office.join(), "log_issue", task_id=task, type="other", resolves=issue)
     does("log_milestone", task_id=task)
     does("complete_task", task_id=task, status="success")
     does("complete_phase", phase_id=phase, status="completed")

@@ -342,17 +342,12 @@ def test_only_what_a_relay_writes_is_served_without_the_command_line():
 def test_a_server_that_cannot_start_says_why(ledger, monkeypatch, capfd):
     """The last line of its log is what the relay tells: what to do next."""
     monkeypatch.chdir(ledger)
-    with find_rendezvous(ledger / ".counterpoint" / "ledger.db").turn("lock"):
-        code = serving.main(
-            [
-                "--db",
-                str(ledger / ".counterpoint" / "ledger.db"),
-                "--ready-fd",
-                "9",
-                "--turn-fd",
-                "9",
-            ]
-        )
+    monkeypatch.setattr("counterpoint.protocol.rendezvous.PATIENCE", 0.1)
+    database = ledger / ".counterpoint" / "ledger.db"
+    ready, listens = os.pipe()
+    with os.fdopen(ready), os.fdopen(listens, "w"), find_rendezvous(database).turn("lock"):
+        words = ["--ready-fd", str(listens), "--turn-fd", str(listens)]
+        code = serving.main(["--db", str(database), *words])
     assert code == 3
     said = capfd.readouterr().err
     assert said.startswith("counterpoint: ")

@@ -271,10 +271,12 @@ class Tokens:
         lasts_seconds: 0 for no end.
         """
         with recording(self._context, "token.renewed") as change:
+            refused = "renew a credential", "Leave it to whoever starts the agents"
+            refuse_agent(change, *refused)
             change.open_session()
             found = _live(change.select(Token, **_named(which, kind)), which, kind)
-            refuse = refuse_unsigned_act if MAINTAIN in found.scopes else refuse_agent
-            refuse(change, "renew a credential", "Leave it to whoever starts the agents")
+            if MAINTAIN in found.scopes:
+                refuse_unsigned_act(change, *refused)
             ends = later(change.clock, lasts_seconds) if lasts_seconds else ""
             if ends == found.expires_at:
                 raise Conflict(f"{found.name!r} has no end already", hint="Nothing is left to do.")
