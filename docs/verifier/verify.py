@@ -401,12 +401,16 @@ def check_credential(entry, ring):  # of `tokens`: ids and digests that there ar
     person = who.get("k") == "person"
     if entry["a"] == "token.revoked":
         ended = rows[0].get("c") == {"revoked_at": entry["t"]}
-        need(ended and name in ring["tokens"], "a credential that is changed")
+        need(ended and ring["tokens"].get(name), "a credential that is changed")
         return
     if entry["a"] == "token.renewed":  # how long it lasts, and nothing else
         ends, told = (rows[0].get("c") or {}).get("expires_at"), ring["tokens"].get(name)
         changed = {*(rows[0].get("c") or {})} - {"expires_at"} or not isinstance(ends, str)
         need(told and not changed, "a credential that is changed")
+        lasts, begins = facts.get("seconds"), dt.datetime.fromisoformat(entry["t"][:-1])
+        need(type(lasts) is int and 0 <= lasts <= 10 * 366 * 86400, "no time that it lasts")
+        until = (begins + dt.timedelta(seconds=lasts)).isoformat(timespec="milliseconds")
+        need(ends == (f"{until}Z" if lasts else ""), "a credential that lasts another time")
     else:
         row = {"maker": "", "name": "", "scopes": [], "sha256": "", **(rows[0].get("v") or {})}
         need(entry["a"] == "token.created" and are_texts(row["sha256"]), "no new credential")

@@ -107,6 +107,8 @@ def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
         is_covered = boot() == COVERED or _has_left(found)
         is_same = all(_mark(look(process.pid)) == _mark(process) for process in found)
         is_served = is_same and any(serves(process.pid) for process in found[1:])
+        # Above as many as are looked at there may be anybody.
+        is_served = is_served or len(found) == MOST
     except Covered:
         # Whether a server has started it cannot be told either; if one has, nobody's key may be used.
         is_covered, is_same, is_served, found = True, False, True, ()
@@ -120,7 +122,10 @@ def is_check(pid: int) -> bool:
     if sys.platform == "darwin" or not pid:
         return False
     try:
-        return _is_foreign(pid) and any(_is_runner(process.pid) for process in lineage(pid))
+        if not _is_foreign(pid):
+            return False
+        found = lineage(pid)
+        return len(found) == MOST or any(_is_runner(process.pid) for process in found)
     except Covered:
         return False
 
@@ -231,8 +236,15 @@ def _is_foreign(pid: int) -> bool:
     if not pid:
         return bool(namespace())
     try:
-        if procfs.read_link("self") != str(os.getpid()):
+        if procfs.read_link("self") != str(os.getpid()) or not procfs.read(f"{os.getpid()}/status"):
             return True
+        procfs.read_link(f"{os.getpid()}/ns/pid")
+    except Covered:
+        raise
+    except OSError as fault:
+        # Of itself every process can see these: somebody keeps it from that.
+        raise Covered(fault.errno, "it cannot be read", procfs.PROC) from fault
+    try:
         status = procfs.read(f"{pid}/status")
     except Covered:
         raise

@@ -65,6 +65,22 @@ IDENTITY: Final = ("folder", "secret", "lock", "names", "has_run")
 """What a connection is known by, which an upgraded relay takes over as it is: the folder it was started in, its secret, the lock of that,
 what the secret is kept by, and whether it is known which run it is of."""
 
+STATE: Final = frozenset(
+    (
+        *IDENTITY,
+        "client",
+        "children",
+        "version",
+        "hello",
+        "half",
+        "lines",
+        "to_client",
+        "waiting",
+        "is_over",
+    )
+)
+"""What the state of a relay has that is handed over."""
+
 
 def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     """Relay as flags and environment say; None if the call is the command line's."""
@@ -74,7 +90,7 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     words, mode, descriptor = split_words(words)
     state = read_state(descriptor) if mode else {}
     flags = _flags(words, environ)
-    if flags is None or state is None:
+    if flags is None or state is None or (state and not state.keys() >= STATE):
         return None
     answers = _open_answers(flags, environ)
     # The server runs in another folder, where a relative path means something else.
@@ -82,7 +98,7 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         flags["db"] = find_database("", flags["db"])
     folder = state["folder"] if state else os.getcwd()
     database = find_database(folder, flags.get("db", ""))
-    is_unasked = not flags.get("db") and not state and _is_unasked(database, environ)
+    is_unasked = not flags.get("db") and _is_unasked(database, environ)
     if answers is None or not _is_text(database) or is_unasked:
         # The command line has the words for it, and starts nothing there.
         return None

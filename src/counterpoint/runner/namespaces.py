@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 from contextlib import suppress
@@ -42,6 +43,9 @@ _MS_RELATIME: Final = 1 << 21
 _ST_RELATIME: Final = 4096
 _KEPT_FLAGS: Final = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | 1024 | 2048
 """The last two: no times of access are kept. These have the same numbers where they are asked for and where they are told."""
+_CHANGED: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.ELOOP, errno.EISDIR))
+"""What a mount answers where a path is another one than a moment ago."""
+_ATTEMPTS: Final = 20
 _PR_CAPBSET_DROP: Final = 24
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _CAPABILITIES: Final = 64
@@ -53,6 +57,10 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 class Refused(OSError):
     """The system does not let a namespace be made; `strerror` says which step it refused."""
+
+
+class Unsettled(Refused):
+    """What is to be hidden changes while it is covered: nothing weaker is tried then, since others may want just that."""
 
 
 def enter(sandbox: Confinement) -> None:
@@ -74,17 +82,12 @@ def enter(sandbox: Confinement) -> None:
 def cover(sandbox: Confinement) -> None:
     """Hide folders and files, keep others as they are, and show the processes of this namespace alone. Refused."""
     _mount(None, "/", None, _MS_PRIVATE_ALL)
-    for path in (*sandbox["fixed"], *sandbox["read_only"]):
-        if os.path.exists(path):
-            _mount(path, path, None, _MS_BIND | _MS_REC)
+    for path in sandbox["fixed"]:
+        _guard(path, 0)
     for path in sandbox["read_only"]:
-        if os.path.exists(path):
-            _mount(None, path, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _flags_of(path))
+        _guard(path, _MS_RDONLY)
     for path in sandbox["hidden"]:
-        if os.path.isdir(path):
-            _mount("tmpfs", path, "tmpfs", _EMPTY, "size=4k,mode=0755")
-        elif os.path.exists(path):
-            _mount("/dev/null", path, None, _MS_BIND)
+        _hide(path)
     _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
 
 
@@ -113,6 +116,35 @@ def attend(leader: int, ended: int) -> NoReturn:
             status = os.waitstatus_to_exitcode(found)
     os.write(ended, str(status).encode())
     os._exit(0)
+
+
+def _guard(path: str, flags: int) -> None:
+    """Mount a file or folder over itself. One that is taken away or exchanged meanwhile is left: it is not what was to be kept."""
+    try:
+        _mount(path, path, None, _MS_BIND | _MS_REC)
+        if flags:
+            _mount(None, path, None, _MS_REMOUNT | _MS_BIND | flags | _flags_of(path))
+    except OSError as fault:
+        if fault.errno not in _CHANGED:
+            raise
+
+
+def _hide(path: str) -> None:
+    """Cover a folder or a file that is there; Unsettled for one that keeps changing, Refused."""
+    fault: OSError | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            if os.path.isdir(path):
+                _mount("tmpfs", path, "tmpfs", _EMPTY, "size=4k,mode=0755")
+            elif os.path.lexists(path):
+                _mount("/dev/null", path, None, _MS_BIND)
+        except OSError as refusal:
+            if refusal.errno not in _CHANGED:
+                raise
+            fault = refusal
+        else:
+            return
+    raise Unsettled(errno.EBUSY, "it keeps changing", path) from fault
 
 
 def _flags_of(path: str) -> int:

@@ -38,10 +38,11 @@ class Started:
     """
 
     def __init__(self, pid: int, told: str, sandbox: str, ended: int) -> None:
-        """Take what was told before the program ran: nothing, `E` and a number, or `N` and a reason."""
+        """Take what was told before the program ran: nothing, `E` and a number, or `N` and a reason, `U` and one for which no weaker way is tried."""
         self.pid, self.sandbox = pid, sandbox
         self.fault = int(told[1:]) if told.startswith("E") else 0
-        self.refused = told[1:] if told.startswith("N") else ""
+        self.refused = told[1:] if told[:1] in {"N", "U"} else ""
+        self.is_final = told.startswith("U")
         self._ended = ended
 
     def status(self, own: int | None) -> int | None:
@@ -70,6 +71,8 @@ def start(order: Order, output: int) -> Started:
             return found
         os.waitpid(found.pid, 0)
         reasons.append(found.refused)
+        if found.is_final:
+            break
     found = Started(0, "", "refused", os.open(os.devnull, os.O_RDONLY))
     found.refused = "; ".join(reasons)
     return found
@@ -131,7 +134,8 @@ def _go_inside(sandbox: Confinement, pipes: tuple[int, int]) -> None:
         namespaces.cover(sandbox)
         namespaces.give_up()
     except OSError as fault:
-        os.write(told, f"N{fault.filename or 'namespaces'}: {fault.strerror}".encode())
+        sort = "U" if isinstance(fault, namespaces.Unsettled) else "N"
+        os.write(told, f"{sort}{fault.filename or 'namespaces'}: {fault.strerror}".encode())
         os._exit(_FAILED)
     leader = os.fork()
     if leader:

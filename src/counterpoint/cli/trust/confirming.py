@@ -111,7 +111,12 @@ def renew_token(context: CommandContext, which: str, kind: TokenKind, lasts_seco
     def renew(core: Core) -> Token:
         return core.tokens.renew(which, kind, lasts_seconds=lasts_seconds)
 
-    core = confirmed(context, lambda: tokens.proposed_renewal(which, kind), renew, offers=False)
+    core = confirmed(
+        context,
+        lambda: tokens.proposed_renewal(which, kind, lasts_seconds=lasts_seconds),
+        renew,
+        offers=False,
+    )
     return renew(core)
 
 

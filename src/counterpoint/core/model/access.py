@@ -88,6 +88,8 @@ WORKS: tuple[Scope, ...] = ("read", "write")
 TokenKind = Literal["caller", "agent"]
 """Who brings a token: a caller over the network, or an agent on this machine."""
 
+LONGEST_SECONDS: Final = 10 * 366 * 86_400
+"""How long a token may last."""
 NOTICE_SECONDS: Final = 7 * 86_400
 """How long before its end, and after it, a token is told of."""
 SECRET_PREFIX = "cpt_"  # noqa: S105 -- how every token begins, and no token itself

@@ -257,12 +257,19 @@ class Tokens:
             change.add_facts(name=token.name)
             return token
 
-    def proposed_renewal(self, which: str, kind: TokenKind = "caller") -> ProposedAct:
+    def proposed_renewal(
+        self, which: str, kind: TokenKind = "caller", *, lasts_seconds: int
+    ) -> ProposedAct:
         """Return what renewing a token decides, for a person to sign; NotFound, InvalidInput, Conflict."""
         with self._context.reading() as view:
             token = _live(view.select(Token, **_named(which, kind)), which, kind)
         scopes: list[Json] = [*token.scopes]
-        decision: dict[str, Json] = {"name": token.name, "scopes": scopes, "digest": token.sha256}
+        decision: dict[str, Json] = {
+            "name": token.name,
+            "scopes": scopes,
+            "digest": token.sha256,
+            "seconds": lasts_seconds,
+        }
         return ProposedAct(action="token.renewed", subject=token.id, decision=decision)
 
     def renew(self, which: str, kind: TokenKind = "caller", *, lasts_seconds: int) -> Token:
@@ -277,13 +284,19 @@ class Tokens:
             found = _live(change.select(Token, **_named(which, kind)), which, kind)
             if MAINTAIN in found.scopes:
                 refuse_unsigned_act(change, *refused)
-            ends = later(change.clock, lasts_seconds) if lasts_seconds else ""
+            for known in change.select(Token, name=found.name, kind=kind):
+                if known.id != found.id and access.is_in_force(known, change.clock):
+                    raise Conflict(
+                        f"the token {known.id} is named {found.name!r} already",
+                        hint="Renew that one, or revoke it first.",
+                    )
+            ends = later(Timestamp(change.now), lasts_seconds) if lasts_seconds else ""
             if ends == found.expires_at:
                 raise Conflict(f"{found.name!r} has no end already", hint="Nothing is left to do.")
             token = replace(found, expires_at=ends)
             change.subject = token.id
             change.put(token)
-            change.add_facts(name=token.name, scopes=list(token.scopes))
+            change.add_facts(name=token.name, scopes=list(token.scopes), seconds=lasts_seconds)
             if self._context.caller.actor.is_signed:
                 change.add_facts(digest=token.sha256)
             return token

@@ -12,14 +12,21 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, cast
 
-from counterpoint.core.model.access import RUN, SCOPES, SECRET_PREFIX, Scope, Token, TokenRequest
+from counterpoint.core.model.access import (
+    LONGEST_SECONDS,
+    RUN,
+    SCOPES,
+    SECRET_PREFIX,
+    Scope,
+    Token,
+    TokenRequest,
+)
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.matching.expressions import expression
 
 MOST_CALLS = 1_000_000
 MOST_CALLS_A_MONTH = 1_000_000_000
-LONGEST_SECONDS = 10 * 366 * 86_400
 MOST_AT_ONCE = 64
 """How many calls a process takes ahead at most."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from counterpoint.core.model.access import SCOPES, TokenRequest
+from counterpoint.kernel.clock import Timestamp, later
 from fakes.people import Person
 from fakes.story import Entry, Story, signed_anew
 from fakes.studio import Studio
@@ -44,7 +45,7 @@ class Agents(Story):
         make(self.pat, "worker")
         make(self.pat, "maintainer", maintains=True, signs=True)
         self.pat.unsigned.tokens.renew("worker", "agent", lasts_seconds=60)
-        act = self.pat.unsigned.tokens.proposed_renewal("maintainer", "agent")
+        act = self.pat.unsigned.tokens.proposed_renewal("maintainer", "agent", lasts_seconds=60)
         self.pat.does(act).tokens.renew("maintainer", "agent", lasts_seconds=60)
         self.pat.unsigned.tokens.revoke("early", "agent")
         if is_late:
@@ -72,7 +73,9 @@ class Agents(Story):
         renewals = [
             one for one in self.entries if (one["a"], one.get("s")) == ("token.renewed", made)
         ]
-        return deepcopy(renewals[0]) | {"t": self.entries[-1]["t"]}
+        entry = deepcopy(renewals[0]) | {"t": self.entries[-1]["t"]}
+        self.row(entry)["c"]["expires_at"] = later(Timestamp(entry["t"]), 60)
+        return entry
 
     def revoked(self) -> Entry:
         """Answer an entry that ends the one that maintains."""
@@ -204,6 +207,8 @@ def test_what_a_credential_is_changes_by_its_end_alone(
         {"expires_at": "", "sha256": DIGEST},
         {"expires_at": "", "revoked_at": ""},
         {"expires_at": 7},
+        {"expires_at": ""},
+        {"expires_at": "2030-01-01T00:00:00.000Z"},
         {},
     ],
 )
@@ -228,6 +233,21 @@ def test_a_credential_that_maintains_is_renewed_by_a_person(story: Agents) -> No
     signed["f"]["digest"] = DIGEST
     story.signs(signed)
     assert story.finds(signed)
+
+
+@pytest.mark.parametrize("seconds", [0, 61, -1, "60", None, True])
+def test_a_renewal_lasts_as_long_as_it_says(story: Agents, seconds: object) -> None:
+    forged = story.renewed(WORKER)
+    forged["f"]["seconds"] = seconds
+    assert story.finds(forged)
+
+
+@pytest.mark.parametrize("action", ["token.renewed", "token.revoked"])
+def test_a_digest_is_no_credential_that_is_changed(story: Agents, action: str) -> None:
+    forged = story.renewed(WORKER) if action == "token.renewed" else story.revoked()
+    made = [one for one in story.entries if one["a"] == "token.created"][WORKER]
+    story.row(forged)["k"]["id"] = forged["s"] = story.row(made)["v"]["sha256"]
+    assert story.finds(forged)
 
 
 def test_a_credential_that_nobody_made_is_not_renewed(story: Agents) -> None:

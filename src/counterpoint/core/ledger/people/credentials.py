@@ -2,7 +2,7 @@
 
 (1) A row of `tokens` stands in an entry whose subject it is, one in each. It is written whole, by `token.created`, once, with
     a digest that no other has; it is changed in `revoked_at` alone, by `token.revoked`, to the time of that entry; and in
-    `expires_at` alone, by `token.renewed`.
+    `expires_at` alone, by `token.renewed`, to as many seconds after that entry as its fact `seconds` says, or to none.
 (2) Where a person made or renewed it, its `name`, `scopes` and `sha256` are the facts `name`, `scopes` and `digest`, which he signed.
 (3) Its `maker` is a person's key only where that person made it.
 (4) From the entry that enrols the first key of a person, while any is in force, only a person makes or renews one with `maintain`.
@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from counterpoint.core.model.access import MAINTAIN, Token
+from counterpoint.core.model.access import LONGEST_SECONDS, MAINTAIN, Token
+from counterpoint.kernel.clock import Timestamp, later
 
 CREATED: Final = "token.created"
 REVOKED: Final = "token.revoked"
@@ -52,11 +53,11 @@ class Credentials:
             yield "writes another credential than it tells"
             return
         row: Mapping[str, Any] = rows[0]
-        if entry["a"] == REVOKED and name in self._known:
+        if entry["a"] == REVOKED and name in self._columns:
             if row.get("c") != {"revoked_at": entry["t"]}:
                 yield "changes more of a credential than its end"
             return
-        if entry["a"] == RENEWED and name in self._known:
+        if entry["a"] == RENEWED and name in self._columns:
             yield from self._renewal_faults(entry, row.get("c") or {}, len(known) > len(revoked))
             return
         columns: Mapping[str, Any] = {**_LEFT_OUT, **(row.get("v") or {})}
@@ -76,12 +77,22 @@ class Credentials:
         if set(changes) != {"expires_at"} or not isinstance(changes["expires_at"], str):
             yield "changes more of a credential than how long it lasts"
             return
+        if changes["expires_at"] != _end_of(entry):
+            yield "lets a credential last for another time than it says"
         columns, facts = self._columns[entry["s"]], entry.get("f", {})
         is_persons = entry["w"].get("i", {}).get("k") == "person"
         if is_persons and any(columns[one] != facts.get(fact) for one, fact in _SIGNED.items()):
             yield "renews another credential than was signed"
         if is_asked and not is_persons and MAINTAIN in columns["scopes"]:
             yield f"renews a credential with `{MAINTAIN}`, and no person signed that"
+
+
+def _end_of(entry: Mapping[str, Any]) -> str | None:
+    """Return when a credential ends that an entry renews; empty for never, None where it does not say for how long."""
+    seconds = entry.get("f", {}).get("seconds")
+    if type(seconds) is not int or not 0 <= seconds <= LONGEST_SECONDS:
+        return None
+    return later(Timestamp(entry["t"]), seconds) if seconds else ""
 
 
 def _departures(

@@ -83,7 +83,12 @@ class Locking:
             said = ref_of(row, spec_of(view, row)) if row is not None else None
         if configured.role in BOUND and (said is None or not said.is_locking):
             refuse_outside_run(configured.role, said, session)
-        if row is None or session == row.session or not row.is_locking:
+        if row is not None and session == row.session:
+            # Whoever names a run is held to being at it, lock or none.
+            with self.held(spec, session, configured.role if configured.role in BOUND else None):
+                yield
+            return
+        if row is None or not row.is_locking:
             yield
             return
         refuse_locked(said, session, configured.role, configured.terms(), bypass=True)
