@@ -115,7 +115,12 @@ class LocalEvidence:
         environ = for_command(self._serving, self.passed)
         if command.search_path:
             environ["PATH"] = command.search_path
-        from counterpoint.evidence.running.guarding import Guarded, guarded_paths, refused_writes
+        from counterpoint.evidence.running.guarding import (
+            Guarded,
+            guarded_paths,
+            put_back,
+            refused_writes,
+        )
         from counterpoint.evidence.running.hidden import hidden_paths, missed_logins
 
         said = self.checking()
@@ -141,7 +146,10 @@ class LocalEvidence:
         return replace(
             execution,
             missed=missed_logins(execution, self._serving, said.home),
-            protected=refused_writes(execution.output, guarded.read_only, top),
+            protected=(
+                *refused_writes(execution.output, guarded.read_only, top),
+                *put_back(guarded),
+            ),
         )
 
     def contain(self, root: Path, path: str) -> str:

@@ -133,7 +133,13 @@ def test_where_none_can_be_had_it_is_refused_or_said(
         raise namespaces.Refused(1, "Operation not permitted", "unshare")
 
     monkeypatch.setattr(namespaces, "enter", refuse)
-    sandbox: dict[str, Any] = {"hidden": [], "network": True, "bubblewrap": ""}
+    sandbox: dict[str, Any] = {
+        "hidden": [],
+        "fixed": [],
+        "read_only": [],
+        "network": True,
+        "bubblewrap": "",
+    }
     order: dict[str, Any] = {
         "program": "/bin/sh",
         "argv": ["sh", "-c", "echo ran > ran"],
@@ -304,6 +310,105 @@ def test_what_git_starts_programs_by_is_read_only(
     assert list((repository / ".git/hooks").iterdir()) == []
     assert not (repository.parent / "other").exists()
     assert list(found.protected) == ([path] if path else [])
+
+
+@pytest.mark.parametrize(
+    ("script", "path"),
+    [
+        ("cp -r .git ../evil; echo ../../evil > .git/commondir", ".git/commondir"),
+        ("git config -f .git/config.worktree core.fsmonitor ./evil", ".git/config.worktree"),
+        ("git config --global core.fsmonitor ./evil", "../home/.gitconfig"),
+        (
+            "mkdir -p ~/.config/git; echo '[core]' > ~/.config/git/config",
+            "../home/.config/git/config",
+        ),
+        ("rm -f .git/logs; ln -s /nowhere .git/commondir", ".git/commondir"),
+    ],
+)
+def test_settings_that_were_not_there_are_put_aside(
+    run: Run,
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    path: str,
+) -> None:
+    """As soon as the command has ended; what was in them is kept."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    place = Path(os.path.normpath(repository / path))
+    found = run(script)
+    assert not os.path.lexists(place)
+    assert os.path.lexists(f"{place}.left-by-a-check")
+    assert found.protected == (str(place),)
+    git(repository, "status")
+
+
+def test_links_to_settings_and_hooks_stay_what_they_are(
+    run: Run, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "dotfiles").write_text("[user]\nname = a\n")
+    (home / ".gitconfig").symlink_to("dotfiles")
+    monkeypatch.setenv("HOME", str(home))
+    (tmp_path / "scripts").mkdir()
+    (repository / ".git/hooks").symlink_to(tmp_path / "scripts")
+    found = run(
+        "echo evil > evil; ln -sf $PWD/evil ~/.gitconfig; rm .git/hooks; mkdir .git/hooks; touch .git/hooks/x;"
+        " mv ../scripts ../moved"
+    )
+    assert (home / ".gitconfig").readlink() == Path("dotfiles")
+    assert (repository / ".git/hooks").readlink() == tmp_path / "scripts"
+    assert list((tmp_path / "scripts").iterdir()) == []
+    assert {Path(one).name for one in found.protected} >= {".gitconfig", "hooks"}
+
+
+def test_other_linked_trees_and_their_submodules_are_guarded(
+    run: Run, repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "worktree", "add", "-q", str(tmp_path / "linked"))
+    own = repository / ".git/worktrees/linked"
+    before = {
+        file: file.read_bytes()
+        for file in (own / "commondir", own / "gitdir", tmp_path / "linked/.git")
+    }
+    run("; ".join(f"echo evil > {file}" for file in before) + "; mv .git/worktrees .git/other")
+    assert {file: file.read_bytes() for file in before} == before
+
+
+def test_no_check_loses_its_sandbox_because_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that are guarded and gone are left; where what is hidden keeps changing, nothing is run at all."""
+
+    def never_settles(_path: str) -> None:
+        raise namespaces.Unsettled(16, "it keeps changing", "/hidden")
+
+    sandbox: dict[str, Any] = {
+        "hidden": [],
+        "fixed": [str(tmp_path / "gone")],
+        "read_only": [str(tmp_path / "gone/too")],
+        "network": True,
+        "bubblewrap": "",
+        "mode": "auto",
+    }
+    order: dict[str, Any] = {
+        "program": "/bin/sh",
+        "argv": ["sh", "-c", "echo ran > ran"],
+        "environ": {},
+        "folder": str(tmp_path),
+        "file_bytes": 1 << 20,
+    }
+    found = starting.start(order | {"sandbox": sandbox}, 1)
+    os.waitpid(found.pid, 0)
+    assert (found.sandbox, found.refused) == ("namespaces", "")
+    (tmp_path / "ran").unlink()
+    monkeypatch.setattr(namespaces, "_hide", never_settles)
+    found = starting.start(order | {"sandbox": sandbox | {"hidden": ["/hidden"]}}, 1)
+    assert (found.sandbox, found.refused) == ("refused", "/hidden: it keeps changing")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_git_works_in_a_check_as_before(run: Run, repository: Path) -> None:

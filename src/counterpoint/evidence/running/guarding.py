@@ -3,7 +3,10 @@
 1. Read-only are the hooks of a repository, wherever its settings say that they lie, the files of its settings and those of the user, the
    file that leads from a working tree to its repository, and the same of its submodules.
 2. The repository, and each folder that it lies in, stays where it is: otherwise another could be laid in its place.
-3. A folder of hooks that is not there is made, since nothing can be mounted over it.
+3. A folder of hooks that is not there is made, since nothing can be mounted over it. A file of settings, or one that leads to another
+   repository, that was not there is put aside when the command has ended; a link is made as it was. The receipt names it.
+Not closed: repositories that a command makes in the tree, or adds to the index; files that settings include and that are not there; and
+whoever starts git while the command runs.
 Whatever else of the tree, or of the home, a command may write, it may write a program that a person starts.
 """
 
@@ -12,7 +15,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,16 +25,23 @@ from counterpoint.evidence.git.waiting import git_folder, read_plain
 from counterpoint.kernel.errors import ProgramMissing
 
 _WORKTREE: Final = re.compile(rb"^\s*worktree\s*=\s*\"?(.+?)\"?\s*$", re.MULTILINE)
+_ASIDE: Final = ".left-by-a-check"
+"""The end of the name under which something is put aside."""
 _MOST_MODULES: Final = 1_000
 _REFUSALS: Final = tuple(os.strerror(number) for number in (errno.EROFS, errno.EBUSY))
 """What programs say of a file that is read-only, and of one that is not to be replaced."""
 
 
 class Guarded(NamedTuple):
-    """Paths by their whole names. fixed: folders that cannot be moved, the outermost first. read_only: what cannot be written."""
+    """Paths by their whole names. fixed: folders that cannot be moved, the outermost first. read_only: what cannot be written.
+
+    absent: what is not there, and is not to be there afterwards. links: what is a link, and to what.
+    """
 
     fixed: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
 
 def guarded_paths(tree: Path, environ: Mapping[str, str]) -> Guarded:
@@ -44,17 +54,51 @@ def guarded_paths(tree: Path, environ: Mapping[str, str]) -> Guarded:
     mark = top / ".git"
     own = Path(os.path.realpath(git_folder(mark)))
     common = _common(own)
-    read_only = {mark} if mark.is_file() else set[Path]()
-    for folder in {own, common}:
-        read_only |= {
-            folder / "config",
-            folder / "config.worktree",
-            folder / "commondir",
-            folder / "gitdir",
-        }
-    read_only |= {_hooks(common), *_settings(top, environ), *_of_modules(common / "modules")}
-    existing = {os.path.realpath(path) for path in read_only if path.exists()}
-    return Guarded(fixed=_in_place(top, own, common), read_only=tuple(sorted(existing)))
+    paths = {mark, *_of_folder(own), *_of_folder(common), _hooks(common)}
+    paths |= {*_settings(top, environ), *_of_trees(common / "worktrees")}
+    paths |= {*_of_modules(common / "modules"), *_of_modules(own / "modules")}
+    # The repository itself is worked in.
+    names = {path for path in paths if path != mark or path.is_file()}
+    present = {Path(os.path.realpath(path)) for path in names if path.exists()}
+    links = {path: _target_of(path) for path in paths if path.is_symlink()}
+    folders = {top, own, common, *(path.parent for path in (*names, *present))}
+    return Guarded(
+        fixed=_in_place(folder for folder in folders if folder.is_dir()),
+        read_only=tuple(sorted(map(str, present))),
+        absent=tuple(sorted(str(path) for path in names if not os.path.lexists(path))),
+        links=tuple(sorted((str(path), target) for path, target in links.items())),
+    )
+
+
+def put_back(guarded: Guarded) -> tuple[str, ...]:
+    """Put aside what was not there before a command, and make links as they were; return their paths."""
+    changed = [Path(name) for name in guarded.absent if os.path.lexists(name)]
+    targets = {Path(name): target for name, target in guarded.links}
+    changed += [path for path, target in targets.items() if _target_of(path) != target]
+    for path in changed:
+        if os.path.lexists(path):
+            path.replace(f"{path}{_ASIDE}")
+        if path in targets:
+            path.symlink_to(targets[path])
+    return tuple(map(str, changed))
+
+
+def _target_of(path: Path) -> str:
+    """Return what a link says, as it is written; empty if there is none."""
+    return str(path.readlink()) if path.is_symlink() else ""
+
+
+def _of_folder(folder: Path) -> Iterator[Path]:
+    """Return the files of a repository, or of the part of it that one tree has, that lead to others or hold settings."""
+    yield from (folder / name for name in ("config", "config.worktree", "commondir", "gitdir"))
+
+
+def _of_trees(folder: Path) -> Iterator[Path]:
+    """Return the same of all linked trees of a repository, and the files by which these find it."""
+    for entry in _folders(folder):
+        yield from _of_folder(entry)
+        with suppress(OSError):
+            yield entry / os.fsdecode(read_plain(entry / "gitdir")).strip()
 
 
 def refused_writes(output: str, read_only: tuple[str, ...], top: Path) -> tuple[str, ...]:
@@ -86,6 +130,9 @@ def _hooks(common: Path) -> Path:
 
 def _settings(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Return the files that git reads its settings from, and the folder that these say its hooks are in."""
+    if home := environ.get("HOME", ""):
+        yield Path(home, ".gitconfig")
+        yield Path(environ.get("XDG_CONFIG_HOME") or f"{home}/.config", "git/config")
     with suppress(GitRefused, ProgramMissing):
         found = GitCall(folder=top, environ=environ).read_settings()
         for file in found.all_files:
@@ -101,7 +148,7 @@ def _of_modules(folder: Path, most: int = _MOST_MODULES) -> Iterator[Path]:
         most -= 1
         for entry in _folders(waiting.pop()):
             if (entry / "HEAD").exists():
-                yield from (entry / "config", _hooks(entry), *_mark_of(entry))
+                yield from (*_of_folder(entry), _hooks(entry), *_mark_of(entry))
                 waiting.append(entry / "modules")
             else:
                 # The name of a submodule may have slashes.
@@ -112,7 +159,10 @@ def _mark_of(module: Path) -> Iterator[Path]:
     """Return the file that leads from the working tree of a submodule to its repository."""
     with suppress(OSError):
         if said := _WORKTREE.search(read_plain(module / "config")):
-            yield module / os.fsdecode(said[1]) / ".git"
+            mark = module / os.fsdecode(said[1]) / ".git"
+            # One that leads anywhere else is none of this module's.
+            if not mark.is_symlink() and mark.is_file():
+                yield mark
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -122,10 +172,10 @@ def _folders(folder: Path) -> list[Path]:
         return []
 
 
-def _in_place(top: Path, *repositories: Path) -> tuple[str, ...]:
-    """Return the folders that must not be moved: repositories, and what they and the tree lie in as far as this account could move it."""
+def _in_place(places: Iterable[Path]) -> tuple[str, ...]:
+    """Return folders that must not be moved, and those that they lie in, as far as this account could move them."""
     found: set[str] = set()
-    for folder in (top, *repositories):
+    for folder in places:
         for path in (folder, *folder.parents):
             # What lies in a folder that cannot be written is moved by nobody.
             if path != path.parent and os.access(path.parent, os.W_OK):
