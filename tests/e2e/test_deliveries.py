@@ -93,6 +93,7 @@ def written(tree: Path, issue: str, phase: str, sections: tuple[str, ...]) -> di
     }
 
 
+@pytest.mark.long
 def test_an_issue_from_research_to_an_approved_change(
     repository: Path,
     app: App,

@@ -116,6 +116,7 @@ def is_name(name: str, place: Place) -> bool:
     return place[2] == ".idempotency_key" or place[1:] in NAMES[name]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", ERRANDS)
 def test_no_word_that_a_tool_took_is_left_but_where_the_command_says_so(
     name: str,

@@ -123,6 +123,7 @@ BEGINNINGS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.alike
 @pytest.mark.parametrize("memory", ["account", "repository"])
 def test_nothing_is_created_where_a_ledger_was(

@@ -255,7 +255,14 @@ def _write_program(place: Path, text: str) -> None:
     place.chmod(0o755)
 
 
-@pytest.mark.parametrize("name", sorted(_commands(cli)))
+@pytest.mark.parametrize(
+    "name",
+    [
+        # These serve, or play for some seconds.
+        pytest.param(name, marks=[pytest.mark.long] if name in {"demo", "up", "serve"} else [])
+        for name in sorted(_commands(cli))
+    ],
+)
 def test_no_command_runs_anything_out_of_a_hostile_folder(
     hostile: HostileFolder, name: str
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_key_used_by_8_processes_at_once_is_one_write(race, siege, assert_whol
     assert_whole(siege)
 
 
+@pytest.mark.alike
 def test_16_writers_at_once_all_make_their_quota(race, opened, address, assert_whole):
     """None is refused and none of what any wrote is missing."""
     opened.person()

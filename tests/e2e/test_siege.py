@@ -265,6 +265,7 @@ def besieged(folder: Path) -> Iterator[Siege]:
     siege.close()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_nothing_answered_is_lost_however_servers_relays_and_clients_are_killed(
     besieged: Siege,

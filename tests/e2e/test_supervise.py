@@ -184,6 +184,7 @@ def test_no_agent_of_a_run_passes_for_the_person_who_has_called(supervise: Run, 
     assert phase.status != "done"
 
 
+@pytest.mark.long
 def test_who_supervises_again_is_who_supervised_before(supervise: Run, app: App) -> None:
     """So the agents of the second call judge nothing that those of the first have done."""
     for _ in range(2):
@@ -232,7 +233,6 @@ def test_what_a_round_took_is_read_from_the_stream_of_its_client(
     assert "what it said" not in str(kept)
 
 
-@pytest.mark.both_databases
 def test_a_supervisor_that_is_killed_takes_its_agent_along_and_is_succeeded(
     under: Callable[..., Under], supervise: Run
 ) -> None:

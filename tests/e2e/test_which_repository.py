@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Give the place of a database that several repositories can use."""
     if request.param == "sqlite":

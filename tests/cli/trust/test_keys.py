@@ -288,6 +288,7 @@ def test_keys_are_added_and_revoked_at_a_terminal_alone(call: Call, ledger: Path
     assert call("key", "list", "--json").json == []
 
 
+@pytest.mark.long
 def test_a_key_is_rotated_and_the_old_one_signs_nothing_more(
     at: Open, call: Call, place: Path
 ) -> None:

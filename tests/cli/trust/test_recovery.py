@@ -41,6 +41,7 @@ def recover(at: Open, **environ: str) -> None:
     assert terminal.end() == 0, terminal.seen
 
 
+@pytest.mark.long
 def test_a_lost_only_key_is_followed_by_one_that_an_epoch_lets_in(
     at: Open, call: Call, agent: Core, place: Path
 ) -> None:

@@ -396,6 +396,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[Row, tuple[Any, Any]
     return readback.play(TABLE, tmp_path_factory.mktemp("symphony") / "demo")
 
 
+@pytest.mark.long
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(180)

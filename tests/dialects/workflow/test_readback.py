@@ -289,6 +289,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[Row, tuple[Any, Any]
     return readback.play(TABLE, folder)
 
 
+@pytest.mark.long
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(180)
