@@ -111,6 +111,35 @@ def test_a_task_with_an_issue_for_a_person_ends_as_success_and_what_needs_it_wai
     assert ada.does("start", id=later)["claim"]["item"] == later
 
 
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_no_other_dialect_lets_whoever_flagged_an_issue_resolve_it(
+    workshop: Workshop, lead: Agent, ada: Agent, flow: Flow, is_ended: bool
+) -> None:
+    """Foundry's words resolve what blocks a node; from somebody else they free what waits as well."""
+    task = flow.begin()
+    asked = {"task_id": task, "requires_human_review": True}
+    issue = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
+    tree = {"kind": "task", "title": "Next", "after": [task]}
+    later = ada.does("plan", tree={"kind": "plan", "title": "P", "items": [tree]})["items"][1]["id"]
+    if is_ended:
+        lead.does("complete_task", task_id=task, status="success", outcome={"summary": "Done"})
+    same = workshop.agent(lead.core.caller.actor.name, surface="foundry")
+    assert same.core.caller.actor.principal == lead.core.caller.actor.principal
+    node = {"spec_id": flow.workflow, "task_id": task}
+    unblock = {"action": "unblock", **node, "resolution": "by me"}
+    for tool, call in (
+        ("task", unblock),
+        ("task", {"action": "update-status", **node, "status": "pending", "note": "by me"}),
+        ("lifecycle", {"action": "complete", "spec_id": flow.workflow, "force": True}),
+    ):
+        same.call(tool, call)
+        assert lead.core.overview.find(Record, issue).status == "open", (tool, call)
+    assert issue in str(ada.is_refused("start", id=later)) or not is_ended
+    if is_ended:
+        workshop.agent("ben", surface="foundry").does("task", **unblock)
+        assert ada.does("start", id=later)["claim"]["item"] == later
+
+
 def test_a_blocker_of_another_workflow_is_not_found(lead: Agent, flow: Flow) -> None:
     """Nor one that is named beside a task that is not there; it stays open."""
     task = flow.begin()

@@ -99,23 +99,30 @@ class Journal:
                 )
             if found.status == "resolved":
                 return found
-            if NEEDS_PERSON in found.tags:
-                _refuse_flagger(change, found)
-            after = replace(
-                found,
-                status="resolved",
-                resolution=Prose(resolution),
-                resolved_by=self._context.caller.actor.name,
-                resolved_at=change.now,
-            )
-            change.put(after)
+            after = resolve_blocker(change, found, resolution)
             change.subject = found.item
             change.add_facts(record=record)
-            if found.item:
-                item = shift(change, change.get(Item, found.item), -1)
-                if NEEDS_PERSON in found.tags and item.category == "done":
-                    change.add_facts(released=release(change, item))
             return after
+
+
+def resolve_blocker(change: Change, record: Record, resolution: str) -> Record:
+    """Resolve an open blocker, so that it is in the way neither of its item nor of what needs that; Forbidden to whoever flagged it for a person."""
+    is_flag = NEEDS_PERSON in record.tags
+    if is_flag:
+        _refuse_flagger(change, record)
+    after = replace(
+        record,
+        status="resolved",
+        resolution=Prose(resolution),
+        resolved_by=change.context.caller.actor.name,
+        resolved_at=change.now,
+    )
+    change.put(after)
+    if record.item:
+        item = shift(change, change.get(Item, record.item), -1)
+        if is_flag and item.category == "done":
+            change.add_facts(released=release(change, item))
+    return after
 
 
 def _refuse_flagger(change: Change, record: Record) -> None:

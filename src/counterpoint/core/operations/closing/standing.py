@@ -9,17 +9,15 @@ moves what somebody else holds; any word but `blocked` ends the claim of whoever
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from counterpoint.core.model.answers import MovedPart, Obstacle, Standing
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Gate, Item
-from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.journal import Journal, resolve_blocker
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
@@ -83,18 +81,9 @@ def block(
 
 
 def unblock(change: Change, item: Item, blockers: Iterable[Record], reason: str) -> Item:
-    """Resolve blockers of an item; return it as it is then."""
+    """Resolve blockers of an item; return it as it is then. Forbidden to whoever flagged one for a person."""
     for record in blockers:
-        change.put(
-            replace(
-                record,
-                status="resolved",
-                resolution=Prose(reason),
-                resolved_by=change.context.caller.actor.name,
-                resolved_at=change.now,
-            )
-        )
-        shift(change, change.get(Item, item.id), -1)
+        resolve_blocker(change, record, reason)
     return change.get(Item, item.id)
 
 
