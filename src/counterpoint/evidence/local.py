@@ -128,27 +128,31 @@ class LocalEvidence:
         hidden = hidden_paths(self.database, top, self.environ, self._serving, shown=said.home)
         is_confined = said.sandbox != "off"
         guarded = guarded_paths(top, self._serving) if is_confined else Guarded()
-        execution = commands.run(
-            root,
-            command,
-            environ=environ,
-            clock=self.clock,
-            attention=commands.Attention(watch=watch),
-            quotas=self.quotas or quotas_here(),
-            sandbox=Sandbox(
-                mode=said.sandbox,
-                network=said.network,
-                hidden=hidden,
-                fixed=guarded.fixed,
-                read_only=guarded.read_only,
-            ),
-        )
+        try:
+            execution = commands.run(
+                root,
+                command,
+                environ=environ,
+                clock=self.clock,
+                attention=commands.Attention(watch=watch),
+                quotas=self.quotas or quotas_here(),
+                sandbox=Sandbox(
+                    mode=said.sandbox,
+                    network=said.network,
+                    hidden=hidden,
+                    fixed=guarded.fixed,
+                    read_only=guarded.read_only,
+                ),
+            )
+        finally:
+            # Whoever cancels a command leaves as little behind.
+            changed = put_back(guarded)
         return replace(
             execution,
             missed=missed_logins(execution, self._serving, said.home),
             protected=(
                 *refused_writes(execution.output, guarded.read_only, top),
-                *put_back(guarded),
+                *changed,
             ),
         )
 

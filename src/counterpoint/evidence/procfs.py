@@ -115,23 +115,23 @@ def _open(path: str, flags: int) -> int:
 def _walk(root: int, path: str, flags: int) -> int:
     """Open each folder of a path in turn; each is what the folder above lists under its name. OSError, Covered."""
     listing = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    place = os.open(".", listing, dir_fd=root)
+    descriptor = os.open(".", listing, dir_fd=root)
     if path == ".":
-        return place
+        return descriptor
     device = os.fstat(root).st_dev
     *folders, last = path.split("/")
     for name, how in (*((folder, listing) for folder in folders), (last, flags)):
-        above = place
+        above = descriptor
         try:
             number = _listed_number(above, name)
-            place = os.open(name, how | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+            descriptor = os.open(name, how | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
         finally:
             os.close(above)
-        found = os.fstat(place)
-        if (found.st_dev, found.st_ino) != (device, number):
-            os.close(place)
+        state = os.fstat(descriptor)
+        if (state.st_dev, state.st_ino) != (device, number):
+            os.close(descriptor)
             raise Covered(errno.EXDEV, "something is mounted over it", f"{PROC}/{path}")
-    return place
+    return descriptor
 
 
 def _listed_number(folder: int, name: str) -> int:

@@ -139,8 +139,8 @@ def is_peer_alive(to: _socket.socket) -> bool:
     """Return whether the process that listened at the other end still runs; no on systems that do not tell."""
     if not sys.platform.startswith("linux"):
         return False
-    told = to.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-    pid = int.from_bytes(told[:4], sys.byteorder)
+    credentials = to.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    pid = int.from_bytes(credentials[:4], sys.byteorder)
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # One that has ended and that nobody has waited for yet is there as Z.
@@ -154,6 +154,6 @@ def _user_of(to: _socket.socket) -> int | None:
     if sys.platform == "darwin":
         return int.from_bytes(to.getsockopt(0, _LOCAL_PEERCRED, 76)[4:8], sys.byteorder)
     if sys.platform.startswith("linux"):
-        told = to.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-        return int.from_bytes(told[4:8], sys.byteorder)
+        credentials = to.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        return int.from_bytes(credentials[4:8], sys.byteorder)
     return None

@@ -345,6 +345,22 @@ def test_settings_that_were_not_there_are_put_aside(
     git(repository, "status")
 
 
+@pytest.mark.usefixtures("run")
+def test_what_a_cancelled_command_left_is_put_aside_too(repository: Path) -> None:
+    class Cancelled(Exception):
+        pass
+
+    def watch(_words: str) -> None:
+        if (repository / ".git/commondir").exists():
+            raise Cancelled
+
+    evidence = LocalEvidence(clock=SystemClock(), checking=Checking)
+    script = "echo ../evil > .git/commondir; exec sleep 50"
+    with pytest.raises(Cancelled):
+        evidence.run(repository, Command(argv=("sh", "-c", script)), watch)
+    assert not (repository / ".git/commondir").exists()
+
+
 def test_links_to_settings_and_hooks_stay_what_they_are(
     run: Run, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

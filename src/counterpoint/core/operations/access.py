@@ -43,7 +43,7 @@ from counterpoint.core.operations.recording.authority import (
     way_past_doubt,
     why_no_person,
 )
-from counterpoint.core.operations.recording.change import missing
+from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.seats import following, seat_of
 from counterpoint.core.operations.recording.unit import recording
@@ -200,12 +200,7 @@ class Tokens:
             refuse = refuse_unsigned_act if MAINTAIN in request.scopes else refuse_agent
             refuse(change, "make a credential", "Leave it to whoever starts the agents")
             change.open_session()
-            for known in change.select(Token, name=request.name, kind=request.kind):
-                if access.is_in_force(known, change.clock):
-                    raise Conflict(
-                        f"the token {known.id} is named {request.name!r} already",
-                        hint="Choose another name, or revoke that one first.",
-                    )
+            _refuse_namesake(change, request.name, request.kind)
             ends = later(change.clock, request.lasts_seconds) if request.lasts_seconds else ""
             token = Token(
                 project=self._context.project,
@@ -284,12 +279,7 @@ class Tokens:
             found = _live(change.select(Token, **_named(which, kind)), which, kind)
             if MAINTAIN in found.scopes:
                 refuse_unsigned_act(change, *refused)
-            for known in change.select(Token, name=found.name, kind=kind):
-                if known.id != found.id and access.is_in_force(known, change.clock):
-                    raise Conflict(
-                        f"the token {known.id} is named {found.name!r} already",
-                        hint="Renew that one, or revoke it first.",
-                    )
+            _refuse_namesake(change, found.name, kind, but=found.id)
             ends = later(Timestamp(change.now), lasts_seconds) if lasts_seconds else ""
             if ends == found.expires_at:
                 raise Conflict(f"{found.name!r} has no end already", hint="Nothing is left to do.")
@@ -370,6 +360,16 @@ class Tokens:
         with self._context.ports.store.writing(self._context.project) as writing:
             used = writing.meter(subject, _measure(month))
             writing.use(subject, _measure(month), max(0, used - calls))
+
+
+def _refuse_namesake(change: Change, name: str, kind: TokenKind, but: str = "") -> None:
+    """Raise Conflict if a token of a kind that is in force has a name. but: the id of one that may have it."""
+    for token in change.select(Token, name=name, kind=kind):
+        if token.id != but and access.is_in_force(token, change.clock):
+            raise Conflict(
+                f"the token {token.id} is named {name!r} already",
+                hint="Use that one or another name, or revoke it first.",
+            )
 
 
 def _place(view: Reading, capability: str) -> tuple[str, str]:

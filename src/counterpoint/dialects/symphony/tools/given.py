@@ -48,23 +48,23 @@ def given(call: Call, item: Item, name: str, place: int) -> Part:
 def greeting(call: Call) -> str:
     """Return the instructions and the memory of the caller's type as a text, labelled as data; empty without any."""
     profile = call.core.caller.actor.profile
-    told = call.core.use(Policies).get().instructions.get(profile, "")
+    instructions = call.core.use(Policies).get().instructions.get(profile, "")
     texts = {
-        f"project_instructions: what the project tells its agents of the type {profile}": told,
+        f"project_instructions: what the project tells its agents of the type {profile}": instructions,
         f"memory: what agents of the type {profile} have kept for later runs": _memory(call),
     }
-    # What hides is shown first: it takes more room then.
+    # What hides is shown first: it takes more most_bytes then.
     texts = {caption: visible(text) for caption, text in texts.items() if text}
     if not texts:
         return ""
     goes_on = f"… (the rest: `{'list_issues' if has_no_issue(call) else 'get_issue'}`)"
-    room = (GREETING_BYTES - size_of(DATA) - _CAPTIONS_BYTES) // len(texts)
+    most_bytes = (GREETING_BYTES - size_of(DATA) - _CAPTIONS_BYTES) // len(texts)
     lines = [DATA]
     for caption, text in texts.items():
-        shown = text[: fitting(text, room)]
+        shown = text[: fitting(text, most_bytes)]
         lines += [f"--- {caption}", shown if shown == text else f"{shown}{goes_on}"]
         # What one does not need is the other's.
-        room += room - size_of(shown)
+        most_bytes += most_bytes - size_of(shown)
     return "\n".join((*lines, "--- end"))
 
 

@@ -109,7 +109,7 @@ def known_of(scene: Scene, result: StepResult | None, now: Timestamp, key: bytes
         proof = proof_of(key, row.session, out.id, out.renewed_at)
         out = replace(out, proof=proof_digest(proof))
     found = view.find(GateEvidence, out.attempt) if out and out.attempt else None
-    told = scene.outstanding.reason if scene.outstanding else ""
+    reason = scene.outstanding.reason if scene.outstanding else ""
     return Known(
         session=row.session,
         now=now,
@@ -120,7 +120,7 @@ def known_of(scene: Scene, result: StepResult | None, now: Timestamp, key: bytes
         key=key,
         waiver=_waiver(view, scene.outstanding),
         limits=scene.terms.limits,
-        is_paused=row.status == "paused" and told == row.pause_reason,
+        is_paused=row.status == "paused" and reason == row.pause_reason,
     )
 
 
