@@ -13,6 +13,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.kernel.clock import SystemClock, later
+from counterpoint.kernel.errors import StoreBusy
 
 
 @pytest.fixture
@@ -39,6 +40,21 @@ def test_pruning_only_says_what_would_go(call, app, shelved):
         "Pruned 0 plans archived more than 0 days ago.\n"
     )
     assert call("audit", "verify").code == 0
+
+
+def test_pruning_goes_on_where_it_was_cut_off(call, app, shelved, monkeypatch):
+    """Whoever read for too long kept the file as it was: the next run ends the receipt, though no plan is left."""
+    store = type(app.store)
+
+    def refuse(_store) -> None:
+        raise StoreBusy("somebody reads")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "purge", refuse)
+        assert call("plans", "prune", "--older-than", "0", "--yes").code != 0
+    assert [receipt.status for receipt in app.person().erasing.list()] == ["begun"]
+    assert call("plans", "prune", "--older-than", "0", "--yes").code == 0
+    assert [receipt.status for receipt in app.person().erasing.list()] == ["unsearched"]
 
 
 def test_young_plans_stay(call, shelved):

@@ -285,8 +285,9 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     Titles, states and proofs stay, and so do texts that something else uses too. Without --yes it only shows what
     would be removed.
     """
-    found = context.core.use(Pruning).prune(days) if yes else context.core.use(Pruning).look(days)
-    receipts = [one.receipt for one in found if one.receipt]
+    pruning = context.core.use(Pruning)
+    found = pruning.prune(days) if yes else pruning.look(days)
+    receipts = pruning.receipts_begun() if yes else []
     if receipts:
         context.app.store.purge()
     for receipt in receipts:

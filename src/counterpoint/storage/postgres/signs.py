@@ -128,10 +128,9 @@ def nearest(
     return [number for (number,) in link.execute(asked.encode(), values, prepare=False)]
 
 
-def purge(link: Link) -> None:
-    """Write the signs anew, without those of vectors that went."""
-    if link.execute(_PLACE).fetchone() is not None:
-        link.execute(b"VACUUM (FULL) counterpoint_near.signs")
+def tables(link: Link) -> tuple[str, ...]:
+    """Return the table of the signs, if the database has it."""
+    return ("counterpoint_near.signs",) if link.execute(_PLACE).fetchone() else ()
 
 
 def settle(link: Link, project: str, model: str) -> None:

@@ -37,6 +37,7 @@ from counterpoint.storage.postgres.faults import translate_errors
 from counterpoint.storage.postgres.link import PostgresLink
 from counterpoint.storage.postgres.listening import ListeningWaiters
 from counterpoint.storage.postgres.pool import STATEMENT_MS, ConnectionPool, connect
+from counterpoint.storage.postgres.purging import rewrite
 from counterpoint.storage.postgres.semaphore import FairSemaphore
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
@@ -52,6 +53,8 @@ _SILENT: Final = 5.0
 """Seconds that a writer may be silent inside its transaction: less than others wait for their turn."""
 _READING: Final = 600.0
 """Seconds that a reading may be silent: it keeps nobody waiting."""
+_WITH_TEXTS: Final = ("texts", "documents", "vectors")
+"""The tables that words of people and agents are deleted from."""
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE: Final = "BEGIN"
 
@@ -244,10 +247,12 @@ class PostgresStore:
         return None
 
     def purge(self) -> None:
-        """Write the tables anew that texts were deleted from; the server's own log keeps them for a while."""
+        """Write the tables anew that texts were deleted from; the server's own log keeps them for a while.
+
+        Raises StoreBusy when somebody who reads keeps them in the data files for longer than the patience.
+        """
         with self._unhurried() as link:
-            link.execute(b"VACUUM (FULL) texts, documents, vectors")
-            signs.purge(link)
+            rewrite(link, (*_WITH_TEXTS, *signs.tables(link)), self._patience)
 
     def settle_vectors(self, project: str, model: str) -> None:
         """Make the index that pgvector finds many vectors by; nobody waits for it."""

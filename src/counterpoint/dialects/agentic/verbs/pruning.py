@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.model.journal import StateEntry
+from counterpoint.core.model.trust.erasures import Erasure
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change
@@ -75,6 +76,13 @@ class Pruning:
                 if change.find(Label, plan.item.id, ARCHIVED) is not None:
                     _drop(change, plan)
         return pruned
+
+    def receipts_begun(self) -> list[str]:
+        """Return the receipts of pruned plans that were never ended: whoever pruned was cut off, or refused by the disk."""
+        with self._context.reading() as view:
+            begun = view.select(Erasure, status="begun", order="number")
+            pruned = {f"items/{label.item}" for label in view.select(Label, name=PRUNED)}
+        return [receipt.id for receipt in begun if receipt.place in pruned]
 
     def _now(self) -> Timestamp:
         return self._context.ports.clock.now()
