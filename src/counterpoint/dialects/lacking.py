@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model.trust.checking import Lacking
+from counterpoint.core.model.work import Item
 from counterpoint.core.rules.trust.commands import MOST_NAMED, allowing_line
 from counterpoint.dialects.paging import clip
+from counterpoint.kernel.canonical import Json
 
 if TYPE_CHECKING:
     from counterpoint.core.coordinator import Core
@@ -41,6 +43,13 @@ def unallowed_of(lacking: Lacking | None) -> str:
     return f"its check is not allowed yet; a person allows it: `{line}`"
 
 
+def lines_of(lacking: Lacking | None) -> list[Json]:
+    """Return the commands as lines that a shell reads."""
+    import shlex
+
+    return [shlex.join(argv) for argv in lacking.commands] if lacking else []
+
+
 def unallowed_lines(lacking: Lacking | None, name: str = "") -> list[str]:
     """Return the same as warnings: one, or none. name: of which of several items."""
     line = unallowed_of(lacking)
@@ -52,6 +61,12 @@ def unallowed_at(core: Core, items: Collection[str]) -> dict[str, str]:
     return {
         item: unallowed_of(lacking) for item, lacking in core.permitted.lacking_of(items).items()
     }
+
+
+def checks_at(core: Core, items: Iterable[Item]) -> dict[str, dict[str, Json]]:
+    """Return by item the entry `checks` with that sentence, of those that are not closed and in whose way anything is."""
+    lines = unallowed_at(core, [item.id for item in items if not item.is_closed])
+    return {item: {"checks": line} for item, line in lines.items()}
 
 
 def _shown(found: Lacking) -> list[str]:

@@ -103,6 +103,20 @@ def test_titles_of_strangers_are_texts_and_nothing_else(on_view, agent):
     on_view(play, (110, 30))
 
 
+def test_a_check_that_nobody_has_allowed_waits_with_the_line_that_allows_it(on_view, agent):
+    """Its row is that of its task, whatever the last word of the line is."""
+    argv = ("test", "-s", "keel.txt")
+    made = added(agent, Draft(title="Weigh the keel", kind="task", checks=(argv,)))
+    line = "counterpoint trust --allow 'test -s keel.txt'"
+
+    async def play(view, pilot):
+        await sees(view, pilot, "Waiting 2", made, "a check to be allowed", line)
+        await pilot.press("down", "enter")
+        await sees(view, pilot, f"{made}  Weigh the keel", "check-1", f"`{line}`")
+
+    on_view(play, (180, 40))
+
+
 def test_a_filter_leaves_the_rows_that_have_its_words(on_view):
     """In every pane, until Esc."""
 

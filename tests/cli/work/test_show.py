@@ -54,6 +54,19 @@ def test_an_item_is_shown_with_all_that_hangs_on_it(call, ledger):
     assert "[ ] review (review) not met yet\n" in call("show", "harbour-3").out
 
 
+def test_a_check_that_nobody_has_allowed_is_said_as_its_task_is_shown_and_begun(call, agent):
+    """With the line that allows it, until a person has."""
+    line = "its check is not allowed yet; a person allows it: `counterpoint trust --allow 'test -s it'`"
+    made = agent.plans.create(Draft(title="Weigh it", kind="task", checks=(("test", "-s", "it"),)))
+    id_ = made.root.id
+    assert line in call("show", id_).out
+    assert call("start", id_, "--json").json["not_allowed"] == ["test -s it"]
+    assert f"{id_}: {line}" in call("start", id_).err
+    assert call("trust", "--allow", "test -s it").code == 0
+    assert "not allowed" not in call("show", id_).out
+    assert call("start", id_, "--json").json["not_allowed"] == []
+
+
 def test_a_plan_is_shown_as_a_tree(call, ledger):
     """What is below stands indented, with a tick for what is done."""
     shown = call("show", "harbour-1").out

@@ -22,6 +22,7 @@ from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Outcomes
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.rules.shared_tree import apart_json
+from counterpoint.dialects.lacking import lines_of, unallowed_lines
 from counterpoint.dialects.next_step import next_step
 from counterpoint.kernel.errors import NotClaimHolder
 
@@ -55,6 +56,7 @@ def start_command(context: CommandContext, *, name: str, reason: str, minutes: i
     core = seated(context.core)
     started = core.claims.start(item_id(core, name), minutes, reason=reason)
     item, claim, point = started.item, started.claim, started.snapshot
+    lacking = core.permitted.lacking_of([item.id]).get(item.id)
     lost = f", taken over from {started.taken_over_from}" if started.taken_over_from else ""
     context.out.result(
         {
@@ -64,12 +66,15 @@ def start_command(context: CommandContext, *, name: str, reason: str, minutes: i
             "taken_over_from": started.taken_over_from,
             "start": {"method": point.method, "commit": point.commit, "branch": point.branch},
             "warnings": list(started.warnings),
+            "not_allowed": lines_of(lacking),
         },
         f"{stands(item)} (yours until {local_time_with_zone(claim.leased_until)}{lost})",
     )
     if not context.out.json:
         for warning in started.warnings:
             context.out.aside(f"Note: {warning}.", style="yellow")
+        for line in unallowed_lines(lacking):
+            context.out.aside(f"{item.id}: {line}", style="yellow")
         context.out.aside(f"End it with `counterpoint finish {item.id} --summary TEXT`.")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -39,7 +38,7 @@ from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item, Kind
-from counterpoint.dialects.lacking import unallowed_of
+from counterpoint.dialects.lacking import lines_of, unallowed_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
 
@@ -283,7 +282,7 @@ def _offer(offer: ReadyItem, lacking: Lacking | None) -> dict[str, Json]:
         "item": present_briefly(offer.item),
         "why": list(offer.why),
         "unblocks": offer.unblocks,
-        "not_allowed": [shlex.join(argv) for argv in lacking.commands] if lacking else [],
+        "not_allowed": lines_of(lacking),
     }
 
 

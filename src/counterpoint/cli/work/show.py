@@ -47,6 +47,7 @@ from counterpoint.core.model.rows import Noun, load_object
 from counterpoint.core.model.runs import INPUT, MISSING, TOOL, EventFilter, Run, StreamEvent
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Gate, Item
+from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any, object_of
 from counterpoint.kernel.clock import Timestamp
@@ -219,17 +220,16 @@ def _print_item(context: CommandContext, id_: str, *, whole: bool) -> None:
         out.answer(_item(facets, tree, hanging))
         return
     item = facets.item
+    lacking = None if item.is_closed else core.permitted.lacking_of([id_]).get(id_)
     out.line(f"{item.id}  {item.title}", style="bold")
     _print_fields(out, _facts(facets, context.app.clock.now()))
     if item.body:
         out.line()
         out.line(item.body)
+    gates = [tick(gate.status != "closed", _gate(gate)) for gate in facets.gates]
     for title, lines in (
         ("Done when", [tick(c.met, c.text) for c in facets.criteria]),
-        (
-            "Gates",
-            [tick(gate.status != "closed", _gate(gate)) for gate in facets.gates],
-        ),
+        ("Gates", gates + unallowed_lines(lacking)),
         ("Below", [_branch(depth, child) for depth, child in tree]),
     ):
         _print_lines(out, title, lines)

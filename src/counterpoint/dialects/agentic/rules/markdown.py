@@ -37,7 +37,7 @@ def _phase(phase: Mapping[str, Any]) -> Iterator[str]:
             yield f"{phase[name]}\n"
     for task in phase["tasks"]:
         yield f"- [{_MARKS.get(task['status'], ' ')}] {task['name']}"
-        for name in ("description", "notes", "reason"):
+        for name in ("description", "notes", "reason", "checks"):
             if name in task:
                 yield "".join(f"  {line}\n" for line in str(task[name]).splitlines()).rstrip("\n")
     yield ""

@@ -33,7 +33,7 @@ from counterpoint.dialects.agentic.words import (
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.lacking import unallowed_at
+from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -69,12 +69,11 @@ def phase_get(
     opened: dict[str, Part] = {}
     if "tasks" in at:
         tasks = call.core.use(Steps).tasks(line.item.id, at["tasks"], _LISTED + 1)
-        begins = [task.item.id for task in tasks if not task.item.is_closed]
-        checks = unallowed_at(call.core, begins)
+        checks = checks_at(call.core, [task.item for task in tasks])
         opened["tasks"] = part_of_rows(
             tasks,
             _LISTED,
-            lambda task: present_task(task, 800) | sparse(checks=checks.get(task.item.id)),
+            lambda task: present_task(task, 800) | checks.get(task.item.id, {}),
             lambda task: task.item.position,
             at["tasks"],
         )

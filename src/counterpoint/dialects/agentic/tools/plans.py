@@ -36,6 +36,7 @@ from counterpoint.dialects.agentic.words import (
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
 from counterpoint.dialects.whole import (
     Written,
@@ -212,8 +213,9 @@ def _tasks(call: Call, phase: str, after: int, room: int) -> tuple[list[Json], i
     """Return as many tasks as fit, and the index of the last of them if there are more."""
     shown: list[Json] = []
     while found := call.core.use(Steps).tasks(phase, after, _TASKS_READ):
+        checks = checks_at(call.core, [line.item for line in found])
         for line in found:
-            entry = present_task(line, 300)
+            entry = present_task(line, 300) | checks.get(line.item.id, {})
             room -= size_of(entry) + 1
             if room < 0:
                 return shown, after

@@ -24,8 +24,7 @@ from counterpoint.dialects.agentic.words import (
     present_task,
 )
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.lacking import unallowed_at
-from counterpoint.dialects.paging import sparse
+from counterpoint.dialects.lacking import checks_at
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
@@ -65,9 +64,9 @@ def task_toggle(
 
 def _present(core: Core, moved: MovedStep) -> Json:
     task, phase, plan = core.use(Steps).around(moved.item.id)
-    checks = "" if task.item.is_closed else unallowed_at(core, [task.item.id]).get(task.item.id)
+    checks = checks_at(core, [task.item])
     return present(
-        task=present_task(task, 2_000) | sparse(checks=checks),
+        task=present_task(task, 2_000) | checks.get(task.item.id, {}),
         phase={
             "order": phase.item.position + 1,
             "task_progress": present_progress(phase.progress),

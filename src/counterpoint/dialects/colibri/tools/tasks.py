@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Final, cast
 from uuid import uuid4
 
 from pydantic import Field
 
-from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.dialects.call import Call
@@ -36,7 +34,7 @@ from counterpoint.dialects.colibri.words import (
     present_transition,
     retold,
 )
-from counterpoint.dialects.lacking import unallowed_at
+from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import pages_of, size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
@@ -89,7 +87,7 @@ def task_get(
 ) -> Json:
     """Read a task with its state and attempt."""
     task = call.core.use(StrictTasks).get(id)
-    checks = _checks(call, [task])
+    checks = checks_at(call.core, [task.item])
     if not history:
         return present_task(task) | checks.get(task.item.id, {})
     answer = present_task(task, 3_000) | checks.get(task.item.id, {})
@@ -150,7 +148,7 @@ def task_update(
             raise InvalidInput(f"{name} is given twice, in `patch` and beside it", hint="Once.")
         wanted[name] = value
     task = _updated(call, id, wanted, expected_status, expected_version)
-    return present_task(task) | _checks(call, [task]).get(task.item.id, {})
+    return present_task(task) | checks_at(call.core, [task.item]).get(task.item.id, {})
 
 
 def _updated(
@@ -207,7 +205,13 @@ def task_list(
             return {"tasks": [], "next_cursor": None}
         after = skipped[-1].item.number
     found = call.core.use(StrictTasks).list(wanted, after, limit + 1, deleted=include_deleted)
-    entries, more = pages.rows(found, limit, present_listed, lambda task: task.item.number)
+    checks = checks_at(call.core, [task.item for task in found[:limit]])
+    entries, more = pages.rows(
+        found,
+        limit,
+        lambda task: present_listed(task) | checks.get(task.item.id, {}),
+        lambda task: task.item.number,
+    )
     return {"tasks": entries, "next_cursor": more or None}
 
 
@@ -223,7 +227,7 @@ def task_next_actions(
     pages = pages_of(call, cursor, "task_next_actions", project_id)
     kept = {"project_id": project_id} if project_id else {}
     found = call.core.use(StrictTasks).next_moves(pages.at, limit + 1, kept)
-    checks = _checks(call, [one.task for one in found[:limit]])
+    checks = checks_at(call.core, [line.task.item for line in found[:limit]])
     entries, more = pages.rows(
         found,
         limit,
@@ -231,12 +235,6 @@ def task_next_actions(
         lambda one: one.task.item.number,
     )
     return {**({} if cursor else begun(call)), "tasks": entries, "next_cursor": more or None}
-
-
-def _checks(call: Call, tasks: Iterable[ItemView]) -> dict[str, dict[str, Json]]:
-    """Return by item what a person types before the checks of tasks that are not closed are run."""
-    items = [task.item.id for task in tasks if not task.item.is_closed]
-    return {item: {"checks": line} for item, line in unallowed_at(call.core, items).items()}
 
 
 def known_task(call: Call, name: str) -> str:

@@ -17,6 +17,7 @@ from counterpoint.dialects.foundry.verbs.steps.living import Sign
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
 from counterpoint.dialects.foundry.verbs.steps.stepping import Answered, Stepping
 from counterpoint.dialects.foundry.words import SpecId
+from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.actions import action
 
@@ -149,7 +150,8 @@ def _present(told: Answered) -> Json:
     code = pause_code(told.data)
     said = step_of(told.data).get("message")
     details: list[Json] = [{"code": code, "message": said}] if code else []
-    return present(object_of(told.data), warnings=told.warnings, details=details)
+    warnings = [*told.warnings, *unallowed_lines(told.lacking)]
+    return present(object_of(told.data), warnings=warnings, details=details)
 
 
 STEPS: Final = (next_, report, replay, heartbeat)

@@ -14,7 +14,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import offered, present_left
-from counterpoint.dialects.lacking import unallowed_at
+from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -97,7 +97,7 @@ def get_issue(
     if not cursor:
         begun = _begun(call) if _own(call, item) else {}
         answer = {**begun, **_head(issue), **_around(call, issue), **_handed_over(call, item.id)}
-        answer |= _checks(call, item)
+        answer |= checks_at(call.core, [item]).get(item.id, {})
         del answer["labels"]
     parts = {
         name: _part(call, issue, name, pages.at.get(name, 0))
@@ -127,7 +127,7 @@ def get_issue_status(
     return {
         **(_begun(call) if _own(call, item) else {}),
         **_head(issue),
-        **_checks(call, item),
+        **checks_at(call.core, [item]).get(item.id, {}),
         "recentFindings": _recent_findings(call, item.id),
         "recentRuns": runs_of(call, issue)[:_RUNS],
         "note": DATA,
@@ -156,8 +156,13 @@ def list_issues(
     parts: dict[str, Part] = {}
     if "issues" in at:
         rows = call.core.use(Issues).list(wanted, at["issues"], limit + 1, blocked=blocked)
+        checks = checks_at(call.core, [line.item for line in rows[:limit]])
         parts["issues"] = part_of_rows(
-            rows, limit, present_line, lambda line: line.item.number, at["issues"]
+            rows,
+            limit,
+            lambda line: present_line(line) | checks.get(line.item.id, {}),
+            lambda line: line.item.number,
+            at["issues"],
         )
     if "memory" in at:
         parts["memory"] = memory(call, at["memory"])
@@ -170,11 +175,6 @@ def list_issues(
         **sparse(next_cursor=pages.cursor(rest or None)),
         "note": DATA,
     }
-
-
-def _checks(call: Call, item: Item) -> dict[str, Json]:
-    """Return what a person types before the checks of an issue that is not closed are run."""
-    return {} if item.is_closed else sparse(checks=unallowed_at(call.core, [item.id]).get(item.id))
 
 
 def _begun(call: Call) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import next_call, offered, present_left
+from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -166,10 +167,24 @@ def _part(call: Call, name: str, asked: ItemFilter, place: int, limit: int) -> P
     context = call.core.use(WorkflowQueries)
     if name == "phase_summary":
         phases = context.phases(asked, place, limit + 1)
-        return _listed(phases, limit, present_phase_line, lambda line: line.item.number, place)
+        checks = checks_at(call.core, [line.item for line in phases[:limit]])
+        return _listed(
+            phases,
+            limit,
+            lambda line: present_phase_line(line) | checks.get(line.item.id, {}),
+            lambda line: line.item.number,
+            place,
+        )
     if name == "tasks":
         tasks = context.tasks(asked, place, limit + 1)
-        return _listed(tasks, limit, present_task_line, lambda line: line.view.item.number, place)
+        checks = checks_at(call.core, [line.view.item for line in tasks[:limit]])
+        return _listed(
+            tasks,
+            limit,
+            lambda line: present_task_line(line) | checks.get(line.view.item.id, {}),
+            lambda line: line.view.item.number,
+            place,
+        )
     lines = context.log(_LOGS[name], asked, place, limit + 1, **_open(name))
     return _listed(
         lines, limit, lambda one: present_log_line(*one), lambda one: one[0].number, place

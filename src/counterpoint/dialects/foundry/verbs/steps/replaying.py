@@ -30,7 +30,11 @@ from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
 from counterpoint.dialects.foundry.verbs.steps.living import Sign, signed
 from counterpoint.dialects.foundry.verbs.steps.scene import Scene, scene_of
-from counterpoint.dialects.foundry.verbs.steps.stepping import Answered, step_answer
+from counterpoint.dialects.foundry.verbs.steps.stepping import (
+    Answered,
+    lacking_of_step,
+    step_answer,
+)
 from counterpoint.kernel.errors import Conflict, NotFound
 
 
@@ -76,7 +80,9 @@ class Replaying:
                 if out is not None and _needs_another(change, scene, out, key):
                     row, out = _renewed(change, scene, out, key)
                 gates, title = _around(change.writing, scene, out)
-                return Answered(data=step_answer(row, scene, gates, out, title))
+                lacking = lacking_of_step(inside, change.writing, out)
+                data = step_answer(row, scene, gates, out, title)
+                return Answered(data=data, lacking=lacking)
 
     def heartbeat(self, wanted: RunOf, sign: Sign) -> Beat:
         """Note that the agent of a run is alive, and how much of its context it has used.

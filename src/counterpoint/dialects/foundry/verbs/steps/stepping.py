@@ -14,11 +14,13 @@ from typing import Final
 
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.rows import Prose, load_object
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.unit import joined, recording, unlanded
+from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
 from counterpoint.dialects.foundry.nouns.autonomy import LIVE, GateStatus, SessionStep, SpecSession
 from counterpoint.dialects.foundry.rules.autonomy.answers import RunState, answer, refused
@@ -35,6 +37,7 @@ from counterpoint.dialects.foundry.rules.autonomy.deciding import (
 )
 from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate
 from counterpoint.dialects.foundry.rules.autonomy.results import Judged, StepResult, judge
+from counterpoint.dialects.foundry.rules.shape import text_of
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
@@ -52,8 +55,9 @@ from counterpoint.dialects.foundry.verbs.steps.scene import (
     scene_of,
     situation_of,
 )
-from counterpoint.dialects.foundry.verbs.tasks.moving import MeasuredNode, Moving
-from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.dialects.foundry.verbs.tasks.moving import MeasuredNode, Moving, type_in
+from counterpoint.dialects.foundry.verbs.unallowed import lacking_of_node
+from counterpoint.kernel.canonical import Json, dump_any, object_of
 from counterpoint.kernel.errors import CounterpointError
 
 _NOTE: Final = "Completed in an unattended run."
@@ -64,10 +68,14 @@ _SILENT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What is answered. data: without proofs, as it is kept; warnings: beside it."""
+    """What is answered. data: without proofs, as it is kept; warnings: beside it.
+
+    lacking: commands of the task at the step that would not be run.
+    """
 
     data: Json
     warnings: tuple[str, ...] = ()
+    lacking: Lacking | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +111,7 @@ class Stepping:
         key = self._context.ports.get(EvidenceKeys).of(self._context)
         scene, judged, again = self._judged(wanted, result, key)
         if again is not None:
-            return again
+            return self._with_lacking(again)
         asked = self._asked(scene, result, judged, sign, key)
         try:
             with joined(self._context):
@@ -113,7 +121,16 @@ class Stepping:
             again = self._judged(RunOf(session=asked.session), result, key)[2]
             if again is None:
                 raise
-            return again
+            return self._with_lacking(again)
+
+    def _with_lacking(self, again: Answered) -> Answered:
+        """Return an answer that is told again with what would not be run now: another may have allowed it since."""
+        with self._context.reading() as view:
+            row = view.find(SpecSession, text_of(object_of(again.data).get("session_id")))
+            if row is None:
+                return again
+            lacking = lacking_of_step(self._context, view, scene_of(view, row).outstanding)
+            return replace(again, lacking=lacking)
 
     def obey(self, spec: str, session: str) -> None:
         """Take a request to stop away that was obeyed, once that has landed.
@@ -187,7 +204,8 @@ class Stepping:
             decision, told = _decided(change, asked, scene, judged, gate)
         if isinstance(decision, Issue) and decision.task is not None:
             moving, spec = Moving(inside), scene.known.spec
-            moving.start(spec, decision.task.id, snapshot=asked.snapshot)
+            started = moving.start(spec, decision.task.id, snapshot=asked.snapshot)
+            return replace(told, lacking=started.lacking)
         return told
 
     def _land(self, inside: Context, asked: _Asked, scene: Scene, judged: Judged) -> GateStatus:
@@ -257,6 +275,12 @@ def _answer_of(issued: Issued, scene: Scene, situation: Situation) -> Json:
     """Return what is told of a run and of the step that it was given."""
     gates = tuple(phase.gate for phase in situation.phases if phase.gate is not None)
     return step_answer(issued.row, scene, gates, issued.step, issued.title)
+
+
+def lacking_of_step(context: Context, view: Reading, step: SessionStep | None) -> Lacking | None:
+    """Return which commands of the task at a step would not be run; None if all would, or there is no task."""
+    item = view.find(Item, step.task) if step is not None and step.task else None
+    return lacking_of_node(context, view, item.id, type_in(view, item)) if item else None
 
 
 def step_answer(
