@@ -25,7 +25,7 @@ from counterpoint.cli.server.listings import listing_of
 from counterpoint.kernel.places import find_prefix
 from counterpoint.relay import connection, server
 from counterpoint.relay.answers import Answers
-from counterpoint.relay.connection import Relay
+from counterpoint.relay.connection import Project, Relay
 from counterpoint.relay.server import Refused
 
 native_listing = cache(lambda: listing_of("native"))
@@ -92,6 +92,7 @@ class Scene:
         self.listener: socket.socket | None = None
         self.faults: list[BaseException] = []
         self.greeted: list[dict[str, Any]] = []
+        self.roots: list[Any] = []
         self.peers: list[Peer] = []
 
     def listen(self, protocol: int = 1) -> None:
@@ -121,7 +122,20 @@ class Scene:
         peer.say(answer)
         return peer
 
-    def play(self, course: Callable[[Peer], None]) -> int:
+    def open_server(self) -> socket.socket:
+        """Open a connection as one that has found its project does."""
+        return server.open_server(str(self.database), b'{"hi":2}\n')
+
+    def find_project(self, roots: Any) -> Project:
+        """Note the roots; the project is the one that there is."""
+        self.roots.append(roots)
+        return Project(str(self.database), b"", {"has_run": True}, self.open_server)
+
+    def play(
+        self,
+        course: Callable[[Peer], None],
+        find_project: Callable[[Any], Project] | None = None,
+    ) -> int:
         """Run a relay while a client follows its course; answer the relay's exit code."""
         source, to_relay = os.pipe()
         from_relay, sink = os.pipe()
@@ -138,6 +152,7 @@ class Scene:
 
         answers = Answers(native_listing())
         relay = Relay(answers, str(self.database), b'{"hi":1}\n', source=source, sink=sink)
+        relay.find_project = find_project
         following = threading.Thread(target=follow)
         following.start()
         code = relay.run()
@@ -531,3 +546,71 @@ def until_full(descriptor: int) -> None:
         before = count[0]
         pulse.wait(0.05)
         fcntl.ioctl(descriptor, termios.FIONREAD, count)
+
+
+ROOTS = [{"uri": "file:///x"}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "roots"),
+    [
+        ({"result": {"roots": ROOTS}}, ROOTS),
+        ({"result": {"roots": []}}, []),
+        ({"result": {"roots": {"uri": "file:///x"}}}, ()),
+        ({"result": []}, ()),
+        ({"error": {"code": -32601, "message": "no"}}, ()),
+        (None, ()),
+    ],
+)
+@pytest.mark.parametrize("is_early", [False, True])
+def test_calls_wait_for_the_roots_of_a_client_for_a_while(
+    scene, monkeypatch, answer, roots, is_early
+):
+    """Asked once, after the handshake; what comes late changes nothing and goes nowhere."""
+    monkeypatch.setattr(connection, "ROOTS_SECONDS", 20.0 if answer else 0.05)
+    scene.listen()
+
+    def course(client: Peer) -> None:
+        client.ask(1, "initialize", **{**HELLO, "capabilities": {"roots": {}}})
+        assert client.hear()["id"] == 1
+        if not is_early:
+            client.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        client.ask(2, "tools/call", name="brief")
+        asked = client.hear()
+        assert asked["method"] == "roots/list"
+        if is_early:
+            client.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        reply = {"jsonrpc": "2.0", "id": asked["id"], **(answer or {"result": {"roots": ROOTS}})}
+        if answer:
+            client.say(reply)
+        peer = scene.accept()
+        assert [peer.hear()["method"] for _ in range(2)] == ["initialize", "notifications/initialized"]  # fmt: skip
+        call = peer.hear()
+        assert call["params"] == {"name": "brief"}
+        client.say(reply)
+        client.ask(3, "tools/call", name="next")
+        assert peer.hear()["id"] == 3
+        peer.answer(call)
+        assert client.hear()["id"] == 2
+        peer.close()
+
+    assert scene.play(course, scene.find_project) == 0
+    assert scene.roots == [roots]
+    assert scene.greeted == [{"hi": 2}]
+
+
+def test_a_client_without_roots_is_not_asked(scene):
+    """Its first call says that it has none."""
+    scene.listen()
+
+    def course(client: Peer) -> None:
+        shake(client)
+        client.ask(2, "tools/call", name="brief")
+        peer = scene.accept()
+        peer.hear()
+        peer.hear()
+        peer.answer(peer.hear())
+        assert client.hear()["id"] == 2
+
+    assert scene.play(course, scene.find_project) == 0
+    assert scene.roots == [()]

@@ -59,6 +59,7 @@ def test_flags_go_before_variables(tmp_path, monkeypatch):
         "SOME_API_KEY": "sk-1",
         "PATH": "/bin",
     }
+    (tmp_path / ".git").mkdir()
     assert start.main(["--agent=ada", "--db", "y.db"], environ) == 7
     said = greetings[0]
     assert said["flags"] == {"agent": "ada", "item": "x-1", "db": str(tmp_path / "y.db")}
@@ -116,3 +117,33 @@ def test_the_flags_of_another_dialect_set_the_same_settings(tmp_path, monkeypatc
         "item": "mine", "profile": "agent_type", "run": "run_id", "project": "project_id",
         "worktree": "worktree_path",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("file://{}/a%20b", "a b"),
+        ("FILE://localhost{}/a%20b/", "a b/"),
+        ("file:{}/%E8%A8%88", "計"),
+        # As clients write it that quote nothing.
+        ("file://{}/a b", "a b"),
+        ("file://{}/50% #1?", "50% #1?"),
+        ("file://elsewhere{}/a%20b", ""),
+        ("file://{}/gone", ""),
+        ("file://{}/file", ""),
+        ("file://{}/a%00b", ""),
+        ("file:", ""),
+        ("file://", ""),
+        ("https://localhost{}/a%20b", ""),
+        ("{}/a b", ""),
+        (5, ""),
+    ],
+)
+def test_a_root_names_a_folder_that_is_there(tmp_path, uri, name):
+    """By a `file:` URI of this machine, quoted or not."""
+    for folder in ("a b", "計", "50% #1?"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "file").touch()
+    root = {"uri": uri.format(tmp_path) if isinstance(uri, str) else uri}
+    assert start.find_folder(root) == (f"{tmp_path}/{name}" if name else "")
+    assert not start.find_folder(uri)

@@ -73,6 +73,13 @@ def find_tree_and_home(folder: str) -> tuple[str, str]:
     return home, home
 
 
+def is_project(folder: str) -> bool:
+    """Return whether a folder lies in a repository, or in a folder that holds a ledger."""
+    tree, home = find_tree_and_home(folder)
+    has_git = os.path.exists(os.path.join(tree, ".git")) or is_bare(tree)
+    return has_git or _holds_ledger(os.path.join(home, FOLDER))
+
+
 def is_home_or_above(folder: str, environ: Mapping[str, str]) -> bool:
     """Return whether a folder is the user's home or one that this lies in: where no ledger is begun unasked."""
     place = os.path.realpath(folder).rstrip("/")

@@ -34,6 +34,11 @@ def is_object(value: object) -> TypeGuard[Json]:
     return isinstance(value, dict)
 
 
+def is_list(value: object) -> TypeGuard[list[object]]:
+    """Return whether a JSON value is a list."""
+    return isinstance(value, list)
+
+
 class Answers:
     """What a surface answers without a server, and which of its tools and their actions only read."""
 

@@ -20,6 +20,7 @@ from counterpoint.relay.answers import (
     Lines,
     answered,
     envelope_version,
+    is_list,
     is_object,
 )
 from counterpoint.relay.handover import find_mark, replace_program, try_program, write_state
@@ -35,7 +36,7 @@ from counterpoint.relay.server import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, Final
 
     from counterpoint.relay.answers import Answers
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     """What is known of a request: its method if it begins a connection or never ends, whether it only reads, whether it has an
     idempotency key, and the result that it has without a server."""
 
+ROOTS_SECONDS: Final = 5.0
+"""How long a client's roots are waited for."""
 GRACE: Final = 2.0
 """Seconds that answers may take after the end of the input."""
 
@@ -56,12 +59,29 @@ BUFFER_BYTES: Final = 262_144
 _PER_LINE: Final = 200
 """Bytes that a line which waits is counted with besides its own."""
 _GREETING: Final = "counterpoint-relay"
+_ROOTS: Final = "counterpoint-roots"
 _BEGIN: Final = "initialize"
 _ENDLESS: Final = "subscriptions/listen"
 _PARSE_ERROR: Final = -32700
 _GONE: Final = -32603
 LOADED_MARK: Final = find_mark()
 """Which program this one was loaded from."""
+
+
+class Project:
+    """Where a connection is."""
+
+    def __init__(
+        self,
+        database: str,
+        greeting: bytes,
+        identity: Json,
+        open_: Callable[[], _socket.socket],
+        grace: float = GRACE,
+    ) -> None:
+        """Take what is used from then on; grace: seconds that answers may take after the end of the input."""
+        self.database, self.greeting, self.identity = database, greeting, identity
+        self.open, self.grace = open_, grace
 
 
 class Relay:
@@ -75,6 +95,11 @@ class Relay:
         """Those that this program was started with."""
         self.identity: Json = {}
         """What the connection is known by, for the program that is installed in place of this one."""
+        self.find_project: Callable[[Sequence[object]], Project] | None = None
+        """Finds by a client's roots where it is; there is no database before."""
+        self._has_roots = self._is_asking = False
+        self._roots_deadline, self._grace = 0.0, GRACE
+        self._open = lambda: open_server(self._database, self._greeting)
         self._source, self._sink = source, sink
         self._mark = LOADED_MARK
         self._is_outdated = False
@@ -115,7 +140,8 @@ class Relay:
         # What came while this program took the place of another one.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._signals)
         # Where there is no ledger yet, no server is started before a call needs one.
-        if self._waiting or os.path.exists(self._database):
+        is_found = self.find_project is None
+        if is_found and (self._waiting or os.path.exists(self._database)):
             self._connect()
         try:
             self._relay()
@@ -132,12 +158,13 @@ class Relay:
                 if self._is_outdated:
                     self._renew()
                 now = time.monotonic()
+                self._await_roots(now)
                 # A client that ends its input may still read: what was asked is answered for a moment.
                 is_leaving = self._is_over and self._server is not None
                 # Nor is one waited for that has ended it and does not read.
                 is_leaving = is_leaving or (self._has_hung_up and self._is_unheard)
                 if is_leaving and not leave:
-                    leave = now + GRACE
+                    leave = now + self._grace
                 elif not (is_leaving or self._is_over):
                     leave = 0.0
                 if (self._is_over and self._is_done()) or (leave and now > leave):
@@ -146,7 +173,8 @@ class Relay:
                     self._give_up(
                         Refused("no server within 20 seconds", "Run `counterpoint doctor`.")
                     )
-                limits = [limit - now for limit in (self._deadline, leave) if limit]
+                deadlines = (self._deadline, self._roots_deadline, leave)
+                limits = [limit - now for limit in deadlines if limit]
                 self._poll_once(max(0.0, min(limits)) if limits else None)
             if self._was_told:
                 self._tell_lost()
@@ -349,7 +377,9 @@ class Relay:
             self._pass(line)
             return
         method, name, params = message.get("method"), message.get("id"), message.get("params", {})
-        if not isinstance(method, str) or not is_object(params):
+        if name == _ROOTS and method is None:
+            self._hear_roots(message)
+        elif not isinstance(method, str) or not is_object(params):
             self._pass(line)
         elif "id" not in message:
             self._note(method, params, line)
@@ -382,6 +412,10 @@ class Relay:
         if result is not None:
             # Kept, because the next server must be told too who is there.
             self._version, self._hello = result["protocolVersion"], params
+            self._has_roots = self.find_project is not None and "roots" in params["capabilities"]
+            if self._has_roots:
+                # Only after it may a client be asked for anything.
+                return result
             if self._answers.is_greeted_by_server:
                 return None
             if self._server is not None:
@@ -390,6 +424,9 @@ class Relay:
 
     def _note(self, method: str, params: Json, line: bytes) -> None:
         """Pass a notification on, if there is somebody to hear it."""
+        if method == "notifications/initialized" and self._has_roots:
+            self._ask_roots()
+            return
         if method == "notifications/cancelled":
             # A request that was cancelled is not answered.
             name = params.get("requestId")
@@ -421,6 +458,11 @@ class Relay:
 
     def _pass(self, line: bytes, name: object = None, asked: Asked | None = None) -> None:
         """Send a line to the server; what cannot have reached one waits for the next."""
+        if self.find_project is not None and self._has_roots:
+            self._wait(line, name, asked)
+            self._ask_roots()
+            return
+        self._settle(())
         server = self._server
         if server is not None and self._send(line, name):
             if asked is not None:
@@ -432,6 +474,38 @@ class Relay:
             self._lose(server)
         self._wait(line, name, asked)
         self._connect()
+
+    # ── where the client is ──
+
+    def _ask_roots(self) -> None:
+        """Ask the client for its roots, once."""
+        if self.find_project is None or self._is_asking:
+            return
+        self._is_asking = True
+        self._roots_deadline = time.monotonic() + ROOTS_SECONDS
+        self._send_client({"jsonrpc": "2.0", "id": _ROOTS, "method": "roots/list"})
+
+    def _hear_roots(self, message: Json) -> None:
+        result = message.get("result")
+        roots: Any = result.get("roots") if is_object(result) else ()
+        self._settle(roots if is_list(roots) else ())
+
+    def _await_roots(self, now: float) -> None:
+        """Go on without roots if they do not come any more, and somebody waits for that."""
+        is_late = self._roots_deadline and now > self._roots_deadline
+        if is_late or (self._is_over and self._waiting and not self._lines):
+            self._settle(())
+
+    def _settle(self, roots: Sequence[object]) -> None:
+        """Know from now on where this client is."""
+        if self.find_project is None:
+            return
+        project = self.find_project(roots)
+        self.find_project, self._roots_deadline = None, 0.0
+        self._database, self._greeting = project.database, project.greeting
+        self.identity, self._open, self._grace = project.identity, project.open, project.grace
+        if self._waiting or os.path.exists(self._database):
+            self._connect()
 
     # ── the server's side ──
 
@@ -450,7 +524,7 @@ class Relay:
 
     def _find_server(self, attempt: int) -> None:
         try:
-            found: _socket.socket | Refused = open_server(self._database, self._greeting)
+            found: _socket.socket | Refused = self._open()
         except Refused as refused:
             found = refused
         self._arrived.append((attempt, found))

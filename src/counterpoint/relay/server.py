@@ -38,6 +38,7 @@ from counterpoint.kernel.starting.programs import own_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Final
 
 PROTOCOL: Final = 1
@@ -112,6 +113,26 @@ def open_server(database: str, greeting: bytes) -> _socket.socket:
             f"Read {prefix}.log, or run `counterpoint doctor`.",
         )
     return to
+
+
+def open_in_process(words: Sequence[str]) -> _socket.socket:
+    """Return a connection to a process that serves it alone, as the command line does with these words of a call; Refused."""
+    own, other = _socket.socketpair()
+    command = own_command("mcp", *words, "--in-process")
+    streams = [(os.POSIX_SPAWN_DUP2, other.fileno(), number) for number in (0, 1)]
+    signals = (signal.SIGINT, signal.SIGTERM)
+    try:
+        pid = os.posix_spawn(
+            command[0], command, os.environ, file_actions=streams, setsigdef=signals
+        )
+    except OSError as fault:
+        own.close()
+        raise Refused(f"no server can be started: {fault}", "Run `counterpoint doctor`.") from fault
+    finally:
+        other.close()
+    await_end(pid)
+    own.setblocking(False)
+    return own
 
 
 def goes_on(database: str, server: _socket.socket) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _socket
 import json
 import os
+from contextlib import suppress
 
 from counterpoint import __version__
 from counterpoint.kernel.client_session import (
@@ -17,9 +18,9 @@ from counterpoint.kernel.client_session import (
     starter,
 )
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import SOCKET, find_database, is_home_or_above
-from counterpoint.relay.answers import Answers
-from counterpoint.relay.connection import Relay
+from counterpoint.kernel.places import SOCKET, find_database, is_home_or_above, is_project
+from counterpoint.relay.answers import Answers, is_object
+from counterpoint.relay.connection import Project, Relay
 from counterpoint.relay.handover import (
     TRY,
     keep_descriptors,
@@ -27,7 +28,7 @@ from counterpoint.relay.handover import (
     split_words,
     tell_form,
 )
-from counterpoint.relay.server import PROTOCOL
+from counterpoint.relay.server import PATIENCE, PROTOCOL, open_in_process, open_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ SENT: Final = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 """Variables that a server of this account is sent besides its own: where a command must not look. It is sent no others."""
 FOREIGN: Final = ("IN_PROCESS", "MODE", "PROOFS")
 """Variables that make a call the command line's."""
+
+WHERE: Final = ("db", "worktree", "symphony_dir")
+"""Flags that say where one is: a client's roots are not asked for then."""
+ROOTS_MOST: Final = 100
+"""Roots of a client that are looked at."""
 
 IDENTITY: Final = ("folder", "secret", "lock", "names", "has_run")
 """What a connection is known by, which an upgraded relay takes over as it is: the folder it was started in, its secret, the lock of that,
@@ -99,27 +105,101 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     folder = state["folder"] if state else os.getcwd()
     database = find_database(folder, flags.get("db", ""))
     is_unasked = not flags.get("db") and _is_unasked(database, environ)
-    if answers is None or not _is_text(database) or is_unasked:
+    # A client that was started outside of any project may know which one it works on.
+    is_nowhere = not state and not any(map(flags.get, WHERE)) and not is_project(folder)
+    if answers is None or not _is_text(database) or (is_unasked and not is_nowhere):
         # The command line has the words for it, and starts nothing there.
         return None
     if mode == TRY:
         tell_form()
         return 0
-    if state:
-        keep_descriptors((state["lock"], state["client"]))
-        identity = {name: state[name] for name in IDENTITY}
+    if is_nowhere:
+        relay = Relay(answers, "", b"")
+        relay.find_project = lambda roots: _find_project(roots, words, flags, environ)
     else:
-        identity = _identify(flags, environ, folder, database)
-    line = json.dumps(_greeting(flags, environ, database, identity)).encode() + b"\n"
-    relay = Relay(answers, database, line)
-    relay.words, relay.identity = words, identity
+        if state:
+            keep_descriptors((state["lock"], state["client"]))
+            identity = {name: state[name] for name in IDENTITY}
+        else:
+            identity = _identify(flags, environ, folder, database)
+        relay = Relay(answers, database, _greeting(flags, environ, database, identity))
+        relay.identity = identity
+    relay.words = words
     if state:
         relay.resume(state)
     try:
         return relay.run()
     finally:
-        if not identity["has_run"]:
+        identity = relay.identity
+        if identity and not identity["has_run"]:
             forget_secret(identity["secret"], identity["names"], environ)
+
+
+def _find_project(
+    roots: Sequence[object],
+    words: Sequence[str],
+    flags: Mapping[str, str],
+    environ: Mapping[str, str],
+) -> Project:
+    """Return where a client is that was started outside of any project: in the first of its roots that is in one, else where it was started."""
+    folders = [folder for root in roots[:ROOTS_MOST] if (folder := find_folder(root))]
+    projects = [folder for folder in folders if is_project(folder)]
+    folder = projects[0] if projects else os.getcwd()
+    if roots:
+        _tell_root(folder, projects)
+    database = find_database(folder, "")
+    identity = _identify(flags, environ, folder, database)
+    scope = flags.get("tool_scope")
+    if projects and scope:
+        # It was read in the folder that the client has started this in.
+        flags = {**flags, "tool_scope": os.path.abspath(os.path.expanduser(scope))}
+    greeting = _greeting(flags, environ, database, identity)
+    is_refused = not projects and _is_unasked(database, environ)
+    if is_refused:
+        # The command line has the words for it, and starts nothing there.
+        return Project(database, greeting, identity, lambda: open_in_process(words), PATIENCE)
+    return Project(database, greeting, identity, lambda: open_server(database, greeting))
+
+
+def _tell_root(folder: str, projects: Sequence[str]) -> None:
+    """Say on the standard error, which clients show or log, in which of several roots this goes on."""
+    if not projects:
+        text = f"no root that the client names is a repository or holds a ledger, so this goes on in {folder}"
+    else:
+        text = f"this goes on in {folder}, the first root that the client names and that is a project's"
+        if others := [other for other in projects[1:] if other != folder]:
+            text += f"; not in {', '.join(others)}"
+    with suppress(OSError):
+        os.write(2, f"counterpoint: {text}\n".encode("utf-8", "replace"))
+
+
+def find_folder(root: object) -> str:
+    """Return the path of the folder that a root of a client names by a `file:` URI; empty if it names none that is here."""
+    uri = root.get("uri") if is_object(root) else None
+    if not isinstance(uri, str) or uri[:5].lower() != "file:":
+        return ""
+    text = uri[5:]
+    if text.startswith("//"):
+        host, slash, path = text[2:].partition("/")
+        if host.lower() not in {"", "localhost"}:
+            return ""
+        text = slash + path
+    # Nothing is cut off at `?` and `#`: clients that do not quote them mean folders of such names.
+    first, *parts = text.encode("utf-8", "replace").split(b"%")
+    encoded = first + b"".join(map(_unquote, parts))
+    folder = os.fsdecode(encoded)
+    is_usable = folder.startswith("/") and "\0" not in folder and _is_text(folder)
+    return folder if is_usable and os.path.isdir(folder) else ""
+
+
+def _unquote(part: bytes) -> bytes:
+    """Return what stands for a percent sign and what follows it."""
+    try:
+        # `fromhex` passes white space over.
+        byte = bytes.fromhex(part[:2].decode().strip())
+    except ValueError:
+        byte = b""
+    return byte + part[2:] if byte else b"%" + part
 
 
 def _open_answers(flags: Mapping[str, str], environ: Mapping[str, str]) -> Answers | None:
@@ -154,11 +234,11 @@ def _greeting(
     environ: Mapping[str, str],
     database: str,
     identity: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return what a server is told first."""
+) -> bytes:
+    """Return the line that a server is told first."""
     # A server of another account has no business with where this one keeps anything.
     sent = () if database.startswith(SOCKET) else SENT
-    return {
+    greeting = {
         "counterpoint": PROTOCOL,
         "version": __version__,
         "flags": flags,
@@ -170,6 +250,7 @@ def _greeting(
         "secret": identity["secret"],
         "run": identity["has_run"],
     }
+    return json.dumps(greeting).encode() + b"\n"
 
 
 def _tell_variables(environ: Mapping[str, str]) -> None:
