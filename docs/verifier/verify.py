@@ -478,9 +478,10 @@ def check_gate(entry, row, asked, person, is_made):
         need(not was or "v" not in row, "a review that is taken away")
 
 
-# asked: last epoch, last that let a key in, policy, reviews, by item those closed
+# asked: last epoch, last that let a key in, policy, verdicts on own work, reviews, by item those closed
 def check_asked(entry, asked):
     rows, facts = entry.get("r", ()), entry.get("f", {})
+    asked["own"] += facts.get("independence") == "self"
     person = entry["w"].get("i", {}).get("k") == "person"
     made = [one["k"] for one in rows if one["t"] == "items" and one.get("v")]
     ended = [one for one in rows if one["t"] == "items"]
@@ -618,8 +619,9 @@ def named_key(name, public):
     return (name, digest(name.encode(), b"\n\1", public)[:4], public)
 
 
-def remark(acts, writers, signed, first):
+def remark(acts, own, writers, signed, first):
     people = f" {acts} acts are signed by those who did them." if acts else ""
+    people += f" {own} verdicts are of people on their own work." if own else ""
     left = {place for places, _, _ in writers.values() for place in places}
     left = sorted(left - signed - {0, *first})  # nobody can append the first, nor another first key
     where = ", ".join(map(str, left[:20])) + ", …" * (len(left) > 20)
@@ -712,7 +714,7 @@ def check_ledger(head, lines, key):
     chains, trees, sealed, known, writers = {}, {}, set(), set(), {}
     present, keys, first = key, [], []  # the keys that sign from a place on, by it
     ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}, "tokens": {}}
-    asked = {"epoch": 1, "recovered": 0, "policy": "", "reviews": {}, "closed": {}}
+    asked = {"epoch": 1, "recovered": 0, "policy": "", "own": 0, "reviews": {}, "closed": {}}
     for place, line in enumerate(lines[:size]):
         entry = load(line)
         check_form(entry)
@@ -749,7 +751,7 @@ def check_ledger(head, lines, key):
             salt, reason = bytes.fromhex(kept["salt"]), kept["text"].encode()
             committed = digest(b"\2", salt, reason).hex()
             need(len(salt) == 16 and ring["reasons"][text["text"]] == committed, "another reason")
-    return remark(len(ring["used"]), writers, signed, first[:1])
+    return remark(len(ring["used"]), asked["own"], writers, signed, first[:1])
 
 
 def check_session(head, lines, key):

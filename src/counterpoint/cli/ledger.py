@@ -113,7 +113,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
         recovered.extend(recoveries(context.core))
     if context.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
-        fields += ("confirmed", "signed", "unsigned")
+        fields += ("confirmed", "self_judged", "signed", "unsigned")
         answer = {name: getattr(found, name) for name in fields}
         told: list[Json] = [present_epoch(one) for one in found.epochs]
         context.out.answer(
@@ -226,7 +226,8 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
 
 def _bundle(found: BundleReport) -> Json:
     fields = ("project", "session", "size", "root", "last", "key", "trusted")
-    fields += ("thoughts", "seals", "confirmed", "texts", "redacted", "signed", "unsigned")
+    fields += ("thoughts", "seals", "confirmed", "self_judged")
+    fields += ("texts", "redacted", "signed", "unsigned")
     answer = {name: getattr(found, name) for name in fields}
     return {
         "sound": found.sound,
