@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from counterpoint.kernel.places import (
     add_lost,
     count_lost,
     find_database,
+    find_git_fault,
     find_prefix,
     find_tree_and_home,
     open_private,
@@ -352,3 +355,88 @@ def test_who_has_no_folder_for_temporary_files_has_one_in_his_state(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("tempfile.gettempdir", none)
     assert own_folder() == f"{tmp_path}/counterpoint/run"
+
+
+def cut_head(tree: Path) -> None:
+    """Take the HEAD away."""
+    (tree / ".git" / "HEAD").unlink()
+
+
+def empty_head(tree: Path) -> None:
+    """Leave a HEAD that a power cut has emptied."""
+    (tree / ".git" / "HEAD").write_text("")
+
+
+def cut_objects(tree: Path) -> None:
+    """Take the objects away."""
+    shutil.rmtree(tree / ".git" / "objects")
+
+
+def empty_git(tree: Path) -> None:
+    """Leave an empty folder."""
+    shutil.rmtree(tree / ".git")
+    (tree / ".git").mkdir()
+
+
+def write_mark(tree: Path, text: str) -> None:
+    """Put a file in the place of `.git`."""
+    shutil.rmtree(tree / ".git")
+    (tree / ".git").write_text(text)
+
+
+def link_mark(tree: Path) -> None:
+    """Put a link that leads nowhere in the place of `.git`."""
+    shutil.rmtree(tree / ".git")
+    (tree / ".git").symlink_to(tree.parent / "gone")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (cut_head, ("has no HEAD", "`git init`")),
+        (empty_head, ("names no branch", "`git init`")),
+        (cut_objects, ("has no `objects`", "`git init`")),
+        (empty_git, ("is an empty folder", "`git init`", "remove it")),
+        (partial(write_mark, text="gitdir: /gone/x\n"), ("leads to /gone/x", "worktree repair")),
+        (partial(write_mark, text="nonsense"), ("names no repository", "remove it")),
+        (link_mark, ("/gone, which is not there", "remove it")),
+    ],
+)
+def test_a_git_that_is_no_repository_is_told_with_what_mends_it(
+    tmp_path: Path, damage: Callable[[Path], None], words: tuple[str, ...]
+) -> None:
+    """Git finds none there either; what it finds whole is."""
+    tree = repository(tmp_path / "tree")
+    assert find_git_fault(str(tree)) == ""
+    damage(tree)
+    asked = ["git", "-C", str(tree), "rev-parse", "--git-dir"]
+    assert subprocess.run(asked, capture_output=True, check=False).returncode
+    fault = find_git_fault(str(tree))
+    assert fault.startswith(str(tree / ".git"))
+    for word in words:
+        assert word in fault
+
+
+def test_what_git_takes_for_a_repository_is_no_fault(tmp_path: Path) -> None:
+    """A folder without one, a detached HEAD, packed branches, a linked worktree, a submodule, a bare repository and its worktree."""
+    main = repository(tmp_path / "main")
+    git(main, "worktree", "add", "-q", "../linked", "-b", "b")
+    git(main, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(main), "sub")
+    git(main, "pack-refs", "--all")
+    git(main, "clone", "-q", "--bare", ".", "../bare")
+    git(tmp_path / "bare", "worktree", "add", "-q", "--detach", "../apart")
+    (tmp_path / "plain").mkdir()
+    for name in ("main", "linked", "main/sub", "bare", "apart", "plain"):
+        assert find_git_fault(str(tmp_path / name)) == ""
+
+
+def test_a_worktree_whose_main_tree_was_moved_is_told(tmp_path: Path) -> None:
+    """The named command mends it; it is one project again."""
+    main = repository(tmp_path / "main")
+    git(main, "worktree", "add", "-q", "../linked", "-b", "b")
+    moved = main.rename(tmp_path / "moved")
+    linked = tmp_path / "linked"
+    assert f"`git worktree repair {linked}` in the main tree" in find_git_fault(str(linked))
+    git(moved, "worktree", "repair", str(linked))
+    assert find_git_fault(str(linked)) == ""
+    assert find_tree_and_home(str(linked)) == (str(linked), str(moved))

@@ -32,6 +32,7 @@ from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, PathOutside, Unavailable
+from counterpoint.kernel.places import find_git_fault
 from counterpoint.kernel.starting.programs import find_program, own_command
 from counterpoint.protocol.rendezvous import find_rendezvous
 
@@ -156,6 +157,9 @@ def _git(app: App) -> Finding:
         [program, "--version"], capture_output=True, text=True, check=False, timeout=10
     )
     found = asked.stdout.strip().removeprefix("git version ")
+    if fault := find_git_fault(str(app.places.tree)):
+        advice = "Do what it says; until then evidence is a comparison of file hashes."
+        return Finding(name="git", verdict="warn", found=f"{found}, {fault}", advice=advice)
     if not (app.places.tree / ".git").exists():
         advice = "Run `git init`; without a repository evidence is a comparison of file hashes."
         return Finding(name="git", verdict="warn", found=f"{found}, no repository", advice=advice)

@@ -40,6 +40,8 @@ SOCKET: Final = "unix:"
 
 _HOLDS: Final = (DATABASE, "postgresql-")
 """How the names of files begin by which a folder has a ledger, or is where one on a server is met."""
+_GITDIR: Final = "gitdir:"
+_OID_DIGITS: Final = 40
 _LINK: Final = 10_000
 """Characters that a file of git which leads elsewhere may have."""
 LEDGERS: Final = "ledgers"
@@ -78,6 +80,67 @@ def is_project(folder: str) -> bool:
     tree, home = find_tree_and_home(folder)
     has_git = os.path.exists(os.path.join(tree, ".git")) or is_bare(tree)
     return has_git or _holds_ledger(os.path.join(home, FOLDER))
+
+
+def find_git_fault(folder: str) -> str:
+    """Return why the `.git` of a folder is no repository, with what mends it; empty if it is one, or if there is none.
+
+    Git tells such a folder from one without a repository by nothing, and looks further up.
+    """
+    mark = os.path.join(folder, ".git")
+    if not os.path.lexists(mark):
+        return ""
+    try:
+        fault, cure = (
+            _judge_folder(folder, mark) if os.path.isdir(mark) else _judge_link(folder, mark)
+        )
+    except OSError as error:
+        fault = f"{error.filename or mark} cannot be read ({error.strerror})"
+        cure = "let this account read it"
+    return fault and f"{fault}: {cure}"
+
+
+def _judge_folder(folder: str, mark: str) -> tuple[str, str]:
+    """Return what is wrong with a `.git` that is a folder, and what mends it; the first is empty if nothing is. OSError."""
+    if not os.listdir(mark):
+        return f"{mark} is an empty folder", f"run `git init` in {folder}, or remove it"
+    lacks = _lacking_in(mark, mark)
+    return lacks and f"{mark} {lacks}", f"`git init` in {folder} makes anew what is missing"
+
+
+def _judge_link(folder: str, mark: str) -> tuple[str, str]:
+    """Return what is wrong with a `.git` that leads elsewhere, and what mends it; the first is empty if nothing is. OSError."""
+    if not os.path.exists(mark):
+        fault = f"{mark} leads to {os.readlink(mark)}, which is not there"
+        return fault, "mend that link, or remove it"
+    if not _said_in(mark).startswith(_GITDIR):
+        fault = f"{mark} is a file and names no repository"
+        return fault, f"remove it, then run `git init` in {folder}"
+    git = _git_folder(folder)
+    lacks = _lacking_in(git, _common_folder(git)) if os.path.isdir(git) else "is not there"
+    cure = (
+        f"run `git worktree repair {folder}` in the main tree if that was moved,"
+        " `git submodule update --init` if this is a submodule, or remove the file"
+    )
+    return lacks and f"{mark} leads to {git}, which {lacks}", cure
+
+
+def _lacking_in(git: str, common: str) -> str:
+    """Return what a folder of git lacks to be one, as git asks it; empty if it is whole. OSError."""
+    head = os.path.join(git, "HEAD")
+    if not os.path.lexists(head):
+        return "has no HEAD"
+    # One that is a link names a branch by that.
+    text = _said_in(head) if not os.path.islink(head) else "ref: refs/"
+    reference = text.removeprefix("ref:").lstrip()
+    is_branch = text != reference and reference.startswith("refs/")
+    is_commit = len(text) >= _OID_DIGITS and all(digit in "0123456789abcdef" for digit in text)
+    if not (is_branch or is_commit):
+        return "has a HEAD that names no branch and no commit"
+    for name in ("objects", "refs"):
+        if not os.path.isdir(os.path.join(common, name)):
+            return f"has no `{os.path.relpath(os.path.join(common, name), git)}`"
+    return ""
 
 
 def is_home_or_above(folder: str, environ: Mapping[str, str]) -> bool:
@@ -296,8 +359,10 @@ def _main_tree(tree: str) -> str:
         return tree
     git = _git_folder(tree)
     try:
-        common = os.path.realpath(os.path.join(git, _said_in(os.path.join(git, "commondir"))))
+        common = _common_folder(git)
     except OSError:
+        return tree
+    if common == git:
         # A submodule has such a link too, and is a tree of its own.
         return tree
     above = os.path.dirname(common)
@@ -306,10 +371,18 @@ def _main_tree(tree: str) -> str:
     return common
 
 
+def _common_folder(git: str) -> str:
+    """Return the folder of git that a linked worktree's shares with others; itself if it shares none. OSError."""
+    try:
+        return os.path.realpath(os.path.join(git, _said_in(os.path.join(git, "commondir"))))
+    except FileNotFoundError:
+        return git
+
+
 def _git_folder(tree: str) -> str:
     """Return where the `.git` of a folder leads, if it is a file."""
     try:
-        link = _said_in(os.path.join(tree, ".git")).removeprefix("gitdir:").strip()
+        link = _said_in(os.path.join(tree, ".git")).removeprefix(_GITDIR).strip()
     except OSError:
         return ""
     return os.path.realpath(os.path.join(tree, link))

@@ -18,7 +18,14 @@ from counterpoint.kernel.client_session import (
     starter,
 )
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import SOCKET, find_database, is_home_or_above, is_project
+from counterpoint.kernel.places import (
+    SOCKET,
+    find_database,
+    find_git_fault,
+    find_tree_and_home,
+    is_home_or_above,
+    is_project,
+)
 from counterpoint.relay.answers import Answers, is_object
 from counterpoint.relay.connection import Project, Relay
 from counterpoint.relay.handover import (
@@ -121,6 +128,7 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
             keep_descriptors((state["lock"], state["client"]))
             identity = {name: state[name] for name in IDENTITY}
         else:
+            tell_git_fault(folder)
             identity = _identify(flags, environ, folder, database)
         relay = Relay(answers, database, _greeting(flags, environ, database, identity))
         relay.identity = identity
@@ -148,6 +156,7 @@ def _find_project(
     if roots:
         _tell_root(folder, projects)
     database = find_database(folder, "")
+    tell_git_fault(folder)
     identity = _identify(flags, environ, folder, database)
     scope = flags.get("tool_scope")
     if projects and scope:
@@ -169,6 +178,16 @@ def _tell_root(folder: str, projects: Sequence[str]) -> None:
         text = f"this goes on in {folder}, the first root that the client names and that is a project's"
         if others := [other for other in projects[1:] if other != folder]:
             text += f"; not in {', '.join(others)}"
+    _tell(text)
+
+
+def tell_git_fault(folder: str) -> None:
+    """Say on the standard error what is wrong with the repository that a folder lies in, if anything is."""
+    if fault := find_git_fault(find_tree_and_home(folder)[0]):
+        _tell(f"evidence is a comparison of file hashes until this is mended: {fault}")
+
+
+def _tell(text: str) -> None:
     with suppress(OSError):
         os.write(2, f"counterpoint: {text}\n".encode("utf-8", "replace"))
 

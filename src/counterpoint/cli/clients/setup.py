@@ -38,7 +38,7 @@ from counterpoint.evidence.running.configuration import NAME, TABLE, read_checki
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Forbidden, InvalidInput, MalformedDocument
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import is_bare
+from counterpoint.kernel.places import find_git_fault, is_bare
 
 _ABSENT: Final = (
     f"`{SERVER}` is not on the PATH here, and that is the name by which clients start it, on every machine of a team. Install"
@@ -173,7 +173,9 @@ def _look_for_git(tree: Path, out: Output) -> None:
             f"{tree} is a bare repository: it has no files that agents could read or change",
             hint="Run `counterpoint init` in a working tree of it: `git worktree add PATH` makes one.",
         )
-    if not (tree / ".git").exists():
+    if fault := find_git_fault(str(tree)):
+        out.aside(f"{fault}. Until then evidence will be hashes of files.")
+    elif not (tree / ".git").exists():
         out.aside(f"{tree} is not in a git repository: evidence will be hashes of files.")
 
 

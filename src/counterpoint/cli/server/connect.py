@@ -21,11 +21,13 @@ from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.client_session import client_session, forget_secret, open_secret, starter
 from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.places import find_git_fault
 from counterpoint.kernel.starting.garbage import settle
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings
 
+_LOG = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -85,6 +87,8 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
 
     app = open_here(**flags)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    if fault := find_git_fault(str(app.places.tree)):
+        _LOG.warning("evidence is a comparison of file hashes until this is mended: %s", fault)
     settings = app.settings
     own = (settings.surface, settings.agent, settings.profile, settings.item, settings.worktree)
     place = (str(app.database), *own)

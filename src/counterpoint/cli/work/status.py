@@ -34,6 +34,7 @@ from counterpoint.kernel.acts import say
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import CounterpointError, Unavailable
+from counterpoint.kernel.places import find_git_fault
 
 if TYPE_CHECKING:
     # Loaded with the first run.
@@ -330,6 +331,8 @@ def _refusal_of_git(app: App) -> str:
     Git is asked only where something speaks for it, since it would cost every look a process.
     """
     tree = app.places.tree
+    if fault := find_git_fault(str(tree)):
+        return fault
     mark = tree / ".git"
     try:
         own = {os.geteuid()} == {tree.stat().st_uid, mark.stat().st_uid}

@@ -40,6 +40,7 @@ from counterpoint.evidence.git.status import Hidden, Status, is_unseen, read_sta
 from counterpoint.evidence.git.waiting import read_plain
 from counterpoint.evidence.marks import Fingerprint, mark, raw, shown
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.places import find_git_fault
 
 # The list goes into the ledger with the outcome.
 _MOST_COMMITS = 1000
@@ -323,7 +324,7 @@ def open_tree(git: GitCall, hidden: Hidden | None = None) -> GitTree | str:
     except GitRefused as fault:
         # Git says it in words only; they are in English because the call asks for that.
         is_none = "not a git repository" in str(fault)
-        return "" if is_none else f"git refuses the repository: {fault}"
+        return _find_fault(root) if is_none else f"git refuses the repository: {fault}"
     # The prefix comes last: the name of a folder may have a newline in it.
     index, inside, shallow, form, prefix = answer.split("\n", 4)
     if inside != "true" or form not in EMPTY_TREES:
@@ -341,6 +342,12 @@ def open_tree(git: GitCall, hidden: Hidden | None = None) -> GitTree | str:
         empty_tree=EMPTY_TREES[form],
         shallow=shallow == "true",
     )
+
+
+def _find_fault(root: Path) -> str:
+    """Return what is wrong with the nearest `.git` at or above a folder; empty if git only does not look that far."""
+    folder = next((here for here in (root, *root.parents) if os.path.lexists(here / ".git")), root)
+    return find_git_fault(str(folder))
 
 
 def is_marked(root: Path) -> bool:
