@@ -24,6 +24,7 @@ STARTING = {
     "cli/doctor.py": "git by find_program",
     "cli/paging.py": "the pager by find_program",
     "cli/server/starting.py": "the command that doctor gives",
+    "cli/service/handover.py": "own_command, and programs of the system by find_program",
     "dialects/foundry/toolchain.py": "programs by find_program",
     "evidence/documents/pdf.py": "the interpreter, -I",
     "evidence/git/call.py": "git by search_path",

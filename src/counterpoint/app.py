@@ -54,6 +54,7 @@ from counterpoint.kernel.places import (
     FOLDER,
     find_database,
     find_prefix,
+    find_service_address,
     is_home_or_above,
 )
 from counterpoint.kernel.visible import checked_name, label
@@ -635,7 +636,10 @@ def open_app(start: Path, environ: Mapping[str, str], **flags: str | None) -> Ap
     for name in ("tool_scope", "worktree"):
         if value := getattr(settings, name):
             settings = replace(settings, **{name: str(start / Path(value).expanduser())})
-    return App(settings=settings, places=find_places(start), environ=environ)
+    places = find_places(start)
+    if not settings.db and (address := find_service_address(str(places.folder / DATABASE))):
+        settings = replace(settings, db=address)
+    return App(settings=settings, places=places, environ=environ)
 
 
 def _free_name(tree: Path, taken: set[str]) -> str:

@@ -76,6 +76,10 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         "prime": Command("clients.priming", "Show an agent what it holds and what is ready"),
         "up": Command("server.up", "Serve agents over HTTP"),
         "serve": Command("server.serve", "Serve agents over a socket, as a service does"),
+        "service": Command(
+            "service.command",
+            "Give the ledger an account of its own, or take it back",
+        ),
         "down": Command("server.serve", "Stop the server of this ledger"),
         "tools": Command("server.connect", "List the tools that agents are offered"),
         "agent": Command("trust.agents", "Manage credentials that identify agents"),

@@ -21,7 +21,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.frozen import frozen
-from counterpoint.kernel.places import SOCKET
+from counterpoint.kernel.places import DATABASE, SOCKET, find_database, find_service
 
 _MANY = 256
 """Entries that wait for a signature when a command has them signed itself."""
@@ -56,6 +56,25 @@ class CommandContext:
 
 def open_here(**flags: str | None) -> App:
     """Return the app of the folder the command was started in; InvalidInput, Unavailable."""
+    app = open_anyones(**flags)
+    if is_served(app):
+        service = find_service(str(app.places.folder / DATABASE))
+        acts = f": `{service['person']} COMMAND --db {service['file']}`" if service else "."
+        raise Unavailable(
+            f"the ledger behind {app.settings.db} belongs to the account that serves it",
+            hint="An agent connects with plain `counterpoint mcp`; run other commands as that account, with"
+            f" the path of its database{acts}",
+        )
+    return app
+
+
+def is_served(app: App) -> bool:
+    """Return whether a ledger is in the keeping of another account, so that this one cannot open it."""
+    return app.settings.db.startswith(SOCKET)
+
+
+def open_anyones(**flags: str | None) -> App:
+    """Return the app of the folder the command was started in, also if another account has its ledger; InvalidInput, Unavailable."""
     try:
         folder = Path.cwd()
     except FileNotFoundError as gone:
@@ -63,19 +82,28 @@ def open_here(**flags: str | None) -> App:
             "the folder that this was started in is not there any more",
             hint="Go to a folder of the project, and repeat it there.",
         ) from gone
+    if not os.access(folder, os.R_OK | os.X_OK):
+        folder = _leave_folder(flags.get("db") or os.environ.get("COUNTERPOINT_DB", ""))
     app = open_app(folder, os.environ, **flags)
-    if app.settings.db.startswith(SOCKET):
-        raise Unavailable(
-            f"the ledger behind {app.settings.db} belongs to the account that serves it",
-            hint="An agent connects with plain `counterpoint mcp`; run other commands as that account, with"
-            " the path of its database.",
-        )
     if "://" in app.settings.db and not app.is_remote:
         raise InvalidInput(
             "a ledger is kept in a file or on a PostgreSQL server, nowhere else",
             hint="Give `--db` (or COUNTERPOINT_DB) a path or `postgresql://user@host/database`.",
         )
     return app
+
+
+def _leave_folder(db: str) -> Path:
+    """Go to the folder of a database from one that this account may not look into, as `sudo -u` has it; Unavailable."""
+    folder = Path(find_database("/", db)).parent if db and "://" not in db else Path("/")
+    try:
+        os.chdir(folder)
+    except OSError as fault:
+        raise Unavailable(
+            f"this account may look neither into the folder that this was started in, nor into {folder}",
+            hint="Go to a folder that it may look into, and name the ledger: `--db PATH`.",
+        ) from fault
+    return folder
 
 
 def require(app: App) -> None:

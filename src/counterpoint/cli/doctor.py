@@ -17,9 +17,10 @@ from counterpoint.app import App
 from counterpoint.cli.checks.mirrored import has_files
 from counterpoint.cli.clients.client_entries import remark_on
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client, runs
-from counterpoint.cli.context import open_here, project_options, require
+from counterpoint.cli.context import is_served, open_anyones, project_options, require
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.phrases import HOW_APART
 from counterpoint.cli.present import agree, ahead_in_words, in_words
 from counterpoint.cli.server.starting import Started, start_server
 from counterpoint.cli.trust.caller import ADVICE, said
@@ -32,7 +33,7 @@ from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, PathOutside, Unavailable
-from counterpoint.kernel.places import find_git_fault
+from counterpoint.kernel.places import DATABASE, find_git_fault, find_service
 from counterpoint.kernel.starting.programs import find_program, own_command
 from counterpoint.protocol.rendezvous import find_rendezvous
 
@@ -73,7 +74,8 @@ def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:
 
     Exit code 1 if something is wrong.
     """
-    app, out = open_here(db=db, project=project), output_for(json=as_json)
+    app = open_anyones(db=db, project=project)
+    out = output_for(json=as_json)
     try:
         with out.counting("Looking"):
             findings = list(_examine(app))
@@ -100,6 +102,11 @@ def _examine(app: App) -> Iterator[Finding]:
     yield Finding(name="python", verdict="ok", found=platform.python_version())
     yield _git(app)
     yield _disk(app)
+    if is_served(app):
+        yield _served(app)
+        yield from _configurations(app)
+        yield from _server(app)
+        return
     yield from _ledger(app)
     yield from _rescued(app)
     yield from _search(app)
@@ -338,8 +345,17 @@ def _account(app: App) -> Finding:
         found = "whoever has the password of this database can write the ledger past the server"
     else:
         found = (
-            "ledger and signer are of this account: what runs under it, agents too, can write both"
+            "ledger and signer are of this account: what runs under it, agents too, can write both;"
+            f" {HOW_APART} gives them to another"
         )
+    return Finding(name="account", verdict="ok", found=found)
+
+
+def _served(app: App) -> Finding:
+    """Say whose the ledger is that another account serves here."""
+    service = find_service(str(app.places.folder / DATABASE))
+    whose = f"the account {service['account']}" if service else "the account that serves it"
+    found = f"ledger and signer are of {whose}: agents reach {app.settings.db} alone"
     return Finding(name="account", verdict="ok", found=found)
 
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Final
 
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.matching.expressions import expression
+
+HOW_APART: Final = (
+    "`sudo counterpoint service install`"
+    if sys.platform.startswith("linux")
+    else "a service (docs/service.md)"
+)
+"""What gives the ledger and its signer an account of their own."""
 
 _COMMAND = expression(r"`counterpoint [^`]*`")
 _PLACEHOLDER = expression(r"\bID\b")

@@ -14,6 +14,8 @@ temporary files, else, where nobody can write into any of these, `run` in the us
 4. One of them is `<prefix>.lost`: one letter for each event of a hook that is in no ledger, and nothing else. Who cannot send one adds
 it; the server adds what it has only in memory, and takes away what it has written down or said to be missing. So whatever
 dies, nothing is missing silently.
+5. Where root has written that another account serves the ledger of a folder (`SERVICES`), that one's socket takes its place. It is named
+by the path of the database that was there, and lies where nobody but root writes: nothing in the tree leads agents elsewhere.
 
 The relay imports this, so it is the standard library only, and little of that.
 """
@@ -21,6 +23,7 @@ The relay imports this, so it is the standard library only, and little of that.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import stat
 import sys
@@ -30,13 +33,16 @@ from contextlib import suppress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Final
+    from typing import Any, Final
 
 FOLDER: Final = ".counterpoint"
 DATABASE: Final = "ledger.db"
 SOCKET: Final = "unix:"
 """What begins the name of a ledger whose server is of another account: the path of its socket follows."""
 
+SERVICES: Final = "/etc/counterpoint/services"
+"""Where it is written which ledgers are served by an account of their own: `NAME.json`, by the name of the database that was there."""
+_SERVICE_BYTES: Final = 16_384
 
 _HOLDS: Final = (DATABASE, "postgresql-")
 """How the names of files begin by which a folder has a ledger, or is where one on a server is met."""
@@ -156,7 +162,36 @@ def find_database(folder: str, db: str) -> str:
         return db
     if db:
         return os.path.realpath(os.path.expanduser(db))
-    return os.path.join(find_tree_and_home(folder)[1], FOLDER, DATABASE)
+    database = os.path.join(find_tree_and_home(folder)[1], FOLDER, DATABASE)
+    return find_service_address(database) or database
+
+
+def find_service_address(database: str) -> str:
+    """Return the address of the service that has the ledger of a place in its keeping; empty without one."""
+    service = find_service(database)
+    return f"{SOCKET}{service['socket']}" if service else ""
+
+
+def find_service(database: str) -> dict[str, Any]:
+    """Return what root has written of the service that has the ledger of a place in its keeping; empty without one."""
+    # Hardly any machine has the folder, and only where it is the name is worth its hash.
+    if not os.path.isdir(SERVICES):
+        return {}
+    try:
+        descriptor = os.open(service_file(database), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if status.st_uid or status.st_mode & 0o022:
+                return {}
+            service: dict[str, Any] = json.loads(file.read(_SERVICE_BYTES))
+    except (OSError, ValueError):
+        return {}
+    return service
+
+
+def service_file(database: str) -> str:
+    """Return the file that says which service has the ledger of a place in its keeping."""
+    return f"{SERVICES}/{short_name(database)}.json"
 
 
 def too_long(database: str) -> str:

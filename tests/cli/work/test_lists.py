@@ -62,6 +62,7 @@ Ledger: 6 entries, the last * ago
 Signatures: 6 entries wait for a signature, for *
 Reviews: attested
 You: ann (human), attested by a connection: cn_*
+Apart: what runs as you can write ledger and signer; `sudo counterpoint service install` gives them an account of their own.
 """
 
 ITEM = {

@@ -27,18 +27,19 @@ from counterpoint.cli.clients.edits import Setup, by_file, is_left_empty, remova
 from counterpoint.cli.clients.files import Change, remove, write
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client
 from counterpoint.cli.clients.toml import set_table
-from counterpoint.cli.context import SILENT, open_here, sign_written
+from counterpoint.cli.context import SILENT, is_served, open_anyones, sign_written
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.phrases import HOW_APART
 from counterpoint.cli.present import counted
 from counterpoint.dialects.registry import names as dialects
 from counterpoint.dialects.registry import surface as surface_of
 from counterpoint.evidence.places import check_state
 from counterpoint.evidence.running.configuration import NAME, TABLE, read_checking
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Forbidden, InvalidInput, MalformedDocument
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import find_git_fault, is_bare
+from counterpoint.kernel.places import DATABASE, find_git_fault, find_service, is_bare
 
 _ABSENT: Final = (
     f"`{SERVER}` is not on the PATH here, and that is the name by which clients start it, on every machine of a team. Install"
@@ -113,14 +114,16 @@ def init_command(
 
     It connects the MCP clients that it finds, and tells agents in AGENTS.md how to work.
     """
-    app, out = open_here(db=db, project=project), output_for(json=as_json)
+    app = open_anyones(db=db, project=project)
+    out = output_for(json=as_json)
     app.begins_at_home = True
     if is_over:
         _refuse_more(bool(names or surface or hooks or reports or anew))
         _take_out(app, out, dry_run=dry_run, yes=yes)
         return
     _refuse_alone(reports=reports, hooks=hooks)
-    if app.past is not None:
+    _refuse_anew(app, anew=anew)
+    if app.past is not None and not is_served(app):
         # Before anything is shown that could not be done.
         check_state(app.database, app.environ)
     tree = app.places.tree
@@ -143,11 +146,11 @@ def init_command(
     changes = [*setup.changes(), *checks]
     pending = [one for one in changes if one.after != one.before]
     _print(changes, out, tree)
-    if not anew:
+    if not (anew or is_served(app)):
         _refuse_gone(app)
     answer = _answer(app, clients, changes, is_written=not dry_run)
     if dry_run:
-        state = "is there" if app.exists else "would be made"
+        state = "is there" if is_served(app) or app.exists else "would be made"
         out.line(f"The ledger {app.place} {state}. Nothing was written.")
         out.result(answer)
         return
@@ -189,8 +192,16 @@ def _refuse_alone(*, reports: bool, hooks: bool) -> None:
         raise click.UsageError("--events goes with --hooks.")
 
 
+def _refuse_anew(app: App, *, anew: bool) -> None:
+    if anew and is_served(app):
+        raise Conflict(
+            f"the ledger is at {app.settings.db}, in the keeping of another account",
+            hint="Take it back first: `sudo counterpoint service remove`.",
+        )
+
+
 def _say_what_lacks(app: App, out: Output, clients: list[Client]) -> None:
-    if not (app.places.home / NAME).exists():
+    if not (is_served(app) or (app.places.home / NAME).exists()):
         out.line(
             f"No test command was found, so no {NAME} was written and checks run nothing. Let one be run:"
             " `counterpoint trust --allow 'pytest *'`."
@@ -203,16 +214,17 @@ def _say_what_lacks(app: App, out: Output, clients: list[Client]) -> None:
 
 
 def _say_what_next(app: App, out: Output, *, has_work: bool) -> None:
-    """End with the line to type next."""
-    if has_work:
-        out.line("Next: `counterpoint status`")
+    """End with the line to type next, and with what keeps agents from the ledger's files."""
+    if is_served(app):
         return
     plan = next((name for name in _PLANS if (app.places.tree / name).is_file()), "")
-    out.line(
-        f"Next: `counterpoint plan {plan}`"
-        if plan
-        else "Next: `counterpoint add 'Your first task'`"
-    )
+    first = f"counterpoint plan {plan}" if plan else "counterpoint add 'Your first task'"
+    out.line(f"Next: `{'counterpoint status' if has_work else first}`")
+    if not app.is_remote:
+        out.line(
+            "Whatever runs as you can write the ledger's files, agents too. To give them and the signer an account of their"
+            f" own: {HOW_APART}"
+        )
 
 
 _PLANS: Final = ("PLAN.md", "plan.md", "docs/PLAN.md")
@@ -301,7 +313,8 @@ def _lets_any_run(app: App) -> bool:
 def _checks(app: App) -> list[Change]:
     """Return the configuration of a project that has none, with the commands that its files propose."""
     home = app.places.home
-    found = [] if (home / NAME).exists() else detect(home)
+    # What another account serves runs nothing of the tree.
+    found = [] if is_served(app) or (home / NAME).exists() else detect(home)
     if not found:
         return []
     values: dict[str, Json] = {"commands": [[*words] for words in found]}
@@ -310,6 +323,11 @@ def _checks(app: App) -> list[Change]:
 
 def _open_ledger(app: App, out: Output, checks: list[Change]) -> bool:
     """Open the ledger, made unless it is there, and say where it is; return whether it has work."""
+    if is_served(app):
+        service = find_service(str(app.places.folder / DATABASE))
+        whose = f"the account {service['account']}" if service else "another account"
+        out.line(f"The ledger is that of {whose}, at {app.settings.db}.")
+        return True
     had = app.exists
     try:
         name = app.ports.project

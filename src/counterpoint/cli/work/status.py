@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counterpoint.app import App
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.phrases import HOW_APART
 from counterpoint.cli.present import (
     agree,
     ahead_in_words,
@@ -215,6 +216,10 @@ def _print_long(
         out.line(f"Signatures: {_waiting(unsigned, state)}")
     out.line(f"Reviews: {state.project.reviews}")
     out.line(f"You: {said(context.app, core)}")
+    if not context.app.is_remote:
+        out.line(
+            f"Apart: what runs as you can write ledger and signer; {HOW_APART} gives them an account of their own."
+        )
 
 
 def paused_runs(core: Core) -> list[PausedRun]:

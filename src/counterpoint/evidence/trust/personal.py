@@ -100,6 +100,14 @@ def remember(folder: Path, public_key: str, storage: KeyStorage, path: str) -> H
     return HeldKey(id=name, public_key=public_key, storage=storage, path=path)
 
 
+def adopt_notes(folder: Path) -> None:
+    """Have the notes of a folder lead to the keys beside them, after it was copied from another account; Unavailable."""
+    for key in held(folder):
+        path = folder / _name_of(key.public_key)
+        if path.exists() and key.path != str(path):
+            remember(folder, key.public_key, key.storage, str(path))
+
+
 def _name_of(public_key: str) -> str:
     return sha256(public_key.encode()).hexdigest()[:_NAME]
 

@@ -19,7 +19,7 @@ from typing import Final
 
 _DECIDES: Final = frozenset(
     {"approve", "reject", "waive", "reopen", "unblock", "release", "start", "finish", "top", "trust", "policy"}
-    | {"profile", "agent", "token", "key", "audit", "plans", "sessions", "restore", "storage", "signer"}
+    | {"profile", "agent", "token", "key", "audit", "plans", "sessions", "restore", "storage", "signer", "service"}
 )  # fmt: skip
 _PREFIXES: Final = ("LD_", "DYLD_")
 _LOADS: Final = frozenset(

@@ -26,7 +26,7 @@ from typing import Final
 import apsw
 
 from counterpoint.kernel.durable import sync
-from counterpoint.kernel.errors import StoreBusy
+from counterpoint.kernel.errors import StoreBusy, StoreCorrupt
 from counterpoint.storage.sqlite.faults import translate_file_errors
 from counterpoint.storage.sqlite.queue import WriterQueue
 
@@ -56,6 +56,15 @@ def replace_database(path: Path, prepared: Path, suffix: str) -> Path | None:
         prepared.replace(path)
         sync(path.parent)
     return aside if had else None
+
+
+def withdraw_database(path: Path, aside: Path) -> None:
+    """Give a database that nobody has open another name, so that nobody opens it under the old one; StoreBusy, StoreCorrupt."""
+    with translate_file_errors(str(path)), _in_turn(path):
+        if not _ends_log(path):
+            raise StoreCorrupt(f"{path} cannot be read")
+        path.rename(aside)
+        sync(path.parent)
 
 
 def _ends_log(path: Path) -> bool:

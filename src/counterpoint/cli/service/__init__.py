@@ -1,0 +1,1 @@
+"""A server under an account of its own: made, and undone."""
