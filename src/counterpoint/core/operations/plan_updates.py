@@ -157,6 +157,32 @@ class PlanUpdates:
         return ()
 
 
+def ask_for(context: Context, item: str, gates: Sequence[str]) -> None:
+    """Put gates to an item that was made without them. gates: of `review`, `approval`, `artifact`."""
+    with recording(context, "item.edited", item) as change:
+        change.open_session()
+        after = touched(change, change.get(Item, item))
+        change.put(after)
+        for name in gates:
+            change.put(
+                Gate(
+                    project=after.project,
+                    item=item,
+                    name=name,
+                    kind="artifact" if name == "artifact" else "review",
+                    holds="start" if name == "approval" else "finish",
+                    argv=Proses(()),
+                    status="closed",
+                    proof="",
+                    reason=Prose(""),
+                    updated_at=change.now,
+                )
+            )
+            if name == "approval":
+                after = shift(change, after, 1)
+        change.add_facts(gates=list(gates))
+
+
 class PlanUpdater:
     """Brings one plan up to date, within a transaction that the caller has opened."""
 
@@ -298,7 +324,7 @@ class PlanUpdater:
             changed = ["labels" if field == "add_labels" else field for field in fields]
             self.changes[item.id] = [*changed, *(["name"] if named else []), *dropped]
         if gates:
-            self._ask(item.id, gates)
+            ask_for(self.context, item.id, gates)
             self.changes.setdefault(item.id, []).extend(gates)
 
     def _fields(self, place: int, item: Item, draft: Draft) -> dict[str, Any]:
@@ -328,31 +354,6 @@ class PlanUpdater:
         if draft.name and "\n" not in draft.name and rows.names.get(item.id) != draft.name:
             fields["name"] = draft.name
         return fields
-
-    def _ask(self, item: str, gates: Sequence[str]) -> None:
-        """Put the gates to an item that the plan asks for since."""
-        with recording(self.context, "item.edited", item) as change:
-            change.open_session()
-            after = touched(change, change.get(Item, item))
-            change.put(after)
-            for name in gates:
-                change.put(
-                    Gate(
-                        project=after.project,
-                        item=item,
-                        name=name,
-                        kind="artifact" if name == "artifact" else "review",
-                        holds="start" if name == "approval" else "finish",
-                        argv=Proses(()),
-                        status="closed",
-                        proof="",
-                        reason=Prose(""),
-                        updated_at=change.now,
-                    )
-                )
-                if name == "approval":
-                    after = shift(change, after, 1)
-            change.add_facts(gates=list(gates))
 
     def _connect(self, before: dict[int, str]) -> None:
         """Let items wait for what the plan says now; what is outside of it stays."""

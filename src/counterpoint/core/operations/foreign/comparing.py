@@ -10,7 +10,7 @@ from typing import Any, Final
 from counterpoint.core.model.foreign import ForeignItem
 from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.work import Area, Attribute, Criterion, Dependency, Item, Label
+from counterpoint.core.model.work import Area, Attribute, Criterion, Dependency, Gate, Item, Label
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.ports.store import Reading
@@ -34,11 +34,18 @@ class Here:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One item that is here. id: what it is called there. needs: the items that it waits for here."""
+    """One item that is here.
+
+    id: what it is called there. needs: the items that it waits for here. last: what came last. category: of its state here.
+    closed_gates: the names of its gates that nothing has opened.
+    """
 
     id: str
     merged: Merged
     needs: frozenset[str]
+    last: Mapping[str, Json]
+    category: str
+    closed_gates: frozenset[str]
 
 
 def compared(
@@ -70,6 +77,20 @@ class Around:
         self.areas = _grouped((one.item, one.pattern) for one in view.select(Area, item=items))
         criteria = view.select(Criterion, item=items, order="item,position")
         self.criteria = _grouped((one.item, one.text) for one in criteria)
+        self.gates: defaultdict[str, list[Gate]] = defaultdict(list)
+        for gate in view.select(Gate, item=items, order="item,name"):
+            self.gates[gate.item].append(gate)
+
+    def asked(self, item: str) -> dict[str, Any]:
+        """Return which checks, reviews and hand-ins an item asks for, by the fields of foreign items."""
+        gates = self.gates[item]
+        reviews = {gate.holds for gate in gates if gate.kind == "review"}
+        return {
+            "checks": tuple(tuple(gate.argv) for gate in gates if gate.kind == "check"),
+            "approval": "start" in reviews,
+            "review": "finish" in reviews,
+            "artifact": any(gate.kind == "artifact" for gate in gates),
+        }
 
     def compare(self, name: str, item: str, theirs: ForeignItem, back: dict[str, str]) -> Compared:
         """Return one item compared. back: the ids there by the items here."""
@@ -86,9 +107,18 @@ class Around:
             "areas": tuple(self.areas[item]),
             "labels": tuple(self.labels[item]),
             "needs": tuple(back[one] for one in needs if one in back),
+            "profile": found.profile,
+            **self.asked(item),
         }
         last = object_of(self.imported[item].get("last"))
-        return Compared(id=name, merged=merge(last, theirs, values), needs=frozenset(needs))
+        return Compared(
+            id=name,
+            merged=merge(last, theirs, values),
+            needs=frozenset(needs),
+            last=last,
+            category=found.category,
+            closed_gates=frozenset(g.name for g in self.gates[item] if g.status == "closed"),
+        )
 
 
 def known_items(context: Context, here: Here) -> list[KnownItem]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.work import Gate, Item, Project
+from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.foreign.comparing import Around
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
@@ -76,12 +76,7 @@ def _items(view: Reading, items: list[Item], top: Item | None) -> Iterator[Forei
             text = one.body if one.kind == "comment" else f"{one.kind}: {one.title}\n\n{one.body}"
             note = note_of(one.tags, text, one.agent, one.created_at)
             notes.setdefault(one.item, []).append(note)
-    gates: dict[str, list[Gate]] = {}
-    for gate in view.select(Gate, item=names, order="item,name"):
-        gates.setdefault(gate.item, []).append(gate)
     for item in items:
-        asked = gates.get(item.id, ())
-        reviews = {gate.holds for gate in asked if gate.kind == "review"}
         is_top = top is not None and item.parent in {top.id, top.parent}
         yield ForeignItem(
             id=item.id,
@@ -97,10 +92,7 @@ def _items(view: Reading, items: list[Item], top: Item | None) -> Iterator[Forei
             acceptance=tuple(around.criteria[item.id]),
             areas=tuple(around.areas[item.id]),
             is_phase=not item.is_workable,
-            checks=tuple(tuple(gate.argv) for gate in asked if gate.kind == "check"),
-            approval="start" in reviews,
-            review="finish" in reviews,
-            artifact=any(gate.kind == "artifact" for gate in asked),
+            **around.asked(item.id),
             profile=item.profile,
             notes=tuple(notes.get(item.id, ())),
             facts=_facts(item, around.imported[item.id]),

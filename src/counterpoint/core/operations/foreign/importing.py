@@ -8,8 +8,10 @@ where it ended, for each step first looks at what is here.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from counterpoint.core.model.answers import CreatedPlan
 from counterpoint.core.model.drafts import Draft
@@ -25,10 +27,12 @@ from counterpoint.core.operations.foreign.comparing import (
 )
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plan_updates import ask_for
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.operations.recording.unit import joined
+from counterpoint.core.rules.planning.commands import command_line
 from counterpoint.core.rules.planning.foreign import (
     Settled,
     cleaned,
@@ -38,7 +42,7 @@ from counterpoint.core.rules.planning.foreign import (
     settle,
     words_of,
 )
-from counterpoint.core.rules.planning.merging import ATTRIBUTE, last_of, notes_of
+from counterpoint.core.rules.planning.merging import ATTRIBUTE, FLAGS, GATES, last_of, notes_of
 from counterpoint.core.rules.planning.renaming import has_ids_of_its_own, renamed
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict, CounterpointError
@@ -286,8 +290,10 @@ class _Arriving:
         if "state" in found.fields and not self._move(one.id, found.fields["state"]):
             del self.changed[-1]
             return
+        self._bring_gates(one)
         ids, root = self.here.ids, self.here.root
-        fields = {k: v for k, v in found.fields.items() if k not in {"state", "parent"}}
+        others = {"state", "parent", *GATES}
+        fields = {k: v for k, v in found.fields.items() if k not in others}
         parent = found.fields.get("parent")
         edit = Edit(
             **fields,
@@ -298,8 +304,54 @@ class _Arriving:
             remove_needs=tuple(ids[n] for n in found.remove.get("needs", ()) if n in ids),
             attributes=self._told_last(one),
         )
-        if not self._edit(one.id, edit):
+        if not found.names:
+            # All that the source changed was left as it is here.
             del self.changed[-1]
+        elif not self._edit(one.id, edit):
+            del self.changed[-1]
+
+    def _bring_gates(self, one: Compared) -> None:
+        """Ask of an item what the source asks of it now; each that is not taken over is told with what changes it, and told again."""
+        found, item = one.merged, self.here.ids[one.id]
+        for name in [name for name in GATES if name in found.fields]:
+            value = found.fields[name]
+            why = self._reason_to_leave(one, name, value)
+            if not why:
+                try:
+                    self._bring_gate(item, name, value)
+                    continue
+                except CounterpointError as fault:
+                    why = fault.message
+            del found.fields[name]
+            found.keep(name, one.last)
+            self._leave_gate(one, name, value, why)
+        self.changed[-1] = replace(self.changed[-1], fields=found.names)
+
+    def _leave_gate(self, one: Compared, name: str, value: Any, why: str) -> None:
+        """Tell what the source asks of an item otherwise than it is asked here, and what changes that."""
+        item = Items(self.context).get(self.here.ids[one.id])
+        cure = _cure(item, name, value)
+        left = Difference(id=one.id, item=item.id, fields=(name,), why=f"{why}{cure}")
+        self.kept.append(left)
+
+    def _reason_to_leave(self, one: Compared, name: str, value: object) -> str:
+        """Return why what is asked of an item stays as it is here; empty if it may change."""
+        item = Items(self.context).get(self.here.ids[one.id])
+        if item.is_closed:
+            return f"it is {item.status} here"
+        if name == "approval" and value and item.category != "open":
+            return "it has begun here, so nobody approves its start any more"
+        if name in FLAGS and not value and name not in one.closed_gates:
+            return "it was decided here"
+        return ""
+
+    def _bring_gate(self, item: str, name: str, value: Any) -> None:
+        if name in FLAGS and value:
+            ask_for(self.context, item, (name,))
+        elif name in FLAGS:
+            Items(self.context).edit(item, Edit(waive=(name,), reason=self._reason))
+        else:
+            Items(self.context).edit(item, Edit(**{name: value}))
 
     def _told_last(self, one: Compared) -> dict[str, Json]:
         """Return the attribute of an item with what came last now."""
@@ -307,10 +359,12 @@ class _Arriving:
 
     def _tell(self, one: Compared) -> None:
         item = self.here.ids[one.id]
-        if one.merged.conflicts:
-            fields = tuple(one.merged.conflicts)
-            why = "changed there and here; it is as it was here"
+        why = "changed there and here; it is as it was here"
+        if fields := tuple(name for name in one.merged.conflicts if name not in GATES):
             self.kept.append(Difference(id=one.id, item=item, fields=fields, why=why))
+        for name in [name for name in one.merged.conflicts if name in GATES]:
+            value = getattr(self.settled.items[one.id], name)
+            self._leave_gate(one, name, value, why)
         if one.merged.names:
             self.changed.append(Difference(id=one.id, item=item, fields=one.merged.names))
 
@@ -364,6 +418,20 @@ class _Arriving:
     def _count(self, more: int) -> None:
         self.count += more
         self.progress(self.count)
+
+
+def _cure(item: Item, name: str, value: Any) -> str:
+    """Return what a person types to have an item as the source has it; empty if nothing does."""
+    if item.is_closed:
+        return f"; `counterpoint reopen {item.id}` opens it"
+    if name == "checks":
+        words = " ".join(f"--check {shlex.quote(command_line(argv))}" for argv in value)
+        if not words:
+            return f"; `counterpoint waive {item.id} check-1 --reason WHY`, and so on, opens them"
+        return f"; `counterpoint edit {item.id} {words}` changes it"
+    if name == "profile":
+        return f"; `counterpoint edit {item.id} --profile {shlex.quote(value)}` changes it"
+    return "" if value else f"; `counterpoint waive {item.id} {name} --reason WHY` opens that gate"
 
 
 def _left(name: str, item: str, fault: CounterpointError) -> Difference:

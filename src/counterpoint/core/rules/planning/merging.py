@@ -7,7 +7,7 @@
     changed              changed otherwise  it stays as it is here, and is told at every import
 
 Labels and needs are sets: what the source added is added, what it took away is taken away, and the rest is left alone. Long texts are
-kept as digests. What came last is kept with the item as an attribute.
+kept as digests. What came last is kept with the item as an attribute. Of checks, reviews and profiles an attribute without them means that there were none.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from counterpoint.kernel.matching.expressions import expression
 ATTRIBUTE: Final = "imported"
 SCALARS: Final = ("title", "body", "state", "priority", "assignee", "parent", "acceptance", "areas")
 SETS: Final = ("labels", "needs")
+FLAGS: Final = ("approval", "review", "artifact")
+GATES: Final = ("checks", *FLAGS, "profile")
+"""What is asked of an item, and of who does it; only few sources say such things."""
 _DIGEST: Final = 16
 _HEAD: Final = expression(r"Written in \S+(?: by (.*?))?(?: on ([^\s:](?:.*\S)?))?:\n\n")
 
@@ -44,6 +47,12 @@ class Merged:
     is_stale: bool = False
     last: dict[str, Json] = field(default_factory=dict[str, Json])
 
+    def keep(self, name: str, last: Mapping[str, Json]) -> None:
+        """Let a field count as it came last, for it was not taken over."""
+        self.last.pop(name, None)
+        if name in last:
+            self.last[name] = last[name]
+
     @property
     def names(self) -> tuple[str, ...]:
         """Return the fields that change."""
@@ -55,6 +64,7 @@ def last_of(item: ForeignItem) -> dict[str, Json]:
     return {
         **{name: _kept(name, getattr(item, name)) for name in SCALARS},
         **{name: list(getattr(item, name)) for name in SETS},
+        **{name: _kept(name, value) for name in GATES if (value := getattr(item, name))},
     }
 
 
@@ -72,6 +82,18 @@ def merge(last: Mapping[str, Json], theirs: ForeignItem, here: Mapping[str, Any]
         else:
             found.conflicts.append(name)
             found.last[name] = before
+    for name in GATES:
+        theirs_now, ours = (
+            _kept(name, getattr(theirs, name)) or None,
+            _kept(name, here[name]) or None,
+        )
+        if theirs_now in (last.get(name), ours):
+            continue
+        if ours == last.get(name):
+            found.fields[name] = getattr(theirs, name)
+        else:
+            found.conflicts.append(name)
+            found.keep(name, last)
     for name in SETS:
         ours, wanted = list(here[name]), list(getattr(theirs, name))
         before = cast("list[str]", last.get(name, ours))
@@ -90,6 +112,9 @@ def _kept(name: str, value: Any) -> Json:
         return text_digest(value)[:_DIGEST] if value else ""
     if name in {"acceptance", "areas"}:
         return text_digest("\n".join(value))[:_DIGEST] if value else ""
+    if name == "checks":
+        # In whichever order they stand there and here.
+        return [list(argv) for argv in sorted(value)]
     return value
 
 
