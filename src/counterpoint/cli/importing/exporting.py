@@ -14,7 +14,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.importing.files import sections
 from counterpoint.cli.importing.readers import own
-from counterpoint.cli.importing.readers.beads import ENDS
+from counterpoint.cli.importing.readers.beads import ENDS, GATE, GATE_FIELDS
 from counterpoint.cli.present import counted
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork
@@ -25,7 +25,7 @@ from counterpoint.core.rules.wording import few
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Unavailable
 
-_TYPES: Final = frozenset({"bug", "feature", "epic", "chore"})
+_TYPES: Final = frozenset({"bug", "feature", "epic", "chore", GATE})
 _DESIGN: Final = "## Design\n\n"
 _NOTES: Final = "## Notes\n\n"
 _BEADS: Final[Mapping[str, str]] = {
@@ -216,13 +216,17 @@ def _bead(item: ForeignItem) -> Json:
     edges += [(item.parent, "parent-child")] if item.parent else []
     kinds = [label for label in item.labels if label in _TYPES]
     kind = "epic" if item.is_phase else kinds[0] if kinds else "task"
+    # A gate is parked here because nothing watches for what it waits for; there something does.
+    is_gate = kind == GATE and item.state == "backlog"
     created, estimate = item.facts.get("created", ""), item.facts.get("estimate", "")
     found: dict[str, Json] = {
         "id": item.id,
         "title": item.title,
         **dict(zip(("description", "design", "notes"), _parts(item.body), strict=True)),
         "acceptance_criteria": "\n".join(f"- {one}" for one in item.acceptance),
-        "status": "closed" if is_closed else _BEADS.get(item.state, "deferred"),
+        "status": "closed"
+        if is_closed
+        else _BEADS.get("open" if is_gate else item.state, "deferred"),
         "priority": item.priority,
         "issue_type": kind,
         "assignee": item.assignee,
@@ -236,6 +240,7 @@ def _bead(item: ForeignItem) -> Json:
         "estimated_minutes": int(estimate) if estimate.isdecimal() else "",
         "external_ref": item.facts.get("reference", ""),
         "due_at": item.facts.get("due", ""),
+        **_gate_fields(item.facts),
         "labels": [label for label in item.labels if label != kind],
         "dependencies": [
             {"issue_id": item.id, "depends_on_id": other, "type": sort, "created_at": created}
@@ -247,6 +252,15 @@ def _bead(item: ForeignItem) -> Json:
         ],
     }
     return {name: value for name, value in found.items() if value not in ("", [])}
+
+
+def _gate_fields(facts: Mapping[str, str]) -> dict[str, Json]:
+    """Return what a gate of beads waits for, as it came from there."""
+    fields: dict[str, Json] = {name: facts.get(name, "") for name in GATE_FIELDS}
+    for name in ("timeout", "timeout_ns"):
+        text = facts.get(name, "")
+        fields[name] = int(text) if text.isdecimal() else text
+    return {**fields, "waiters": [one for one in facts.get("waiters", "").split(", ") if one]}
 
 
 def _parts(body: str) -> tuple[str, str, str]:

@@ -37,11 +37,14 @@ _STATES: Final[Mapping[str, str]] = {
 _WAITS: Final = frozenset({"blocks", "conditional-blocks", "waits-for", ""})
 ENDS: Final = frozenset({"cancelled", "failed", "skipped", "partial"})
 """Ends that beads has no status for: there they are reasons of a closed issue."""
+GATE: Final = "gate"
+"""The type of issues that wait for something outside of beads: a run, a timer, a person."""
+GATE_FIELDS: Final = ("await_type", "await_id", "timeout", "timeout_ns", "waiters")
 _FILES: Final = ("issues.jsonl", "beads.jsonl", "beads.db")
 _COLUMNS: Final = (
     "id", "title", "description", "design", "acceptance_criteria", "notes", "status", "priority",
     "issue_type", "assignee", "estimated_minutes", "created_at", "created_by", "updated_at", "closed_at", "close_reason",
-    "external_ref", "due_at",
+    "external_ref", "due_at", *GATE_FIELDS,
 )  # fmt: skip
 
 
@@ -135,7 +138,14 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
             needs.append(other)
         else:
             remarks.append(Remark(f"{name}: {kind} {other} has no place here", where, "loss"))
-    kind = text_in(row, "issue_type")
+    kind = text_in(row, "issue_type") or (GATE if text_in(row, "await_type") else "")
+    state = _ended(row) or _STATES.get(said) or "open"
+    if kind == GATE and state in {"open", "active"}:
+        # Nobody is to be offered it as work, and what depends on it waits.
+        state = "backlog"
+        awaited = " ".join(filter(None, (text_in(row, "await_type"), text_in(row, "await_id"))))
+        problem = f"{name}: a gate that waits for {awaited or 'something'}; nothing here watches for that, so it is parked until"
+        remarks.append(Remark(f"{problem} somebody sets it done", where))
     priority = row.get("priority")
     return ForeignItem(
         id=name,
@@ -146,7 +156,7 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
             ("Notes", text_in(row, "notes")),
         ),
         parent=parent or _parent_in(name),
-        state=_ended(row) or _STATES.get(said) or "open",
+        state=state,
         said=said,
         priority=priority if isinstance(priority, int) else 2,
         assignee=text_in(row, "assignee"),
@@ -171,9 +181,16 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
             estimate="estimated_minutes",
             reference="external_ref",
             due="due_at",
-        ),
+        )
+        | _gate_facts(row),
         where=where,
     )
+
+
+def _gate_facts(row: Mapping[str, Json]) -> dict[str, str]:
+    """Return what a gate waits for, by the fields of beads; of several waiters one text."""
+    fields = {name: ", ".join(words_in(row, name)) for name in GATE_FIELDS}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _ended(row: Mapping[str, Json]) -> str:
