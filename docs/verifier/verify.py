@@ -27,7 +27,9 @@ A bundle holds if and only if
  4b format counterpoint-session, origin NAME/SESSION: each line is a thought of that session (ten
     keys) and follows its task's chain, in which others may stand between. `ledger` has a checkpoint
     of origin NAME and entries with paths to its root; the first entry writes this very seal;
- 5  the others are texts with salt and commitment, SHA-256(0x02 || salt || text), in its order; a `$text`
+ 4c the last entry `quorum.changed` names witnesses: as many of their keys as its `quorum` says have
+    cosigned the checkpoint of 2, by lines of a key of the type 4 (C2SP tlog-cosignature) in the same note;
+5  the others are texts with salt and commitment, SHA-256(0x02 || salt || text), in its order; a `$text`
     of an entry (no other key begins with `$`) or `content` of a thought has one, or it was redacted.
 """
 
@@ -44,7 +46,7 @@ KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 DECIDED = (
     "digest epoch gone holder key moved owner policy record row scopes storage subject submission token tokens"
-    " waived"
+    " waived quorum witnesses"
 )
 STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
@@ -313,6 +315,7 @@ ACTS = {  # what people sign, and the tables that each writes
     "token.created": "tokens",
     "token.renewed": "tokens",
     "token.revoked": "tokens",
+    "quorum.changed": "",
 }
 
 
@@ -439,6 +442,55 @@ def check_trust(entry, ring):  # once people have keys, one of them signs which 
             need(signed if who.get("k") == "person" else free, "a configuration nobody signed")
 
 
+def check_quorum(
+    entry, ring
+):  # once people have keys, or one has signed it, one of them signs which witnesses count
+    if entry["a"] != "quorum.changed":
+        return
+    person = entry["w"].get("i", {}).get("k") == "person"
+    ring["ours"] = ring["ours"] or person
+    need(
+        person or ({*ring["keys"]} <= ring["revoked"] and not ring["ours"]),
+        "witnesses nobody asked for",
+    )
+    count, keys = entry["f"]["quorum"], [witness_key(one) for one in entry["f"]["witnesses"]]
+    several = all(len({one[at] for one in keys}) == len(keys) for at in (0, 2))
+    need(is_number(count) and count <= len(keys) <= 32 and several, "no quorum")
+    need(bool(count) == bool(keys), "no quorum")
+    ring["quorum"] = (count, keys)
+
+
+def witness_key(text):  # (name, id, public key), as C2SP's tlog-cosignature has it
+    name, key_id, public = text.split("+", 2)
+    need(NAME.fullmatch(name) and raw(public)[0] == 4 and len(raw(public)) == 33, "no witness key")
+    need(digest(name.encode(), b"\n", raw(public))[:4].hex() == key_id, "no witness key")
+    return (name, bytes.fromhex(key_id), raw(public)[1:])
+
+
+def is_cosigned(note, key):
+    text, made = note_parts(note)
+    mine = [one[2] for one in made if one[:2] == key[:2]]
+    return bool(mine) and all(is_seen(text, one, key[2]) for one in mine)
+
+
+def is_seen(text, signature, public):
+    time = int.from_bytes(signature[:8], "big")
+    message = f"cosignature/v1\ntime {time}\n{text}\n".encode()
+    try:
+        return (
+            len(signature) == 72 and 0 < time < 2**63 and is_signed(public, message, signature[8:])
+        )
+    except Broken:  # a key that is no point of the curve has signed nothing
+        return False
+
+
+def check_cosigned(note, count, keys):
+    names = [key[0] for key in keys if is_cosigned(note, key)]
+    asked = f"{count} of {', '.join(key[0] for key in keys)} must have signed"
+    need(len(names) >= count, f"too few witnesses: {asked}, and {', '.join(names) or 'nobody'} has")
+    return f" {asked}: {', '.join(names)} have." if count else ""
+
+
 def check_epoch(entry, ring):  # once people have keys, one of them signs each that lets no key in
     opened = [one for one in entry.get("r", ()) if one["t"] == "epochs"]
     who = entry["w"].get("i", {})
@@ -521,7 +573,7 @@ def raw(text):
     return found
 
 
-def signed_lines(note, *keys):  # the lines of a signed note, and which of the keys has signed it
+def note_parts(note):  # the text of a signed note, and its signatures: name, key id, bytes
     text, _, signatures = note.rpartition("\n\n")
     need(text.strip("\n") and signatures.endswith("\n"), "no signed note")
     need(not re.search("[\0-\x09\x0b-\x1f]", note), "a note has control characters")
@@ -531,6 +583,11 @@ def signed_lines(note, *keys):  # the lines of a signed note, and which of the k
         dash, name, data = line.split(" ")
         need(dash == "—" and NAME.fullmatch(name) and len(raw(data)) > 4, "no signature line")
         made.append((name, raw(data)[:4], raw(data)[4:]))
+    return text, made
+
+
+def signed_lines(note, *keys):  # the lines of a signed note, and which of the keys has signed it
+    text, made = note_parts(note)
     for key in keys:
         mine = [one[2] for one in made if one[:2] == key[:2]]
         if mine and all(is_signed(key[2], text.encode() + b"\n", one) for one in mine):
@@ -714,6 +771,7 @@ def check_ledger(head, lines, key):
     chains, trees, sealed, known, writers = {}, {}, set(), set(), {}
     present, keys, first = key, [], []  # the keys that sign from a place on, by it
     ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}, "tokens": {}}
+    ring |= {"quorum": (0, []), "ours": False}
     asked = {"epoch": 1, "recovered": 0, "policy": "", "own": 0, "reviews": {}, "closed": {}}
     for place, line in enumerate(lines[:size]):
         entry = load(line)
@@ -729,6 +787,7 @@ def check_ledger(head, lines, key):
         check_asked(entry, asked)
         check_credential(entry, ring)
         check_trust(entry, ring)
+        check_quorum(entry, ring)
         check_epoch(entry, ring)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
@@ -751,7 +810,8 @@ def check_ledger(head, lines, key):
             salt, reason = bytes.fromhex(kept["salt"]), kept["text"].encode()
             committed = digest(b"\2", salt, reason).hex()
             need(len(salt) == 16 and ring["reasons"][text["text"]] == committed, "another reason")
-    return remark(len(ring["used"]), asked["own"], writers, signed, first[:1])
+    told = check_cosigned(head["checkpoint"], *ring["quorum"])
+    return told + remark(len(ring["used"]), asked["own"], writers, signed, first[:1])
 
 
 def check_session(head, lines, key):

@@ -314,6 +314,7 @@ class App:
             host=self.host,
             witnesses=lambda: self._witnesses,
             trailers=self._trailers,
+            cosigned=self._cosigned,
             embedder=lambda: self._outside.embedder(self.settings.embedding),
             embeddings=lambda: self._outside.embeddings(self.settings.embedding),
             authored=self.authored.setdefault(self.project, Authored()),
@@ -425,6 +426,15 @@ class App:
             elsewhere=said.witnesses,
             kept=self.checkpoints,
         )
+
+    def _cosigned(self, ledger: str) -> tuple[str, ...]:
+        """Return the heads of a ledger that are kept here with a cosignature."""
+        if self.settings.db == MEMORY:
+            return ()
+        from counterpoint.evidence.witnesses.cosigner import read_cosigned
+        from counterpoint.evidence.witnesses.opening import COSIGNED
+
+        return read_cosigned(self.checkpoints / COSIGNED, ledger)
 
     def _trailers(self, ledger: str) -> tuple[WitnessedHead, ...]:
         """Return the heads of a ledger that commits have; none where the repository is no witness."""

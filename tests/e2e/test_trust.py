@@ -16,6 +16,7 @@ import pytest
 from builders import AgentProgram
 from counterpoint.app import App
 from counterpoint.cli.grouping import cli
+from counterpoint.core.ledger.witnesses.cosignature import CosignerKey
 from fakes.windows import LEFT, Agent, work
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -381,6 +382,7 @@ ANYBODY = {
         "audit verify",
         "audit export",
         "audit prove",
+        "audit cosign",
     ),
     *("audit rebuild", "audit trailer", "backup", "restore", "storage move", "witness", "signer"),
 }
@@ -406,6 +408,9 @@ def test_what_only_people_do_is_refused_in_an_agents_shell(
         ran = worker.runs(*name.split(), *given)
         refusal = why if name.startswith("key") else f"an agent cannot {why}"
         assert (ran["code"], refusal in ran["err"]) == (1, True), (name, ran)
+    key = CosignerKey(name="w1", public_key=bytes(32)).to_text()
+    ran = worker.runs("policy", "--witnesses", "1", "--witness", key)
+    assert (ran["code"], "say which witnesses must sign" in ran["err"]) == (1, True), ran
     assert _acts(app) == before
 
 

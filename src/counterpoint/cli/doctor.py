@@ -253,6 +253,10 @@ def _witnesses(app: App) -> Iterator[Finding]:
     for has in found.witnesses:
         if has.witness not in told:
             yield Finding(name="witness", verdict="ok", found=said_of(has, state.ledger_size, now))
+    quorum = core.witness_policies.standing(asks=True)
+    if (few := quorum.fault) is not None:
+        advice = few.hint_in(_PHRASES)
+        yield Finding(name="witness", verdict="fail", found=few.message, advice=advice)
     if not found.witnesses and not told:
         advice = "Run `git init`, or name one in COUNTERPOINT_WITNESSES."
         yield Finding(name="witness", verdict="warn", found="there is none", advice=advice)

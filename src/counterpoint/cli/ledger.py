@@ -18,6 +18,7 @@ from counterpoint.cli.present import agree, counted
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
+from counterpoint.cli.trust.quorum import cosign_command, present_quorum, print_quorum
 from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.trailers import trailer_command
@@ -60,6 +61,7 @@ def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
 
 audit_command.add_command(epoch_command)
 audit_command.add_command(trailer_command)
+audit_command.add_command(cosign_command)
 
 
 @audit_command.command(
@@ -124,6 +126,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
                 "key": found.key,
                 "epochs": told,
                 "witnesses": [present_witness(one, now) for one in found.witnesses],
+                "quorum": present_quorum(found.quorum),
                 "unsigned_places": list(found.unsigned_places),
                 "recovered": recovered,
                 "remarks": list(found.remarks),
@@ -146,6 +149,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             rows = sum(found.rows.values())
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
         print_witnesses(out, found.witnesses, found.size, now)
+        print_quorum(out, found.quorum)
         print_epochs(out, found.epochs)
         for one in recovered:
             out.line(f"  {one}")
@@ -218,6 +222,7 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     _print_signed(out, found.confirmed, found.signed, found.self_judged)
     if found.redacted:
         out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
+    print_quorum(out, found.quorum)
     _print_unsigned(out, found.unsigned, found.unsigned_places)
     if found.sound and not found.trusted:
         out.aside("The key is the one that the bundle brings; name yours with --key to trust it.")
@@ -233,6 +238,7 @@ def _bundle(found: BundleReport) -> Json:
         "sound": found.sound,
         **answer,
         "unsigned_places": list(found.unsigned_places),
+        "quorum": present_quorum(found.quorum),
         "fault_count": found.fault_count,
         "faults": faults(found.faults),
     }

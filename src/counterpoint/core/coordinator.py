@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.people import People
     from counterpoint.core.operations.trust.permitted import Permitted
     from counterpoint.core.operations.trust.signing import Signing
+    from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
     from counterpoint.core.operations.trust.witnessing import Witnessing
     from counterpoint.core.operations.trust.writers import Writers
     from counterpoint.core.operations.web.searching import SearchVerbs
@@ -153,6 +154,13 @@ class Core:
         from counterpoint.core.operations.trust.witnessing import Witnessing
 
         return Witnessing(self._context)
+
+    @cached_property
+    def witness_policies(self) -> WitnessPolicies:
+        """Verbs for the witnesses that must have signed."""
+        from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
+
+        return WitnessPolicies(self._context)
 
     @cached_property
     def writers(self) -> Writers:

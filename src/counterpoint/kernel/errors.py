@@ -14,7 +14,8 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 │                                            ├ CommandNotAllowed · NotTrusted
 │                                            └ AddressRefused
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
-│                                            └ SchemaDiffers · SearchDiffers · ForkRefused
+│                                            ├ SchemaDiffers · SearchDiffers · ForkRefused
+│                                            └ QuorumMissing
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
                                              ├ StoreNewer · StoreOlder · StoreUnreachable
                                              ├ StoreReplaced · LedgerGone · ProgramMissing
@@ -285,6 +286,12 @@ class ForkRefused(LedgerBroken):
         f"{Act.AUDIT}. If a person has put this ledger there on purpose (a backup,"
         " a fresh start), `counterpoint audit epoch --reason TEXT` says so for ever."
     )
+
+
+class QuorumMissing(LedgerBroken):
+    """Fewer witnesses have signed the head of a ledger than its policy asks for."""
+
+    default_hint = "Ask the witnesses that are missing: `counterpoint audit cosign`."
 
 
 class Unavailable(CounterpointError):

@@ -1,4 +1,4 @@
-"""What a project asks of those who review: shown, and changed by people."""
+"""What a project asks of those who review, and of witnesses: shown, and changed by people."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.quorum import change_quorum, present_standing, print_standing
+from counterpoint.core.ledger.witnesses.quorum import MOST_WITNESSES
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.model.work import Project
+from counterpoint.kernel.canonical import Json
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 _NOBODY: Final = (
@@ -20,41 +24,89 @@ _NOBODY: Final = (
 
 
 @click.command(
-    "policy", epilog=examples("counterpoint policy", "counterpoint policy --reviews person")
+    "policy",
+    epilog=examples(
+        "counterpoint policy",
+        "counterpoint policy --reviews person",
+        "counterpoint policy --witnesses 2",
+    ),
 )
 @click.option(
     "--reviews",
     type=click.Choice(POLICIES),
     help="Who may approve: any other name, another attested principal, or a person.",
 )
+@click.option(
+    "--witnesses",
+    "count",
+    type=click.IntRange(0, MOST_WITNESSES),
+    metavar="N",
+    help="How many of the named witnesses must have signed; 0 for none.",
+)
+@click.option(
+    "--witness",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="A witness that counts, by its key NAME+ID+KEY; repeatable.",
+)
 @click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
-def policy_command(context: CommandContext, *, reviews: Independence | None, reason: str) -> None:
-    """Show or change who may review in this project.
+def policy_command(
+    context: CommandContext,
+    *,
+    reviews: Independence | None,
+    count: int | None,
+    keys: tuple[str, ...],
+    reason: str,
+) -> None:
+    """Show or change who may review in this project, and which witnesses must have signed its ledger.
 
     An agent cannot change it.
     """
-    if reviews is None:
-        found = context.core.items.project()
-    else:
-        before = context.core.items.project().reviews
-        proposed = ProposedAct(
-            action="policy.changed",
-            decision={"policy": reviews},
-            shown={"policy": f"{before} -> {reviews}"},
+    if keys and not count:
+        raise click.UsageError("--witness goes with --witnesses N.")
+    if reviews is not None and count is not None:
+        raise click.UsageError(
+            "--reviews and --witnesses are two acts: change one, then the other."
         )
-        core = (
-            context.core
-            if before == reviews
-            else confirmed(
-                context,
-                lambda: proposed,
-                lambda core: core.projects.ask_of_reviews(reviews, reason),
-                reason,
-            )
-        )
-        found = core.projects.ask_of_reviews(reviews, reason)
-    context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")
-    if found.reviews == "person" and not any(key.is_in_force for key in context.core.people.list()):
+    if count is not None:
+        change_quorum(context, count, keys, reason)
+    project = context.core.items.project() if reviews is None else _change(context, reviews, reason)
+    _show(context, project, has_changed=count is not None)
+    if project.reviews == "person" and not any(
+        key.is_in_force for key in context.core.people.list()
+    ):
         # Not refused: until there is a key this only keeps gates shut, and the order of the two commands is free.
         context.out.aside(_NOBODY, style="yellow")
+
+
+def _change(context: CommandContext, reviews: Independence, reason: str) -> Project:
+    before = context.core.items.project().reviews
+    proposed = ProposedAct(
+        action="policy.changed",
+        decision={"policy": reviews},
+        shown={"policy": f"{before} -> {reviews}"},
+    )
+    core = (
+        context.core
+        if before == reviews
+        else confirmed(
+            context,
+            lambda: proposed,
+            lambda core: core.projects.ask_of_reviews(reviews, reason),
+            reason,
+        )
+    )
+    return core.projects.ask_of_reviews(reviews, reason)
+
+
+def _show(context: CommandContext, project: Project, *, has_changed: bool) -> None:
+    standing = context.core.witness_policies.standing()
+    is_told = has_changed or bool(standing.policy.count)
+    answer: dict[str, Json] = {"reviews": project.reviews}
+    if is_told:
+        answer |= {"quorum": present_standing(standing)}
+    context.out.result(answer, f"Reviews: {project.reviews}")
+    if is_told and not context.out.json:
+        print_standing(context.out, standing)

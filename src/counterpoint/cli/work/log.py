@@ -35,6 +35,7 @@ _DECISIONS: Final = frozenset(
         "policy.changed",
         "repository.adopted",
         "text.redacted",
+        "quorum.changed",
     }
 )
 _VERDICTS: Final = (".approved", ".rejected")

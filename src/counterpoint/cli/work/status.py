@@ -38,7 +38,8 @@ from counterpoint.kernel.errors import CounterpointError, Unavailable
 from counterpoint.kernel.places import find_git_fault
 
 if TYPE_CHECKING:
-    # Loaded with the first run.
+    # Loaded where a project asks for witnesses, and with the first run.
+    from counterpoint.core.operations.trust.witness_policy import QuorumStanding
     from counterpoint.dialects.foundry.verbs.sessions.views import PausedRun
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
@@ -67,6 +68,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
     lacking = core.permitted.lacking_now()
     untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
     runs = paused_runs(core)
+    quorum = quorum_standing(core)
     waiting = [
         *due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
         *endings_due(core, state.now),
@@ -86,6 +88,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
                 "waiting_for_you": [one._asdict() for one in waiting],
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
+                "quorum": _quorum(quorum),
                 "embedding": _embedding(core),
                 "checks": _lacking(lacking),
                 "git": _refusal_of_git(context.app),
@@ -93,6 +96,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
         )
         return
     _print_head(context.out, state, unsigned)
+    _print_quorum(context.out, quorum)
     for_agents = [one for one in awaiting if is_for_agents(one, runs)]
     _print_work(context.out, state, for_agents, waiting, _why_not_you(context) if waiting else "")
     _print_open(context.out, core, state)
@@ -229,6 +233,29 @@ def paused_runs(core: Core) -> list[PausedRun]:
     from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 
     return core.use(Watching).paused()
+
+
+def quorum_standing(core: Core) -> QuorumStanding | None:
+    """Return who of the witnesses that must sign has signed; None where none must. Loaded where a project ever asked for any."""
+    if not core.overview.has_happened("quorum.changed"):
+        return None
+    standing = core.witness_policies.standing()
+    return standing if standing.policy.count else None
+
+
+def _quorum(standing: QuorumStanding | None) -> Json:
+    if standing is None:
+        return None
+    from counterpoint.cli.trust.quorum import present_standing
+
+    return present_standing(standing)
+
+
+def _print_quorum(out: Output, standing: QuorumStanding | None) -> None:
+    if standing is not None:
+        from counterpoint.cli.trust.quorum import print_standing
+
+        print_standing(out, standing, style="" if standing.fault is None else "yellow")
 
 
 def is_for_agents(awaiting: Awaiting, runs: Iterable[PausedRun]) -> bool:

@@ -15,7 +15,8 @@ is the root of the checkpoint, (4) the thoughts and seals that the entries write
 trail.py), and so are the acts of people (see people/confirmed.py), (5) each signature of a writer holds, and its
 place is above that of the one before, (6) each further line is a text whose commitment is right, that an entry
 refers to, and whose commitment is above that of the line before, (7) each text that an entry refers to is there, or a later
-entry tells that it was taken away.
+entry tells that it was taken away, (8) as many of the witnesses that the entries name have cosigned the checkpoint as
+they ask for (see witnesses/quorum.py).
 
 Trust. The key in the header travels with what it signs: whoever changes the bundle can change the
 key as well. With that key alone the bundle is only shown to agree with itself. It is proved only if
@@ -49,6 +50,7 @@ from counterpoint.core.ledger.lines import (
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.people.confirmed import Confirmed
 from counterpoint.core.ledger.trail import Trail
+from counterpoint.core.ledger.witnesses.quorum import quorum_fault, signers_of
 from counterpoint.core.ledger.writers.coverage import Coverage
 from counterpoint.core.ledger.writers.keys import NamedKeys
 from counterpoint.core.ledger.writers.signature import writer_of
@@ -160,7 +162,10 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     # A text that is referred to again after it was taken away was written again.
     gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
     texts = Texts(set(referred), gone, people.text_faults)
-    lost = [*unread, *texts.faults(stream)]
+    quorum = people.quorum
+    signers = signers_of(header.checkpoint, quorum.policy)
+    few = quorum_fault(quorum.policy, signers, checkpoint.size)
+    lost = [*([few] if few else ()), *unread, *texts.faults(stream)]
     found = (verification.faults, trail.faults, people.faults, coverage.faults)
     return BundleReport(
         project=header.project,
@@ -178,6 +183,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         signed=coverage.signed,
         unsigned=coverage.unsigned,
         unsigned_places=coverage.places,
+        quorum=quorum.report(signers),
         faults=(*faults, *chain.from_iterable(found), *lost),
         fault_count=len(faults) + sum(one.count for one in found) + len(lost),
     )

@@ -14,6 +14,7 @@ be left out if and only if an entry of the ledger tells that it was taken away: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
 from typing import Any, Final
 
 import orjson
@@ -21,6 +22,7 @@ import orjson
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.entry import Parsed
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.model.trust.heads import QuorumReport
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
     CounterpointError,
@@ -54,6 +56,7 @@ class BundleReport:
     confirmed: how many acts people signed. self_judged: how many entries say that people judged their own work.
     signed, unsigned: how many entries of connections and credentials are signed by them, and how many are not;
     unsigned_places: where the first of these are.
+    quorum: what is asked of witnesses, and who of them has signed.
     faults: what is wrong, in the order found; fault_count counts also those left out.
     """
 
@@ -75,6 +78,7 @@ class BundleReport:
     signed: int = 0
     unsigned: int = 0
     unsigned_places: tuple[int, ...] = ()
+    quorum: QuorumReport = field(default_factory=QuorumReport)
 
     @property
     def sound(self) -> bool:

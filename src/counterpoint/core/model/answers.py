@@ -19,7 +19,7 @@ from counterpoint.core.model.journal import (
 from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
-from counterpoint.core.model.trust.heads import Epoch, Witnessed
+from counterpoint.core.model.trust.heads import Epoch, QuorumReport, Witnessed
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -224,7 +224,7 @@ class Audit:
     remarks: what could not be compared with, in words; no fault of the ledger.
     unseen: what was not looked at, as it was asked.
     key: the verifier key that signs; empty if nothing was signed yet. epochs: those that a person has opened.
-    witnesses: what others than the signer have of the ledger.
+    witnesses: what others than the signer have of the ledger. quorum: who of those that must sign has signed.
     """
 
     project: str
@@ -245,6 +245,7 @@ class Audit:
     unseen: tuple[str, ...] = ()
     key: str = ""
     epochs: tuple[Epoch, ...] = ()
+    quorum: QuorumReport = field(default_factory=QuorumReport)
 
     @property
     def sound(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
 from counterpoint.core.ledger.derived import Origin, filled
@@ -18,19 +18,22 @@ from counterpoint.core.ledger.merkle import (
     inclusion_proof,
 )
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.witnesses.quorum import Quorum
 from counterpoint.core.ledger.writers.signature import last_of
 from counterpoint.core.model.answers import Audit, Extent, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.model.trust.heads import SignedHead
+from counterpoint.core.model.trust.heads import QuorumReport, SignedHead
 from counterpoint.core.operations.auditing.comparing import compare
 from counterpoint.core.operations.auditing.whole import Look
 from counterpoint.core.operations.journal import redactions, told
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.heads import no_key
 from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.witness_policy import QuorumStanding, WitnessPolicies
 from counterpoint.core.operations.trust.witnessing import Witnessing
 from counterpoint.kernel.damage import fault_of
 from counterpoint.kernel.errors import (
+    CounterpointError,
     InvalidInput,
     NotFound,
     SignerAway,
@@ -40,6 +43,13 @@ _WAITED_FOR: Final = 20_000
 """Entries that are looked through whole while somebody waits: some seconds."""
 _MADE_FROM_ENTRIES: Final = ("tables", "texts", "search", "schema", "file")
 _ELSEWHERE: Final = ("witnesses elsewhere",)
+
+
+class _QuorumLook(NamedTuple):
+    """What is asked of witnesses, and what of it is missing."""
+
+    report: QuorumReport
+    faults: tuple[CounterpointError, ...] = ()
 
 
 class Auditing:
@@ -71,6 +81,7 @@ class Auditing:
         look = Look(self._context, compared.key, compared.checkpoints, progress)
         entries_only = extent == "entries" or (soon and self._takes_long())
         found = look.quick() if entries_only else look.whole()
+        quorum = self._quorum(found.quorum, alone=alone, soon=soon)
         unseen = (*(_MADE_FROM_ENTRIES if entries_only else ()), *(_ELSEWHERE if soon else ()))
         return Audit(
             project=self._context.project,
@@ -80,7 +91,7 @@ class Auditing:
             anchored=max((one.size for one in compared.checkpoints), default=0),
             redacted=found.redacted,
             rows=found.rows,
-            faults=(*compared.faults, *found.faults),
+            faults=(*compared.faults, *quorum.faults, *found.faults),
             remarks=tuple(compared.remarks),
             witnesses=compared.witnesses,
             unseen=unseen,
@@ -91,7 +102,25 @@ class Auditing:
             signed=found.signed,
             unsigned=found.unsigned,
             unsigned_places=found.places,
+            quorum=quorum.report,
         )
+
+    def _quorum(self, quorum: Quorum, *, alone: bool, soon: bool) -> _QuorumLook:
+        """Return who of the witnesses has signed that the entries ask for; alone: nobody is missed."""
+        standings: list[QuorumStanding] = []
+
+        def look() -> None:
+            verbs = WitnessPolicies(self._context)
+            standings.append(verbs.standing(quorum.policy, asks=not soon))
+
+        if alone or not quorum.policy.count:
+            return _QuorumLook(quorum.report())
+        broken = fault_of(look)
+        if broken is not None:
+            return _QuorumLook(quorum.report(), (broken,))
+        (standing,) = standings
+        few = standing.fault
+        return _QuorumLook(quorum.report(standing.signers), (few,) if few else ())
 
     def _takes_long(self) -> bool:
         """Tell whether there are more entries than somebody waits for; what cannot be read takes no time."""
@@ -169,13 +198,13 @@ class Auditing:
     def export(self) -> Iterator[bytes]:
         """Return the lines of a bundle that verifies offline, up to the last entry that is signed.
 
-        SignerAway if a text was taken away since, for the bundle could not tell why it is missing.
+        QuorumMissing if too few witnesses have signed; SignerAway if a text was taken away since, for the bundle could not tell why it is missing.
         """
         key = self.key
         with self._context.reading() as view:
             # Read before the end is signed: what a signature covers then is below that end.
             vouched = list(view.signatures())
-        signed = Signing(self._context).head()
+        signed = WitnessPolicies(self._context).vouched()
         with self._context.reading() as view:
             header = BundleHeader(project=self._context.project, key=key, checkpoint=signed.note)
             texts = (text for _, text in view.texts())

@@ -20,6 +20,16 @@ def no_trailers(ledger: str) -> tuple[WitnessedHead, ...]:
     return ()
 
 
+Cosigned = Callable[[str], tuple[str, ...]]
+"""Answers the checkpoints of a ledger, by its id, that are kept here with a cosignature, whoever made that."""
+
+
+def none_cosigned(ledger: str) -> tuple[str, ...]:
+    """Return nothing: no cosignature is kept."""
+    del ledger
+    return ()
+
+
 class Witness(Protocol):
     """Keeps the last head that it was given of each ledger.
 
@@ -42,4 +52,8 @@ class Witness(Protocol):
 
     def keep(self, ledger: str, head: SignedHead, prove: Prove) -> None:
         """Give it a head that was signed."""
+        ...
+
+    def cosign(self, ledger: str, head: SignedHead, prove: Prove) -> str:
+        """Return a head that was signed with its cosignature of now, and keep nothing here; empty if it signs none."""
         ...

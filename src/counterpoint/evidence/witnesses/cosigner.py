@@ -14,6 +14,7 @@ Layout, beside the checkpoints of the database:
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,13 +95,17 @@ class Cosigner:
 
     def keep(self, ledger: str, head: SignedHead, prove: Prove) -> None:
         """Have a head cosigned, and keep it; ForkRefused if it contradicts what it has, Unavailable."""
+        note = self.cosign(ledger, head, prove)
+        replace_file(self._file(ledger), note.encode(), what="what it cosigned")
+
+    def cosign(self, ledger: str, head: SignedHead, prove: Prove) -> str:
+        """Return a head with its cosignature; ForkRefused if it contradicts what it has, Unavailable."""
         known = self.known(ledger)
         size = known.size if known and known.size <= head.size else 0
         for _ in range(2):
             answer = self._submit(head, size, prove(size, head.size))
             if isinstance(answer, WitnessedHead):
-                replace_file(self._file(ledger), answer.note.encode(), what="what it cosigned")
-                return
+                return answer.note
             if answer > head.size:
                 raise Unavailable(f"it has a later head, of {answer:,} entries")
             size = answer
@@ -153,6 +158,16 @@ class Cosigner:
 
     def _file(self, ledger: str) -> Path:
         return self.folder / f"{ledger}.{self.key.key_id.hex()}.note"
+
+
+def read_cosigned(folder: Path, ledger: str) -> tuple[str, ...]:
+    """Return what is kept of a ledger with a cosignature, whether the settings name that witness or not."""
+    texts: list[str] = []
+    for file in sorted(folder.glob(f"{ledger}.*.note")):
+        # Of a file that cannot be read nothing counts; comparing with its witness says why.
+        with suppress(OSError):
+            texts.append(file.read_text(encoding="utf-8", errors="replace"))
+    return tuple(texts)
 
 
 _LATEST: Final = 253_402_300_799

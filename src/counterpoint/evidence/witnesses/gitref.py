@@ -105,6 +105,11 @@ class GitRef:
         except GitRefused as fault:
             raise Unavailable(f"git does not write it: {fault}") from fault
 
+    def cosign(self, ledger: str, head: SignedHead, prove: Prove) -> str:
+        """Return nothing: a ref signs no head."""
+        del ledger, head, prove
+        return ""
+
     def _read(self, ledger: str) -> tuple[str, WitnessedHead] | None:
         """Return the commit that the ref names and its head; None without the ref."""
         return read_head(self.git, _ref(ledger))
@@ -166,6 +171,11 @@ class GitRemote:
         except GitRefused as fault:
             raise Unavailable(f"git does not push to it: {fault}") from fault
         self._sent[ledger] = found[1]
+
+    def cosign(self, ledger: str, head: SignedHead, prove: Prove) -> str:
+        """Return nothing: a remote signs no head."""
+        del ledger, head, prove
+        return ""
 
 
 _SILENT = {

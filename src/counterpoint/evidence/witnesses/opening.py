@@ -12,7 +12,8 @@ from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 
 _SWITCH: Final = {"on": True, "off": False, "": True}
-_FOLDER: Final = "cosigned"
+COSIGNED: Final = "cosigned"
+"""The folder of what witnesses elsewhere cosigned, below that of checkpoints."""
 
 
 def open_witnesses(
@@ -35,7 +36,7 @@ def open_witnesses(
             f"COUNTERPOINT_GIT_WITNESS is {by_git[:40]!r}", hint="Set it to `on` or `off`."
         )
     mine = open_git(home, environ, clock, remote) if _SWITCH[by_git] else ()
-    return (*mine, *_cosigners(elsewhere, kept / _FOLDER))
+    return (*mine, *_cosigners(elsewhere, kept / COSIGNED))
 
 
 def _cosigners(setting: str, folder: Path) -> Iterator[Witness]:

@@ -22,7 +22,8 @@ Read entry by entry, the acts of people are sound if and only if
 (11) what a project asks of reviews is kept (see policy.py), and credentials come in as the program lets them (credentials.py);
 (12) while a key is in force, an epoch takes a person: the entry is a recovery (rule 7), or has the action `epoch.opened`, one row of `epochs`
     with the number of the fact `epoch`, and the person who signs as its `confirmed_by`. A person's entry writes no epoch in another way;
-(13) a person's entry is one of the acts that people sign, and writes what that one writes (see acts.py).
+(13) a person's entry is one of the acts that people sign, and writes what that one writes (see acts.py);
+(14) which witnesses must sign is said as witnesses/quorum.py has it.
 
 Rule 10 leaves the recovery of a key to the signer: it is asked for every epoch, and the product writes to `left` the epoch that the signer says
 it left (0: it remembers none). Whoever has the database alone has no signature of the epoch he tells of; and when a person opens the next one,
@@ -48,6 +49,7 @@ from counterpoint.core.ledger.people.policy import Policy
 from counterpoint.core.ledger.people.sshsig import Verify
 from counterpoint.core.ledger.people.statement import Statement, is_reason, message_of
 from counterpoint.core.ledger.people.trusting import trust_faults
+from counterpoint.core.ledger.witnesses.quorum import Quorum
 from counterpoint.core.model.identity import BY_EPOCH, Confirmation, Key
 from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.trust.heads import FIRST_EPOCH, OPENED, RECOVERED, Epoch
@@ -76,6 +78,8 @@ DECIDED: Final[frozenset[str]] = frozenset(
         "record",
         "scopes",
         "digest",
+        "quorum",
+        "witnesses",
     )
 )
 """The facts that tell what was decided: a person who signs an entry with one of them has signed it."""
@@ -109,7 +113,7 @@ class Confirmed:
     """One pass over the parsed entries of a ledger, from the first on.
 
     reasons: the commitment of each reason that was signed, by the digest of the text that keeps it. self_judged: how many
-    entries say that people judged their own work.
+    entries say that people judged their own work. quorum: which witnesses must sign.
     """
 
     def __init__(self, verify: Verify = sshsig.verify) -> None:
@@ -119,6 +123,7 @@ class Confirmed:
         self._policy = Policy()
         self._epochs = _Epochs()
         self._credentials = Credentials()
+        self.quorum = Quorum()
         self.ring = Ring()
         self.self_judged = 0
         self.reasons: dict[str, str] = {}
@@ -136,7 +141,14 @@ class Confirmed:
         self.self_judged += entry.get("f", {}).get("independence") == "self"
         made = self._credentials.read(entry, self.ring.known, self.ring.revoked)
         trusted = trust_faults(entry, self.ring.known, self.ring.revoked)
-        for why in (*self._policy.read(entry), *self._epochs.read(entry), *made, *trusted):
+        asked = self.quorum.read(entry, self.ring.known, self.ring.revoked)
+        for why in (
+            *self._policy.read(entry),
+            *self._epochs.read(entry),
+            *made,
+            *trusted,
+            *asked,
+        ):
             self.faults.add(_fault(entry, why))
         if not bears_on_people(entry):
             return

@@ -125,6 +125,30 @@ class Witnessed:
 
 
 @frozen
+class AskedLess:
+    """An entry from which less is asked of witnesses: how many of which, before and after.
+
+    signed_by: the key of the person who signed that; empty: nobody did.
+    """
+
+    place: int
+    before: tuple[int, tuple[str, ...]]
+    after: tuple[int, tuple[str, ...]]
+    signed_by: str
+
+
+@frozen
+class QuorumReport:
+    """How many of which witnesses must have signed, since which entry, and who has. lowered: where it became less."""
+
+    count: int = 0
+    witnesses: tuple[str, ...] = ()
+    place: int = -1
+    signed: tuple[str, ...] = ()
+    lowered: tuple[AskedLess, ...] = ()
+
+
+@frozen
 class MovedAway:
     """Where a ledger was moved to, as a person may read it, and when."""
 

@@ -19,6 +19,7 @@ from counterpoint.core.ledger.merkle import Frontier, Node, frontier_at
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.people.confirmed import Confirmed
 from counterpoint.core.ledger.trail import Trail
+from counterpoint.core.ledger.witnesses.quorum import Quorum
 from counterpoint.core.ledger.writers.coverage import Coverage
 from counterpoint.core.operations.auditing.replay import Fold
 from counterpoint.core.operations.auditing.sameness import TreeLook
@@ -79,6 +80,11 @@ class Walk:
     def self_judged(self) -> int:
         """How many entries say that people judged their own work, up to here."""
         return self._people.self_judged
+
+    @property
+    def quorum(self) -> Quorum:
+        """What is asked of witnesses, up to here."""
+        return self._people.quorum
 
     @property
     def confirmed(self) -> int:

@@ -32,7 +32,13 @@ from counterpoint.core.ports.models import Models, NoModels
 from counterpoint.core.ports.searching import NoSearching, Searching
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
-from counterpoint.core.ports.witnesses import Trailers, Witness, no_trailers
+from counterpoint.core.ports.witnesses import (
+    Cosigned,
+    Trailers,
+    Witness,
+    no_trailers,
+    none_cosigned,
+)
 from counterpoint.kernel.clock import Clock, Timestamp
 from counterpoint.kernel.frozen import frozen, mutable
 from counterpoint.kernel.ids import Mint
@@ -101,7 +107,7 @@ class Ports:
     reads_global: whether roles are given what they remembered as global in other projects.
     host: the process that runs the calls.
     witnesses: answers who keeps heads of the ledger elsewhere; asked when somebody compares or tells.
-    trailers: answers the heads that commits have.
+    trailers: answers the heads that commits have. cosigned: those that are kept here with a cosignature.
     checking: answers what the project says of commands; None: any may be run. embedder: answers the model that texts are found
         by, beside their words. embeddings: answers who is asked for vectors, if the project wants a model of a provider.
     sharing: the texts that were kept last. under_way: the trees that are being closed. last_reads: when each connection looked last. leases: when each has to renew.
@@ -131,6 +137,7 @@ class Ports:
     witnesses: Callable[[], tuple[Witness, ...]] = tuple[Witness, ...]
     checking: Callable[[], Checking] | None = None
     trailers: Trailers = no_trailers
+    cosigned: Cosigned = none_cosigned
     embedder: OpenEmbedder = no_embedder
     embeddings: OpenEmbeddings = no_embeddings
     sharing: Sharing = field(default_factory=Sharing)

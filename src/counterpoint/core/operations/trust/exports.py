@@ -17,6 +17,7 @@ from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.heads import open_checkpoint, refuse_fork
 from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
 from counterpoint.core.operations.trust.witnessing import Witnessing
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
@@ -32,8 +33,9 @@ class Exports:
         self._context = context
 
     def receipt(self, name: str, form: Format) -> Json:
-        """Return a receipt as a signed in-toto statement or as an Agent Receipt; NotFound."""
+        """Return a receipt as a signed in-toto statement or as an Agent Receipt; NotFound, QuorumMissing."""
         signing = Signing(self._context)
+        WitnessPolicies(self._context).refuse_unwitnessed()
         with self._context.reading() as view:
             found = view.find(Receipt, name)
             if found is None:
@@ -49,7 +51,7 @@ class Exports:
 
     def head(self) -> tuple[str, SignedHead]:
         """Return the id of the ledger and the head that was signed last, with the cosignatures kept of it."""
-        head = Signing(self._context).head()
+        head = WitnessPolicies(self._context).vouched()
         with self._context.reading() as view:
             (project,) = view.select(Project)
             refuse_fork(view, head)
@@ -77,7 +79,8 @@ class Exports:
             return b"".join(view.nodes(HEIGHT * tile.level, tile.start, tile.stop))
 
     def verdict(self, name: str) -> Json:
-        """Return a verdict as a signed in-toto statement, with the person's confirmation; NotFound."""
+        """Return a verdict as a signed in-toto statement, with the person's confirmation; NotFound, QuorumMissing."""
+        WitnessPolicies(self._context).refuse_unwitnessed()
         with self._context.reading() as view:
             found = view.find(Verdict, name)
             if found is None:

@@ -84,7 +84,7 @@ class Witnessing:
                 if any(isinstance(one, LedgerBroken) for one in faults):
                     found.add(witness.name, faults[0])
                 elif has is None or faults or has.size < head.size:
-                    witness.keep(ledger, head, self._prove)
+                    witness.keep(ledger, head, self.prove)
             except (LedgerBroken, Unavailable) as fault:
                 found.add(witness.name, fault)
         return found
@@ -107,7 +107,8 @@ class Witnessing:
         name = origin_of(self._context.project)
         return [VerifierKey(name=name, public_key=bytes.fromhex(one)) for one in named(view)]
 
-    def _prove(self, first: int, second: int) -> tuple[bytes, ...]:
+    def prove(self, first: int, second: int) -> tuple[bytes, ...]:
+        """Return the proof that the ledger of one size begins with that of another; Unavailable."""
         with self._context.reading() as view:
             if not first <= second <= view.head().size:
                 raise Unavailable(
@@ -119,13 +120,14 @@ class Witnessing:
         """Return a signed head with the cosignatures that are kept of witnesses over the same text."""
         with self._context.reading() as view:
             (project,) = view.select(Project)
-        lines = dict.fromkeys(_signatures(note))
+        notes = list(self._context.ports.cosigned(project.ledger))
         for witness in self._context.ports.witnesses():
             # One that cannot be read endorses nothing; comparing says why.
             with suppress(LedgerBroken, Unavailable):
                 has = witness.known(project.ledger)
-                if has is not None and _text(has.note) == _text(note):
-                    lines |= dict.fromkeys(_signatures(has.note))
+                notes += [has.note] if has is not None else []
+        same = (note, *(one for one in notes if _text(one) == _text(note)))
+        lines = dict.fromkeys(line for one in same for line in _signatures(one))
         return f"{_text(note)}\n\n" + "".join(lines)
 
     def compare(self, *, elsewhere: bool = True) -> Compared:
@@ -191,7 +193,7 @@ class Witnessing:
         if last is None:
             return witness.known(ledger)
         try:
-            return witness.ask(ledger, last, self._prove)
+            return witness.ask(ledger, last, self.prove)
         except (LedgerBroken, Unavailable) as fault:
             has = witness.known(ledger)
             found.add(witness.name, fault)

@@ -35,6 +35,7 @@ from counterpoint.core.operations.recording.handover import close
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.sessions import Sessions
 from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
 from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.dialects.colibri.verbs.thoughts import broken_of, examine
@@ -232,9 +233,10 @@ class Seals:
     def export(self, session: str) -> Iterator[bytes]:
         """Return the lines of a bundle of a sealed session that verifies offline.
 
-        Raises NotFound for the session, NotSealed.
+        Raises NotFound for the session, NotSealed, QuorumMissing.
         """
         audit = Auditing(self._context)
+        WitnessPolicies(self._context).refuse_unwitnessed()
         with self._context.reading() as view:
             seal = _seal_of(view, session)
             thoughts = _thoughts_of(view, session)
