@@ -124,7 +124,7 @@ builders = _load("builders")
 scratch = _load("scratch")
 _load("fakes", "fakes/__init__.py")
 _load("e2e_wire", "e2e/wire.py")
-_load("readback", "dialects/readback.py")
+_load("readback", "dialects/readback/__init__.py")
 
 DISK = pytest.StashKey[Path]()
 """Where the folders of durable tests are made."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from typing import Final
 
 from counterpoint.core.model.journal import SubmissionKind
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Kind
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.frozen import frozen
+
+PLAN_NAME: Final = "plan_name"
+"""The attribute that keeps the `{#name}` of an item, by which a plan finds it again."""
 
 
 def place_name(path: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.answers import PlanChange, PlanUpdate
-from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.drafts import PLAN_NAME, Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.lifecycles import CLOSED
@@ -34,7 +34,6 @@ from counterpoint.core.model.work import (
 )
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.planning.putting import (
-    PLAN_NAME,
     holder_of,
     put_edges,
     put_items,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.drafts import PLAN_NAME, Draft
 from counterpoint.core.model.lifecycles import PART, TASK, lifecycle
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import (
@@ -27,9 +27,6 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.drafting import Planned, refuse_misplaced
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict, InvalidInput
-
-PLAN_NAME: Final = "plan_name"
-"""The attribute that keeps the `{#name}` of an item, by which a plan finds it again."""
 
 
 def holder_of(view: Reading, parent: str, draft: Draft) -> Item | None:

@@ -7,6 +7,7 @@ header and parts; a part that does not fit, or that has more entries, goes on at
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeVar, cast
@@ -15,6 +16,7 @@ from pydantic import Field
 
 from counterpoint.core.model.answers import Facets
 from counterpoint.core.model.catalogue import noun_of_id
+from counterpoint.core.model.drafts import PLAN_NAME
 from counterpoint.core.model.journal import (
     Changeset,
     Outcome,
@@ -28,6 +30,7 @@ from counterpoint.core.model.runs import MISSING, TOOL, EventFilter, Run, Stream
 from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
+    ENTRY,
     TITLE,
     Cursor,
     Id,
@@ -70,6 +73,10 @@ Include = Literal[
     "markdown",
 ]
 _REASON = 500
+_WHOLE_TITLE = 2_000
+"""Bytes of the longest title that the tools take."""
+_LARGEST_ENTRY = 8_000
+"""Bytes of an entry that a page holds beside a header."""
 _CALL = 1_500
 _TOLD = frozenset((TOOL, MISSING, "session_id"))
 """What stands beside the rest of an event, or says nothing here."""
@@ -161,15 +168,27 @@ def _ending(call: Call, name: str) -> View | None:
 
 def _item(call: Call, name: str) -> View:
     facets = call.core.overview.facets(name)
+    parts = present_facets(facets) | _commands(facets) | _waivers(facets)
     return View(
-        header=present_header(facets),
-        parts={
-            part: _whole(content)
-            for part, content in (present_facets(facets) | _waivers(facets)).items()
-            if content
+        header={
+            **present_header(facets),
+            "title": clip(facets.item.title, _WHOLE_TITLE),
+            **sparse(name=facets.attributes.get(PLAN_NAME)),
         },
+        parts={part: _whole(content) for part, content in parts.items() if content},
         further=_further(call, facets),
     )
+
+
+def _commands(facets: Facets) -> dict[str, Json]:
+    """Return the commands of the checks word by word, where a gate's line does not tell them."""
+    commands = [gate.argv for gate in facets.gates if gate.kind == "check"]
+    lines = [" ".join(argv) for argv in commands]
+    is_told = all(
+        line == shlex.join(argv) and size_of(line) <= ENTRY
+        for line, argv in zip(lines, commands, strict=True)
+    )
+    return {} if is_told else {"verify": [list(argv) for argv in commands]}
 
 
 def _waivers(facets: Facets) -> dict[str, Json]:
@@ -180,6 +199,9 @@ def _waivers(facets: Facets) -> dict[str, Json]:
 
 def _whole(content: Json) -> Open:
     """Return the way to a part that is known whole."""
+    if not isinstance(content, str) and any(size_of(entry) > _LARGEST_ENTRY for entry in content):
+        # An entry that no page holds: the list goes on as the text of its JSON.
+        content = json_text(content)
     if isinstance(content, str):
         return lambda at, _limit: part_of_text(content, at)
     return lambda at, limit: part_of_list(content, at, limit)
@@ -270,13 +292,18 @@ def _entry(call: Call, name: str) -> View:
 def _of_record(_call: Call, row: Json) -> View:
     record = cast("Record", row)
     header = sparse(
-        **{name: part for name, part in present_record(record).items() if name != "text"},
+        **{
+            name: part
+            for name, part in present_record(record).items()
+            if name not in {"text", "title"}
+        },
+        title=clip(record.title, _WHOLE_TITLE),
         session=record.session,
         resolved_by=clip(record.resolved_by, TITLE),
         resolved_at=record.resolved_at,
     )
     parts: dict[str, Json] = {
-        "whole_title": record.title if clip(record.title, TITLE) != record.title else "",
+        "whole_title": record.title if clip(record.title, _WHOLE_TITLE) != record.title else "",
         "text": record.body,
         "tags": list(record.tags),
         "files": list(record.files),
@@ -313,6 +340,7 @@ def _of_submission(call: Call, row: Json) -> View:
         **sparse(**fields),
         **_submission(submission),
         **sparse(
+            path=submission.path,
             judge=clip(said[0].agent, TITLE) if said else "",
             independence=said[0].independence if said else "",
             session=submission.session,

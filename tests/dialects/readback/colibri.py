@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-import readback
-from readback import FULL, LINE, Back, Row, Table, Write
+from readback import FULL, LINE, Back, Table, Write
 
 FIELDS = ("title", "description", "project_id", "priority", "assignee")
 LONGEST = {
@@ -195,30 +192,3 @@ TABLE = Table(
         ),
     ),
 )
-ROWS = readback.rows_of(TABLE)
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[Row, tuple[Any, Any]]:
-    """Give what was written and read of each row."""
-    folder: Path = tmp_path_factory.mktemp("colibri") / "demo"
-    folder.mkdir(parents=True)
-    return readback.play(TABLE, folder)
-
-
-@pytest.mark.e2e
-@pytest.mark.slow
-@pytest.mark.timeout(180)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_what_was_written_is_read_by_another_tool(
-    found: dict[Row, tuple[Any, Any]], row: Row
-) -> None:
-    """The value comes back whole, under its name."""
-    written, read = found[row]
-    assert read == written
-
-
-def test_every_parameter_has_a_row_or_a_reason() -> None:
-    """No parameter is forgotten, and no reason outlives what it is about."""
-    assert readback.parameters_without_row(TABLE) == []
-    assert readback.stale_reasons(TABLE) == []

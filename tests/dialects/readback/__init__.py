@@ -61,7 +61,7 @@ class Back:
     """Where a value is read: a call, the path in its answer, and the value if it is not what was written.
 
     An empty path, and one that ends by choosing an entry, goes on with the name of the parameter. by: the connection that reads.
-    is_part: the value stands in a longer text.
+    is_part: the value stands in a longer text. ids: names in the arguments → where what they stand for is read before.
     """
 
     tool: str
@@ -70,6 +70,7 @@ class Back:
     value: Any = SAME
     by: str = ""
     is_part: bool = False
+    ids: Mapping[str, Back] = field(default_factory=dict[str, "Back"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,8 @@ class Table:
     """All that is written with a dialect and read back.
 
     connections: name → more words of the command line. nothing: (tool, parameter) → why nothing is read back; a tool of `*`
-    stands for all.
+    stands for all. open_objects: (tool, parameter) → the names of an object that the tool itself checks, each of which
+    is read back.
     """
 
     dialect: str
@@ -103,6 +105,9 @@ class Table:
     nothing: Mapping[tuple[str, str], str]
     connections: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     settings: Settings = field(default_factory=Settings)
+    open_objects: Mapping[tuple[str, str], Sequence[str]] = field(
+        default_factory=dict[tuple[str, str], Sequence[str]]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +141,17 @@ def parameters_without_row(table: Table) -> list[str]:
         if isinstance(step, Write)
         for parameter in step.back
     }
-    return [
+    inner = [
+        f"{label}: {parameter}.{name}"
+        for (label, parameter), names in table.open_objects.items()
+        for name in names
+        if not any(
+            row.startswith(f"{parameter}.") and name in row.split(".")
+            for known, row in covered
+            if known == label
+        )
+    ]
+    return inner + [
         f"{label}: {parameter}"
         for label, parameter in _parameters(table)
         if not {(label, parameter), (label, parameter.split(".")[0])} & covered
@@ -182,14 +197,10 @@ def play(table: Table, folder: Path) -> dict[Row, tuple[Any, Any]]:
             back = step.back[row.parameter]
             path = row.parameter.split(".")
             given = _at(written[row.number], path) if back.value is SAME else back.value
-            where = _resolved(list(back.path), names)
-            chooses = not where or ("=" in str(where[-1]) and not str(where[-1]).startswith("has:"))
-            where += [path[-1]] if chooses else []
-            asked = _resolved(dict(back.arguments), names)
-            key = json.dumps([back.by, back.tool, asked], sort_keys=True)
-            if key not in read:
-                read[key] = _whole(readers, back.by, back.tool, asked)
-            written_value, read_value = _resolved(given, names), _at(read[key], where)
+            ids = {name: _read(readers, one, (), names, read) for name, one in back.ids.items()}
+            known = {**names, **ids}
+            written_value = _resolved(given, known)
+            read_value = _read(readers, back, path[-1:], known, read)
             if back.is_part and written_value in read_value:
                 read_value = written_value
             if isinstance(read_value, str) and isinstance(written_value, list | dict):
@@ -199,6 +210,23 @@ def play(table: Table, folder: Path) -> dict[Row, tuple[Any, Any]]:
             found[row] = (written_value, read_value)
     end_server(folder)
     return found
+
+
+def _read(
+    readers: _Connections,
+    back: Back,
+    name: Sequence[str],
+    names: Mapping[str, Any],
+    read: dict[str, Any],
+) -> Any:
+    """Return what stands where a value is read. read: the answers so far, which are asked for once."""
+    where = _resolved(list(back.path), names)
+    chooses = not where or ("=" in str(where[-1]) and not str(where[-1]).startswith("has:"))
+    asked = _resolved(dict(back.arguments), names)
+    key = json.dumps([back.by, back.tool, asked], sort_keys=True)
+    if key not in read:
+        read[key] = _whole(readers, back.by, back.tool, asked)
+    return _at(read[key], [*where, *(name if chooses else ())])
 
 
 def end_server(folder: Path) -> None:
@@ -268,7 +296,8 @@ def _cursors(page: Mapping[str, Any]) -> Iterator[str]:
     paged = page.get("meta", {}).get("pagination", {}).get("cursor")
     data = page.get("data")
     inner = data.get("next_cursor") if isinstance(data, dict) else None
-    yield from (one for one in (paged, page.get("next_cursor"), inner) if one)
+    own = page.get("cursor")
+    yield from (one for one in (paged, page.get("next_cursor"), inner, own) if one)
     more = page.get("more", {})
     yield from more.values() if isinstance(more, dict) else ()
 

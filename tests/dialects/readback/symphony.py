@@ -8,16 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-import readback
-from readback import FULL, LINE, Act, Back, Row, Table, Write
-
 from builders import commit, git
 from counterpoint.app import open_app
 from counterpoint.core.model.filters import Edit
 from counterpoint.dialects.symphony.tools.workspace import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
+from readback import FULL, LINE, Act, Back, Table, Write
 
 SECTIONS = ("Problem", "Current State", "Findings", "Risks", "Recommendation")
 TEXT = "# Research\n\n" + "\n\n".join(f"## {one}\n\nWhat is so, and how seen." for one in SECTIONS)
@@ -387,29 +384,3 @@ TABLE = Table(
         ),
     ),
 )
-ROWS = readback.rows_of(TABLE)
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[Row, tuple[Any, Any]]:
-    """Give what was written and read of each row."""
-    return readback.play(TABLE, tmp_path_factory.mktemp("symphony") / "demo")
-
-
-@pytest.mark.long
-@pytest.mark.e2e
-@pytest.mark.slow
-@pytest.mark.timeout(180)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_what_was_written_is_read_by_another_tool(
-    found: dict[Row, tuple[Any, Any]], row: Row
-) -> None:
-    """The value comes back whole, under its name."""
-    written, read = found[row]
-    assert read == written
-
-
-def test_every_parameter_has_a_row_or_a_reason() -> None:
-    """No parameter is forgotten, and no reason outlives what it is about."""
-    assert readback.parameters_without_row(TABLE) == []
-    assert readback.stale_reasons(TABLE) == []
