@@ -23,8 +23,8 @@ from counterpoint.dialects.foundry.rules.importing.parsing import FILE_LIMIT, pa
 from counterpoint.dialects.foundry.rules.importing.refusing import faults_in
 from counterpoint.dialects.foundry.verbs.documents.applying import Applied
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
-from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, told
-from counterpoint.dialects.foundry.verbs.documents.rounds import Side
+from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring, told
+from counterpoint.dialects.foundry.verbs.mirror.rounds import Side
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError, NotFound
 

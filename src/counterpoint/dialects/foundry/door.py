@@ -10,9 +10,11 @@ from threading import Lock
 from typing import Final
 
 from counterpoint.dialects.foundry.config_file import ConfigFile
+from counterpoint.dialects.foundry.nouns.autonomy import Role
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured, configured
 from counterpoint.dialects.foundry.rules.autonomy.roles import (
     UNKNOWN,
+    WIDENING,
     Denials,
     may_call,
     refuse_call,
@@ -52,6 +54,9 @@ class Door:
     _denials: OrderedDict[str, Denials] = field(
         init=False, repr=False, default_factory=OrderedDict[str, Denials]
     )
+    _connections: OrderedDict[str, tuple[str, str]] = field(
+        init=False, repr=False, default_factory=OrderedDict[str, tuple[str, str]]
+    )
     _lock: Lock = field(init=False, repr=False, default_factory=Lock)
 
     def configured(self, role: str, posture: str) -> Configured:
@@ -73,6 +78,9 @@ class Door:
                 count = self._counts[caller] = CallCount()
                 while len(self._counts) > _CALLERS:
                     self._counts.popitem(last=False)
+            self._connections[caller] = role, posture
+            if len(self._connections) > _CALLERS:
+                self._connections.popitem(last=False)
             # To look at the count does not change it.
             count.calls += call != _LOOK
             self._denials.get(caller, Denials()).refuse(self.tick())
@@ -88,6 +96,23 @@ class Door:
         except Forbidden:
             self._count(caller)
             raise
+
+    def least_role(self, is_connected: Callable[[str], bool]) -> Role:
+        """Return the role that lets least of those that the project and the connections have that are open.
+
+        By it the edits of files are judged, of which nobody knows who made them. is_connected: of the caller of a connection.
+        """
+        with self._lock:
+            connections = list(self._connections.items())
+        pairs = {pair for caller, pair in connections if is_connected(caller)}
+        roles = {self._role(*pair) for pair in {("", ""), *pairs}}
+        return next(role for role in WIDENING if role in roles)
+
+    def _role(self, role: str, posture: str) -> Role:
+        try:
+            return self.configured(role, posture).role
+        except MalformedDocument:
+            return UNKNOWN
 
     def count_refusal(self, caller: str) -> None:
         """Count that a call was refused, for whatever reason."""

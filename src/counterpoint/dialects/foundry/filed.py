@@ -9,7 +9,7 @@ from typing import Final, cast
 from counterpoint.core.rules.wording import few
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec
-from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.protocol.surface import Run

@@ -3,7 +3,8 @@
 A file is ours if it has the SHA-256 that was written last, or was to be written when the process ended. Any other is an edit: it is
 applied if the ledger has not moved for that spec since, and it was made from what was written last or from something later: whoever
 edits by hand keeps the `last_updated` that he opened. Any other is a conflict, which is told and left alone. So is a file
-that is no document, or of which a part is refused.
+that is no document, or of which a part is refused. An edit that a run or a role keeps out (`locked`) waits: it is looked at again
+when that is over.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
 
-TroubleKind = Literal["conflict", "invalid", "refused", "double"]
+TroubleKind = Literal["conflict", "invalid", "refused", "double", "locked"]
 Meaning = Literal["ours", "edit", "conflict"]
 _VERSION: Final = 1
 _OF_WRITING: Final = frozenset({"last_updated", "journal"})

@@ -9,7 +9,7 @@ import pytest
 
 from builders import Workshop, git
 from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring, Round
+from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring, Round
 from fakes.spec_documents import document
 
 SPEC = "demo-2026-01-02-001"

@@ -9,7 +9,7 @@ import pytest
 
 from builders import Agent
 from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.documents.mirroring import Mirroring
+from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
 from counterpoint.dialects.foundry.verbs.specs import Specs
 from fakes.spec_documents import document
 

@@ -50,6 +50,8 @@ ALLOWED: Final[Mapping[Role, frozenset[str] | None]] = {
 }
 """The calls of each role; None: all."""
 
+WIDENING: Final[tuple[Role, ...]] = ("observer", "autonomy_runner", "maintainer")
+"""Roles, each of which may call more than the one before."""
 BOUND: Final[frozenset[Role]] = frozenset({"autonomy_runner"})
 """Roles that change a spec only in their own run."""
 
@@ -78,6 +80,17 @@ def refuse_call(role: Role, call: str) -> None:
         raise Forbidden(
             f"the role {role} may not call `{call}`",
             hint="Have somebody with the role that may, or start the server with that role.",
+            role=role,
+            error_code="AUTHORIZATION",
+        )
+
+
+def refuse_edit(role: Role) -> None:
+    """Raise Forbidden (AUTHORIZATION) for the edit of a file where a role only reads."""
+    if role == UNKNOWN:
+        raise Forbidden(
+            f"with the role {role} nobody changes a spec, by its file either",
+            hint="Have somebody with the role that may change it.",
             role=role,
             error_code="AUTHORIZATION",
         )

@@ -1,1 +1,1 @@
-"""Whole documents: taken in, applied, mirrored as files, and as they were."""
+"""Whole documents: taken in, applied, and as they were."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.nouns.autonomy import Role, SpecSession
 from counterpoint.dialects.foundry.rules.autonomy.commands import (
     refuse_locked,
@@ -19,12 +20,12 @@ from counterpoint.dialects.foundry.rules.autonomy.commands import (
     refuse_stranger,
 )
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
-from counterpoint.dialects.foundry.rules.autonomy.roles import BOUND
+from counterpoint.dialects.foundry.rules.autonomy.roles import BOUND, refuse_edit
 from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.rows import ref_of, spec_of
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 
 
 class Locking:
@@ -42,12 +43,7 @@ class Locking:
         """
 
         def ask(view: Reading) -> None:
-            row = _running(view, spec)
-            run = ref_of(row, spec_of(view, row)) if row is not None else None
-            if role is not None:
-                refuse_outside_run(role, run, session)
-            if run is not None:
-                refuse_locked(run, session)
+            _refuse_locked(view, spec, session, role)
 
         before = self._context.conditions
         self._context.conditions = (*before, ask)
@@ -57,6 +53,29 @@ class Locking:
             yield
         finally:
             self._context.conditions = before
+
+    @contextmanager
+    def edited(self, spec: str) -> Generator[None]:
+        """Refuse what the edit of a spec's file writes during the block, as a call of nobody known would be; Conflict, Forbidden."""
+        with self.held(spec, "", self._role_of_files()):
+            yield
+
+    def is_open(self, spec: str) -> bool:
+        """Return whether the edit of a spec's file would be let through now."""
+        try:
+            role = self._role_of_files()
+            with self._context.reading() as view:
+                _refuse_locked(view, spec, "", role)
+        except (Conflict, Forbidden):
+            return False
+        return True
+
+    def _role_of_files(self) -> Role | None:
+        """Return the role that changes a spec in its own run only, if edits of files are judged by it; Forbidden where that only reads."""
+        ports = self._context.ports
+        role = ports.get(Door).least_role(lambda caller: ports.host.absence(caller) is None)
+        refuse_edit(role)
+        return role if role in BOUND else None
 
     def _is_own(self, spec: str) -> bool:
         """Return whether the run that goes on with a spec is the caller's, if there is one."""
@@ -105,6 +124,16 @@ class Locking:
                 title = "Write lock bypassed"
                 note_event(change, row, title, reason, type_=SESSION_TYPE, action="bypass")
             yield
+
+
+def _refuse_locked(view: Reading, spec: str, session: str, role: Role | None) -> None:
+    """Raise Conflict while a run of a spec goes on that is not the one named, Forbidden for a role that works only in its own."""
+    row = _running(view, spec)
+    run = ref_of(row, spec_of(view, row)) if row is not None else None
+    if role is not None:
+        refuse_outside_run(role, run, session)
+    if run is not None:
+        refuse_locked(run, session)
 
 
 def _running(view: Reading, spec: str) -> SpecSession | None:

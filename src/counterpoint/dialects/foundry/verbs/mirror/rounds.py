@@ -38,9 +38,16 @@ from counterpoint.dialects.foundry.verbs.documents.importing import (
     Importing,
     fix_facts,
 )
+from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.canonical import Json, sha256
-from counterpoint.kernel.errors import CounterpointError, MalformedDocument, NotFound
+from counterpoint.kernel.errors import (
+    Conflict,
+    CounterpointError,
+    Forbidden,
+    MalformedDocument,
+    NotFound,
+)
 
 Side = Literal["file", "ledger"]
 _MANY: Final = 2_000
@@ -53,6 +60,8 @@ _PORTION: Final = 10
 _PORTION_BYTES: Final = 500_000
 """As long as they have fewer bytes than this."""
 _MESSAGE: Final = 1_000
+_LOCKED: Final = ("AUTONOMY_WRITE_LOCK_ACTIVE", "AUTHORIZATION")
+"""Codes of what keeps an edit out for a time."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,7 +178,9 @@ class Turn:
         digest = sha256(self._files.read(file.folder, spec))
         trouble = self._record.troubles.get(spec)
         if trouble is not None and (trouble.sha256, trouble.folder) == (digest, file.folder):
-            return
+            is_over = trouble.kind == "locked" and Locking(self._context).is_open(spec)
+            if not is_over:
+                return
         self._record.troubles.pop(spec, None)
         root = self._root(spec)
         try:
@@ -230,7 +241,14 @@ class Turn:
             return
         if meaning != "conflict":
             if tried.changes:
-                self._apply(spec, file, wanted)
+                try:
+                    self._apply(spec, file, wanted)
+                except (Conflict, Forbidden) as fault:
+                    if fault.facts.get("error_code") not in _LOCKED:
+                        raise
+                    why = f"{fault.message}; it is looked at again when that is over"
+                    self._trouble(spec, file, digest, "locked", why)
+                    return
             elif wanted.actions:
                 self._done.applied.append(Applied(spec=spec, fixes=wanted.actions))
         self._ours(spec, file, digest)
@@ -264,13 +282,14 @@ class Turn:
         facts: dict[str, Json] = {"file": path}
         if wanted.actions:
             facts |= fix_facts(wanted.actions)
-        told = Applying(self._context).apply(
-            spec,
-            wanted.document,
-            because=f"edited in {path}",
-            facts=facts,
-            folder=_folder(file),
-        )
+        with Locking(self._context).edited(spec):
+            told = Applying(self._context).apply(
+                spec,
+                wanted.document,
+                because=f"edited in {path}",
+                facts=facts,
+                folder=_folder(file),
+            )
         told = replace(told, fixes=wanted.actions)
         self._done.applied.append(told)
         return told

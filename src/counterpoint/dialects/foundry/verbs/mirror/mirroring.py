@@ -26,7 +26,7 @@ from counterpoint.dialects.foundry.rules.mirroring import Trouble
 from counterpoint.dialects.foundry.spec_files import LastRecords, SpecFiles
 from counterpoint.dialects.foundry.verbs.documents.applying import Applied
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
-from counterpoint.dialects.foundry.verbs.documents.rounds import (
+from counterpoint.dialects.foundry.verbs.mirror.rounds import (
     Round,
     Side,
     Turn,
@@ -146,9 +146,8 @@ class Mirroring:
         # Few are in trouble: only of those it is asked whether there are to be files at all.
         if found is None or not self.files.open():
             return ""
-        return (
-            f"The file of {spec} is left as it is ({found.kind}): `counterpoint doctor` tells why."
-        )
+        why = found.message if found.kind == "locked" else "`counterpoint doctor` tells why"
+        return f"The file of {spec} is left as it is ({found.kind}): {why}."
 
     def arriving(self) -> str:
         """Return in few words how many new files are still to be read; empty if none is."""
