@@ -121,13 +121,19 @@ class LocalEvidence:
             put_back,
             refused_writes,
         )
-        from counterpoint.evidence.running.hidden import hidden_paths, missed_logins
+        from counterpoint.evidence.running.hidden import (
+            hidden_logins,
+            hidden_paths,
+            missed_logins,
+        )
 
         said = self.checking()
         top = paths.real_root(root)
-        hidden = hidden_paths(self.database, top, self.environ, self._serving, shown=said.home)
+        environs = self.environ, self._serving
+        hidden = hidden_paths(self.database, top, *environs, shown=said.home)
+        logins = hidden_logins(top, *environs, shown=said.home)
         is_confined = said.sandbox != "off"
-        guarded = guarded_paths(top, self._serving) if is_confined else Guarded()
+        guarded = guarded_paths(top, self._serving, logins) if is_confined else Guarded()
         try:
             execution = commands.run(
                 root,

@@ -345,6 +345,47 @@ def test_settings_that_were_not_there_are_put_aside(
     git(repository, "status")
 
 
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        ("echo registry=http://evil > ~/.npmrc", ".npmrc"),
+        ("mkdir -p ~/.aws; echo '[default]' > ~/.aws/credentials", ".aws"),
+        ("mkdir -p ~/.config/gh; echo evil > ~/.config/gh/hosts.yml", ".config/gh"),
+        ("ln -s /nowhere ~/.netrc", ".netrc"),
+    ],
+)
+def test_logins_that_were_not_there_are_put_aside(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, name: str
+) -> None:
+    """Each time, in a folder without a repository too; one that is to be seen stays."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for _ in range(2):
+        found = run(script)
+        assert not os.path.lexists(home / name)
+        assert os.path.lexists(home / f"{name}.left-by-a-check")
+        assert found.protected == (str(home / name),)
+    assert run(script, home=(name,)).protected == ()
+    assert os.path.lexists(home / name)
+
+
+def test_links_to_logins_stay_what_they_are(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that leads nowhere too: what a command makes there is put aside."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "own").write_text("token")
+    (home / ".npmrc").symlink_to("own")
+    (home / ".pypirc").symlink_to("nowhere")
+    monkeypatch.setenv("HOME", str(home))
+    run("rm ~/.npmrc; echo evil > ~/.npmrc; echo evil > ~/.pypirc")
+    assert (home / ".npmrc").read_text() == "token"
+    assert (home / ".pypirc").readlink() == Path("nowhere")
+    assert not (home / "nowhere").exists()
+
+
 @pytest.mark.usefixtures("run")
 def test_what_a_cancelled_command_left_is_put_aside_too(repository: Path) -> None:
     class Cancelled(Exception):

@@ -1,10 +1,11 @@
-"""What a command must not change: files by which git starts programs, outside of any sandbox.
+"""What a command must not change: files by which git starts programs, and logins of the home.
 
 1. Read-only are the hooks of a repository, wherever its settings say that they lie, the files of its settings and those of the user, the
    file that leads from a working tree to its repository, and the same of its submodules.
 2. The repository, and each folder that it lies in, stays where it is: otherwise another could be laid in its place.
 3. A folder of hooks that is not there is made, since nothing can be mounted over it. A file of settings, or one that leads to another
    repository, that was not there is put aside when the command has ended; a link is made as it was. The receipt names it.
+4. A login of the home that was not there is put aside in the same way (hidden.py hides those that are).
 Not closed: repositories that a command makes in the tree, or adds to the index; files that settings include and that are not there; and
 whoever starts git while the command runs.
 Whatever else of the tree, or of the home, a command may write, it may write a program that a person starts.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -44,8 +46,19 @@ class Guarded(NamedTuple):
     links: tuple[tuple[str, str], ...] = ()
 
 
-def guarded_paths(tree: Path, environ: Mapping[str, str]) -> Guarded:
-    """Return what a command in a tree must leave as it is; nothing where no repository is around. Unavailable."""
+def guarded_paths(tree: Path, environ: Mapping[str, str], logins: Iterable[Path] = ()) -> Guarded:
+    """Return what a command in a tree must leave as it is: a repository that is around, and logins. Unavailable."""
+    guarded, logins = _of_repository(tree, environ), tuple(logins)
+    # What a link would lead to is a login too.
+    paths = {*logins, *(Path(os.path.realpath(path)) for path in logins)}
+    links = {(str(path), _target_of(path)) for path in logins if path.is_symlink()}
+    return guarded._replace(
+        absent=_outermost({*guarded.absent, *_absent(paths)}),
+        links=tuple(sorted({*guarded.links, *links})),
+    )
+
+
+def _of_repository(tree: Path, environ: Mapping[str, str]) -> Guarded:
     top = next(
         (folder for folder in (tree, *tree.parents) if os.path.lexists(folder / ".git")), None
     )
@@ -65,7 +78,7 @@ def guarded_paths(tree: Path, environ: Mapping[str, str]) -> Guarded:
     return Guarded(
         fixed=_in_place(folder for folder in folders if folder.is_dir()),
         read_only=tuple(sorted(map(str, present))),
-        absent=tuple(sorted(str(path) for path in names if not os.path.lexists(path))),
+        absent=_absent(names),
         links=tuple(sorted((str(path), target) for path, target in links.items())),
     )
 
@@ -77,10 +90,33 @@ def put_back(guarded: Guarded) -> tuple[str, ...]:
     changed += [path for path, target in targets.items() if _target_of(path) != target]
     for path in changed:
         if os.path.lexists(path):
-            path.replace(f"{path}{_ASIDE}")
+            _put_aside(path)
         if path in targets:
             path.symlink_to(targets[path])
     return tuple(map(str, changed))
+
+
+def _put_aside(path: Path) -> None:
+    """Give a file or folder a name by which nobody looks for it; what an earlier command left under that is taken away."""
+    aside = Path(f"{path}{_ASIDE}")
+    if aside.is_dir() and not aside.is_symlink():
+        shutil.rmtree(aside)
+    elif path.is_dir() and not path.is_symlink():
+        aside.unlink(missing_ok=True)
+    path.replace(aside)
+
+
+def _absent(paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(sorted(str(path) for path in paths if not os.path.lexists(path)))
+
+
+def _outermost(names: set[str]) -> tuple[str, ...]:
+    """Return paths without those that lie in another one of them, which is put aside whole."""
+    return tuple(
+        sorted(
+            name for name in names if not any(str(folder) in names for folder in Path(name).parents)
+        )
+    )
 
 
 def _target_of(path: Path) -> str:

@@ -6,7 +6,8 @@
 3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
    variables name (`SOCKETS`), what such programs make in folders for temporary files, and the account's runtime folder (`/run/user/…`)
    whole. Not what the command needs: a folder that has its tree or its temporary files.
-What is not there is not hidden, and may be made by a command: nothing reads it from there. The rest of a home is seen, since tools have their caches there.
+What is not there cannot be hidden. A login that a command makes where none was is put aside when it has ended (guarding.py). The rest of a home is
+seen, since tools have their caches there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pwd
 import re
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -82,13 +83,25 @@ def hidden_paths(
         folder = place.parent
         is_own = folder.name == FOLDER and not tree.is_relative_to(folder)
         found += [folder] if is_own else sorted(folder.glob(f"{place.name}*"))
-    needed = [Path(os.path.realpath(path)) for path in (tree, tempfile.gettempdir())]
-    for path in (*_keys(environs, shown), *_sockets(environs)):
-        there = Path(os.path.realpath(path))
-        if not any(one.is_relative_to(there) for one in needed):
-            found.append(there)
+    found += _without_needed(tree, (*_keys(environs, shown), *_sockets(environs)))
     # A link would be followed to what it shows, which is hidden just so.
     return tuple(sorted({os.path.realpath(path) for path in found if path.exists()}))
+
+
+def hidden_logins(
+    tree: Path, *environs: Mapping[str, str], shown: Sequence[str] = ()
+) -> tuple[Path, ...]:
+    """Return where the homes have what a command in a tree must not see, or would have it, links not followed."""
+    return tuple(path for path in _keys(environs, shown) if [*_without_needed(tree, [path])])
+
+
+def _without_needed(tree: Path, paths: Iterable[Path]) -> Iterator[Path]:
+    """Return where paths lead, without those that have the tree of a command or its temporary files."""
+    needed = [Path(os.path.realpath(path)) for path in (tree, tempfile.gettempdir())]
+    for path in paths:
+        target = Path(os.path.realpath(path))
+        if not any(folder.is_relative_to(target) for folder in needed):
+            yield target
 
 
 def missed_logins(

@@ -18,8 +18,8 @@ from counterpoint.dialects.foundry.tools.history import diff, history
 from counterpoint.dialects.foundry.tools.sessions.words import RUN
 from counterpoint.dialects.foundry.tools.shown import META, in_pages, spec_line
 from counterpoint.dialects.foundry.verbs.documents.history import History
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
 from counterpoint.dialects.foundry.verbs.editing import Editing
+from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
 from counterpoint.dialects.foundry.verbs.specs import Specs
 from counterpoint.dialects.foundry.words import (
     WORKSPACE,
