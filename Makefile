@@ -70,7 +70,7 @@ recordings: $(STAMP) ## What terminals show of the program, drawn anew in docs/r
 walk: $(STAMP) ## The quickstart alone, from the wheel to three agents at work: how long each step takes
 	@$(BIN)/python scripts/walk.py
 
-check: lint laws types imports test ## What .ci/run runs first
+check: lint laws types imports test ## Everything that needs no programs of others
 
 lint: $(STAMP) ## Style: ruff's rules and its format
 	@$(BIN)/ruff check --quiet .

@@ -80,6 +80,7 @@ def test_a_test_finds_nothing_of_the_account(tmp_path: Path) -> None:
     assert find_tree_and_home(str(tmp_path)) == (str(tmp_path), str(tmp_path))
 
 
+@pytest.mark.long
 def test_tests_below_a_repository_with_a_ledger_see_neither(tmp_path: Path) -> None:
     """A run whose folders somebody puts there passes as any other."""
     outer = open_repository(tmp_path / "outer")

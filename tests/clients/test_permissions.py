@@ -18,7 +18,7 @@ CREDENTIAL = "COUNTERPOINT_CREDENTIAL"
 PLAN = "# Greeting\n- [ ] say hello\n  verify: true"
 
 
-@pytest.mark.parametrize("given", ["set", "unset", "empty"])
+@pytest.mark.parametrize("given", ["set", "unset", pytest.param("empty", marks=pytest.mark.long)])
 def test_a_credential_reaches_the_server_of_each_client(
     bare: Any, scripted: ModuleType, run: Any, ask: Any, given: str
 ) -> None:

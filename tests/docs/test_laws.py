@@ -35,7 +35,7 @@ LOCKS = {
 RULES = '[tool.ruff.lint]\nignore = [\n  "D203",{}\n]\n[tool.ruff.lint.flake8-bugbear]\n'
 DECISION = "# 0001 It\n## Context\nIt is so, chosen because it is.\n## Consequences\nNone.\n"
 CHECK = {
-    ".ci/run": "for step in install lint laws types imports test; do\n",
+    ".ci/run": "for step in install lint laws imports test; do\n    make types\n",
     "Makefile": "check: lint laws types imports test ## All\n",
 }
 RECORDING = '<svg xmlns="http://www.w3.org/2000/svg">counterpoint</svg>'
@@ -206,7 +206,7 @@ CASES = [
         {"pyproject.toml": RULES.format("")},
         '"D203",',
     ),
-    ("the_check_runs_every_step", CHECK, {".ci/run": "for step in lint; do\n"}, ".ci/run does not go through"),
+    ("the_check_runs_every_step", CHECK, {".ci/run": "for step in install lint laws imports test; do\n"}, ".ci/run does not go through types"),
     ("the_check_runs_every_step", CHECK, {"Makefile": "check: lint\n"}, "Makefile: check is not"),
     (
         "the_page_for_agents_is_short",

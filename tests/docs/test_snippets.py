@@ -179,6 +179,7 @@ def test_the_first_pages_work_from_top_to_bottom(page: str, tmp_path: Path) -> N
     assert ran > 10
 
 
+@pytest.mark.long
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(180)

@@ -167,6 +167,7 @@ def raw_files(address: str) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in files if file.is_file()}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ON_A_SERVER)
 def test_no_word_that_a_tool_took_is_left_on_a_server(

@@ -245,6 +245,7 @@ def _held_by_a_review(spec: str, reviewed: str, gus: Voice, eve: Voice) -> None:
     assert (progress["status"], progress["percentage"]) == ("completed", 100)
 
 
+@pytest.mark.long
 def test_a_token_that_reads_reads_specs_and_changes_none(
     repository: Path, token: Callable[..., str]
 ) -> None:

@@ -81,6 +81,7 @@ def ready(agent: Agent) -> dict[str, list[str]]:
 BOTH = pytest.mark.parametrize("where", ["sqlite", "postgresql"], indirect=True)
 
 
+@pytest.mark.alike
 @BOTH
 def test_what_a_killed_agent_held_is_refused_until_the_grace_is_over_and_then_offered_everywhere(
     start: Callable[[str], Agent],

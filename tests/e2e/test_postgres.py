@@ -163,6 +163,7 @@ def test_a_server_that_stops_and_starts_is_found_again(databases, acts, folder, 
         other.close()
 
 
+@pytest.mark.long
 def test_a_writer_that_is_frozen_in_its_transaction_keeps_nobody_out_and_writes_nothing_twice(
     siege, folder, address, assert_whole
 ):

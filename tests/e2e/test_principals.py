@@ -251,6 +251,7 @@ def test_nobody_ends_what_another_works_on_in_any_words(window: Opened, app: App
     assert handed["status"] == "review"
 
 
+@pytest.mark.long
 def test_a_maintainer_loosens_what_others_began_and_not_his_own(
     window: Opened, door: Door, give: Callable[..., str], app: App
 ) -> None:
@@ -313,6 +314,7 @@ def test_a_token_a_credential_and_a_subject_of_one_name_are_three(
         assert {one["principal"]["strength"] for one in found} == {"credential"}
 
 
+@pytest.mark.long
 def test_a_subject_is_never_shown_under_the_name_of_a_token(
     door: Door, give: Callable[..., str], counterpoint: Callable[..., Any], repository: Path, app: App
 ) -> None:  # fmt: skip

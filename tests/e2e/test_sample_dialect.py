@@ -58,6 +58,7 @@ def test_a_dialect_of_somebody_else_is_spoken(
     assert refused.value.answer["instead"] == "Look for the point with `points`."
 
 
+@pytest.mark.long
 def test_a_ledger_outlives_its_dialect(
     folder: Path,
     connect: Callable[..., Any],

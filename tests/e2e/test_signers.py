@@ -85,6 +85,7 @@ def test_without_its_program_writes_go_on_and_wait_for_their_signature(
     assert ledger["signed"] == ledger["size"]
 
 
+@pytest.mark.long
 def test_machines_on_one_database_share_a_signer(
     counterpoint: Run, repository: Path, databases: Any, tmp_path: Path
 ) -> None:

@@ -166,6 +166,7 @@ def test_a_spec_is_worked_to_its_end_with_one_person_asked(
     assert person.audit.rebuild().differences == ()
 
 
+@pytest.mark.long
 def test_no_agent_of_a_run_passes_for_the_person_who_has_called(supervise: Run, app: App) -> None:
     """Neither one that has connected nowhere, nor by the command line after another agent's work."""
     counterpoint = (sys.executable, "-m", "counterpoint")
@@ -214,6 +215,7 @@ RESULT = {
 COMPLETED = {"type": "turn.completed", "usage": {"input_tokens": 7, "output_tokens": 5}}
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("line", "cost", "tokens"), [(RESULT, 0.25, (1200, 30)), (COMPLETED, None, (7, 5))]
 )

@@ -138,6 +138,7 @@ def refuse_shared_keys(four: list[Any]) -> None:
     assert len({answer["record"]["id"] for _, answer in first}) == len(four)
 
 
+@pytest.mark.long
 def test_what_is_held_without_a_session_is_its_own_who_knows_the_token(
     repository: Path, counterpoint: Callable[..., Any]
 ) -> None:

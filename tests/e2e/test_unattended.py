@@ -53,6 +53,7 @@ def kill(folder: Path) -> None:
     os.kill(told["pid"], signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_a_run_goes_on_however_often_its_server_is_killed(
     connect: Connect, repository: Path, assert_whole: Callable[[App], None], app: App
 ) -> None:

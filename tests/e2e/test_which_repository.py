@@ -142,6 +142,7 @@ def test_an_agent_of_another_repository_is_refused(run: Run, db: str, tmp_path: 
         agent.call("note", kind="finding", text="mine")
 
 
+@pytest.mark.alike
 def test_names_of_folders_keep_their_script(run: Run, tmp_path: Path) -> None:
     """Folders whose names have no ASCII letter are projects of their own."""
     for name in ("日本", "中国", "हिन्दी", "हिन्दू"):

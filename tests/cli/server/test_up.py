@@ -426,6 +426,7 @@ def test_a_signal_ends_it_cleanly(up, number):
     assert json.loads(rest.splitlines()[-1])["event"] == "ended"
 
 
+@pytest.mark.long
 def test_another_one_takes_its_place_when_told_to(up, call):
     """The first ends by itself; there are never two."""
     first = up()
@@ -489,6 +490,7 @@ def test_the_feed_is_followed_over_http(up, agent, token, call):
     assert server.end()[0] == 0
 
 
+@pytest.mark.long
 def test_a_month_outlives_the_server(up, token, call):
     """What a token had left when the server ended is what it has left at the next one."""
     secret = token("ci", "--calls-a-month", "3", "--tool-limit", "brief=2")
