@@ -129,6 +129,21 @@ def test_what_changed_there_changes_here(studio, ada):
     assert ada.items.find("b-5").parent == hull.item.id
 
 
+def test_dates_go_out_as_they_came_last(studio, ada):
+    """Also where nothing else has changed there; a new date is written down, and the same again writes nothing."""
+    verbs = ada.use(ForeignImports)
+    verbs.bring(
+        work(HULL, replace(PLANKS, parent="", needs=(), facts={"due": "2026-01-01"})), SOURCE
+    )
+    later = work(HULL, replace(PLANKS, parent="", needs=(), facts={"due": "2026-02-02"}))
+    assert verbs.bring(later, SOURCE).records == 1
+    (out,) = [item for item in ada.use(ForeignExports).work().items if item.title == "Planks"]
+    assert out.facts["due"] == "2026-02-02"
+    before = studio.image()
+    assert verbs.bring(later, SOURCE).records == 0
+    assert studio.image() == before
+
+
 def test_what_was_changed_here_is_never_overwritten(studio, ada):
     """It stays, and is told each time until both sides say the same."""
     verbs = ada.use(ForeignImports)

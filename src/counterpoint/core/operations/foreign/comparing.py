@@ -110,10 +110,15 @@ class Around:
             "profile": found.profile,
             **self.asked(item),
         }
-        last = object_of(self.imported[item].get("last"))
+        imported = self.imported[item]
+        last = object_of(imported.get("last"))
+        merged = merge(last, theirs, values)
+        # Dates and the words of the source are nobody's here: they are kept as they came last.
+        is_other = object_of(imported.get("facts")) != dict(theirs.facts)
+        merged.is_stale |= is_other or imported.get("state", "") != theirs.said
         return Compared(
             id=name,
-            merged=merge(last, theirs, values),
+            merged=merged,
             needs=frozenset(needs),
             last=last,
             category=found.category,
