@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import anyio
 import pytest
+from mcp import StdioServerParameters
+from mcp.client import Client
+from mcp_types import ListRootsResult, Root
 from tests.e2e import wire
 
 COUNTERPOINT = [sys.executable, "-P", "-m", "counterpoint"]
@@ -104,6 +108,33 @@ def test_the_first_root_that_is_a_projects_is_where_a_client_is(account: Account
         assert str(account.home / name) in line
         assert ("not in" in line and str(account.home / PLAIN) in line) == (roots[0] != roots[-1] and name == SPACED)  # fmt: skip
     assert not (account.home / ".counterpoint").exists()
+
+
+@pytest.mark.e2e
+def test_a_client_of_the_sdk_is_asked_in_each_era(account: Account) -> None:
+    """By a request after the handshake, or by the result of its first call, which it repeats."""
+    asked: list[str] = []
+
+    async def list_roots(context: object) -> ListRootsResult:
+        asked.append(type(context).__name__)
+        return ListRootsResult(roots=[Root(uri=account.uri(PLAIN))])
+
+    async def find_titles_of(mode: str) -> list[str]:
+        server = StdioServerParameters(
+            command=COUNTERPOINT[0],
+            args=[*COUNTERPOINT[1:], "mcp"],
+            cwd=account.home,
+            env={**os.environ, **account.environ},
+        )
+        async with Client(server, mode=mode, list_roots_callback=list_roots) as client:
+            answers = [await client.call_tool("list", {}) for _ in range(2)]
+        titles = [[item["title"] for item in one.structured_content["items"]] for one in answers]
+        assert titles[0] == titles[1]
+        return titles[0]
+
+    for count, mode in enumerate(("legacy", "auto"), start=1):
+        assert anyio.run(find_titles_of, mode) == [f"Task of {PLAIN}"]
+        assert len(asked) == count
 
 
 @pytest.mark.e2e

@@ -614,3 +614,62 @@ def test_a_client_without_roots_is_not_asked(scene):
 
     assert scene.play(course, scene.find_project) == 0
     assert scene.roots == [()]
+
+
+ROOTED = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}}
+
+
+@pytest.mark.parametrize(
+    ("more", "roots"),
+    [
+        ({"inputResponses": {"counterpoint-roots": {"roots": ROOTS}}}, ROOTS),
+        ({"inputResponses": {"counterpoint-roots": {}}}, ()),
+        ({"inputResponses": []}, ()),
+        ({}, ()),
+    ],
+)
+def test_a_client_without_a_handshake_is_asked_by_the_result_of_a_call(scene, more, roots):
+    """Of each until one has answered; what it repeats goes on as it was first, and a later answer changes nothing."""
+    scene.listen()
+
+    def course(client: Peer) -> None:
+        client.ask(0, "subscriptions/listen", _meta=ROOTED, notifications={})
+        for number in (1, 2):
+            client.ask(number, "tools/call", name="brief", _meta=ROOTED)
+            result = client.hear()["result"]
+            assert result["resultType"] == "input_required"
+            assert result["inputRequests"] == {"counterpoint-roots": {"method": "roots/list"}}
+        answered = {"requestState": result["requestState"], **more}
+        client.ask(3, "tools/call", name="brief", _meta=ROOTED, **answered)
+        peer = scene.accept()
+        assert peer.hear()["id"] == 0
+        call = peer.hear()
+        assert call["params"] == {"name": "brief", "_meta": ROOTED}
+        peer.answer(call)
+        assert client.hear()["id"] == 3
+        client.ask(4, "tools/call", name="brief", _meta=ROOTED, **answered)
+        call = peer.hear()
+        assert call["params"] == {"name": "brief", "_meta": ROOTED}
+        client.ask(5, "tools/call", name="next", _meta=ROOTED, requestState="mine")
+        assert peer.hear()["params"]["requestState"] == "mine"
+
+    assert scene.play(course, scene.find_project) == 0
+    assert scene.roots == [roots]
+
+
+def test_a_client_without_a_handshake_that_never_answers_is_asked_no_more(scene, monkeypatch):
+    """Its calls go on after a while."""
+    monkeypatch.setattr(connection, "ROOTS_SECONDS", 0.05)
+    scene.listen()
+
+    def course(client: Peer) -> None:
+        client.ask(0, "subscriptions/listen", _meta=ROOTED, notifications={})
+        client.ask(1, "tools/call", name="brief", _meta=ROOTED)
+        assert client.hear()["result"]["resultType"] == "input_required"
+        peer = scene.accept()
+        assert peer.hear()["id"] == 0
+        client.ask(2, "tools/call", name="brief", _meta=ROOTED)
+        assert peer.hear()["id"] == 2
+
+    assert scene.play(course, scene.find_project) == 0
+    assert scene.roots == [()]

@@ -142,6 +142,13 @@ def envelope_version(params: Json) -> str | None:
     return version if isinstance(version, str) else None
 
 
+def offers_roots(params: Json) -> bool:
+    """Return whether the envelope of a request says that its client has roots."""
+    meta = params.get("_meta")
+    capabilities = meta.get(_CAPABILITIES) if is_object(meta) else None
+    return is_object(capabilities) and is_object(capabilities.get("roots"))
+
+
 class Lines:
     """Cuts what comes in into lines; one that is too long is None."""
 

@@ -22,6 +22,7 @@ from counterpoint.relay.answers import (
     envelope_version,
     is_list,
     is_object,
+    offers_roots,
 )
 from counterpoint.relay.handover import find_mark, replace_program, try_program, write_state
 from counterpoint.relay.server import (
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     """What is known of a request: its method if it begins a connection or never ends, whether it only reads, whether it has an
     idempotency key, and the result that it has without a server."""
 
-ROOTS_SECONDS: Final = 5.0
+ROOTS_SECONDS: Final = 10.0
 """How long a client's roots are waited for."""
 GRACE: Final = 2.0
 """Seconds that answers may take after the end of the input."""
@@ -60,6 +61,8 @@ _PER_LINE: Final = 200
 """Bytes that a line which waits is counted with besides its own."""
 _GREETING: Final = "counterpoint-relay"
 _ROOTS: Final = "counterpoint-roots"
+_INTERACTIVE: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""What may be answered by a question, since 2026-07-28."""
 _BEGIN: Final = "initialize"
 _ENDLESS: Final = "subscriptions/listen"
 _PARSE_ERROR: Final = -32700
@@ -388,10 +391,16 @@ class Relay:
             self._pass(line)
         else:
             result = self._known(method, params)
-            if result is None:
-                self._pass(line, name, self._judge(method, params))
+            question = None if result is not None else self._question(method, params)
+            if result is not None or question is not None:
+                self._send_client({"jsonrpc": "2.0", "id": name, "result": result or question})
+            elif method == _ENDLESS and self.find_project is not None and offers_roots(params):
+                # It asks for no answer before there are any.
+                self._wait(line, name, self._judge(method, params))
             else:
-                self._send_client({"jsonrpc": "2.0", "id": name, "result": result})
+                self._pass(
+                    self._without_roots(line, message, params), name, self._judge(method, params)
+                )
 
     def _known(self, method: str, params: Json) -> Json | None:
         """Return the result that needs no server, or None."""
@@ -484,6 +493,30 @@ class Relay:
         self._is_asking = True
         self._roots_deadline = time.monotonic() + ROOTS_SECONDS
         self._send_client({"jsonrpc": "2.0", "id": _ROOTS, "method": "roots/list"})
+
+    def _question(self, method: str, params: Json) -> Json | None:
+        """Return the result that asks a client without a handshake for its roots; None where that has none, or need not be asked."""
+        is_answer = "inputResponses" in params or "requestState" in params
+        if (
+            self.find_project is None
+            or is_answer
+            or method not in _INTERACTIVE
+            or not offers_roots(params)
+        ):
+            return None
+        self._roots_deadline = self._roots_deadline or time.monotonic() + ROOTS_SECONDS
+        requests = {_ROOTS: {"method": "roots/list"}}
+        return {"resultType": "input_required", "inputRequests": requests, "requestState": _ROOTS}
+
+    def _without_roots(self, line: bytes, message: Json, params: Json) -> bytes:
+        """Return the line of a request without the roots that it brings, which are heard."""
+        if params.get("requestState") != _ROOTS:
+            return line
+        responses = params.get("inputResponses")
+        self._hear_roots({"result": responses.get(_ROOTS) if is_object(responses) else None})
+        own = {"inputResponses", "requestState"}
+        params = {name: value for name, value in params.items() if name not in own}
+        return json.dumps({**message, "params": params}).encode()
 
     def _hear_roots(self, message: Json) -> None:
         result = message.get("result")
