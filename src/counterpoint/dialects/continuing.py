@@ -7,13 +7,15 @@ tools goes on there; what it has no words for it leaves out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Final
 
-from counterpoint.core.model.answers import Continuation
+from counterpoint.core.model.answers import Continuation, News
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import clip
+from counterpoint.kernel.acts import Phrases, say
 from counterpoint.kernel.canonical import Json
 
 CONTINUE: Final = "continue"
@@ -21,17 +23,46 @@ CONTINUE: Final = "continue"
 SHOWN: Final = 300
 """How many characters of a text it repeats."""
 _MOST: Final = 5
+MEANWHILE: Final = "meanwhile"
+"""Under which an answer tells what others did with work of the caller."""
+_MOST_NEWS: Final = 3
 
 
 def offered(
-    call: Call, kind: str, present: Callable[[Continuation], Iterable[dict[str, Json]]]
+    call: Call,
+    kind: str,
+    present: Callable[[Continuation], Iterable[dict[str, Json]]],
+    phrases: Phrases,
+    *,
+    with_lost: bool = True,
 ) -> dict[str, Json]:
-    """Return what the caller has begun or left, to stand first in an answer; nothing if there is none.
+    """Return what the caller has begun or left, and what others did with it, to stand first in an answer.
 
-    kind: what the dialect calls what it shows.
+    Nothing if there is none. kind: what the dialect calls what it shows. phrases: its words for acts. with_lost: also what the caller
+    holds no more.
     """
-    entries = [one for begun in call.core.overview.to_continue() for one in present(begun)]
-    return {CONTINUE: {"note": DATA, kind: list[Json](entries[:_MOST])}} if entries else {}
+    continuations = call.core.overview.to_continue()
+    entries = [entry for continuation in continuations for entry in present(continuation)]
+    first: dict[str, Json] = {}
+    if entries:
+        first[CONTINUE] = {"note": DATA, kind: list[Json](entries[:_MOST])}
+    held = [live for continuation in continuations for live in continuation.held]
+    if news := present_news(call.core.claims.news(held, with_lost=with_lost), phrases):
+        first[MEANWHILE] = news
+    return first
+
+
+def present_news(news: Iterable[News], phrases: Phrases) -> list[Json]:
+    """Return what others did with work of the caller, with what comes next in the words of a dialect."""
+    return [
+        {
+            "item": entry.item,
+            "what": entry.kind,
+            "text": clip(entry.text, SHOWN),
+            "hint": say(entry.hint, phrases),
+        }
+        for entry in islice(news, _MOST_NEWS)
+    ]
 
 
 def next_call(tool: str, **arguments: Json) -> dict[str, Json]:

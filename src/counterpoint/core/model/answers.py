@@ -399,6 +399,19 @@ class Release:
 
 
 @frozen
+class News:
+    """What others did with work that a session holds or held, as its holder is told.
+
+    text: who did what and when. hint: what comes next, with acts that a dialect says in its words.
+    """
+
+    item: str
+    kind: Literal["given_up", "taken_over", "released", "changed"]
+    text: str
+    hint: str
+
+
+@frozen
 class Ahead:
     """How far the time of a ledger is ahead of the clock: time stands still in it until the clock has caught up.
 

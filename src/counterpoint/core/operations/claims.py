@@ -10,13 +10,20 @@ the item, or something above it, is offered other work.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NoReturn
 
 from counterpoint.core.model.access import Actor
-from counterpoint.core.model.answers import Readiness, ReadyItem, Release, Started
+from counterpoint.core.model.answers import (
+    Live,
+    News,
+    Readiness,
+    ReadyItem,
+    Release,
+    Started,
+)
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
@@ -42,6 +49,11 @@ from counterpoint.core.operations.recording.handover import (
 from counterpoint.core.operations.recording.held import live_claims
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.leases import due_at, extended
+from counterpoint.core.operations.recording.meanwhile import (
+    GIVEN_UP,
+    TAKEN_OVER,
+    list_news,
+)
 from counterpoint.core.operations.recording.moves import follow, give_back, touched
 from counterpoint.core.operations.recording.seats import may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
@@ -195,7 +207,7 @@ class Claims:
 
         Raises NotFound, AlreadyClaimed unless the caller succeeds the holder.
         """
-        with recording(self._context, "task.taken_over", item) as change:
+        with recording(self._context, TAKEN_OVER, item) as change:
             change.open_session()
             claim = change.get(Claim, item)
             change.add_facts(taken_over_from=self._take_parts(change, claim)[0])
@@ -236,6 +248,14 @@ class Claims:
             if (claim := claims[one.item]) is not None
             and (claim.session, claim.token, claim.is_held) == (mine, one.token, False)
         )
+
+    def news(self, held: Iterable[Live], *, with_lost: bool = True) -> list[News]:
+        """Return what others did with what the caller's session holds, and with_lost what it held until then. held: what it holds."""
+        held = list(held)
+        if not (with_lost or held):
+            return []
+        with self._context.reading() as view:
+            return list_news(view, self._context, held, with_lost=with_lost)
 
     def _take_parts(self, change: Change, claim: Claim) -> tuple[str, Reason | None]:
         """Return from whom an item and its parts in work are taken over, and why that is allowed; AlreadyClaimed."""
@@ -320,7 +340,7 @@ class Claims:
         claim, point = make_claim(change, item.id, before, self._seconds(minutes), first)
         change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:
-            change.action = "task.taken_over"
+            change.action = TAKEN_OVER
             change.add_facts(taken_over_from=lost)
         taken = replace(item, assignee=assignee or actor.name)
         if taken.category == "open":
@@ -370,7 +390,7 @@ def _refuse_unready(view: Reading, item: str, judgment: Readiness) -> NoReturn:
     hint = f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if judgment.is_blocked else ""
     raise NotReady(
         f"{item} is not ready: {'; '.join([*judgment.reasons, *([ending] if ending else [])])}",
-        hint=_GIVEN_UP if ending else hint,
+        hint=GIVEN_UP if ending else hint,
         reasons=list(judgment.reasons),
     )
 
@@ -402,9 +422,6 @@ def prove_claim(view: Reading, caller: Caller, item: str, token: int | None) -> 
     return claim
 
 
-_GIVEN_UP: Final = f"What you changed stays in the tree: say where it is if it is worth keeping, and {Act.TAKE_OTHER_WORK}."
-
-
 def _has_credential(actor: Actor) -> bool:
     return actor.principal is not None and actor.principal.strength == "credential"
 
@@ -428,7 +445,7 @@ def _ended(view: Reading, claim: Claim) -> NotClaimHolder:
     if by is None:
         ending = ending_of(view, claim.item)
         return NotClaimHolder(
-            ending or f"the claim of {claim.item} has ended", hint=_GIVEN_UP if ending else ""
+            ending or f"the claim of {claim.item} has ended", hint=GIVEN_UP if ending else ""
         )
     return NotClaimHolder(
         f"{by.by} released {claim.item} at {by.at}: it is yours no more",

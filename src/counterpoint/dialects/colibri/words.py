@@ -24,6 +24,7 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.colibri.envelope import PHRASES
 from counterpoint.dialects.colibri.nouns import Action, NextMove
 from counterpoint.dialects.colibri.rules.skills import Skill, SkippedFile
 from counterpoint.dialects.continuing import next_call, offered, present_left
@@ -222,7 +223,7 @@ def begun(call: Call) -> dict[str, Json]:
                 "next_call": next_call("thought_record_list", session_id=one.session.id),
             }
 
-    return offered(call, "sessions", shown)
+    return offered(call, "sessions", shown, PHRASES)
 
 
 def present_seal(seal: Seal) -> dict[str, Json]:

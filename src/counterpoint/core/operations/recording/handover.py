@@ -26,6 +26,7 @@ from counterpoint.core.rules.evidence import files_text
 from counterpoint.core.rules.readiness import LEFT_OUT
 from counterpoint.core.rules.trust.succession import OWN, Reason
 from counterpoint.kernel.clock import Timestamp, later
+from counterpoint.kernel.frozen import frozen
 
 RELEASED: Final = "claim.released"
 """The action by which a person frees what somebody holds."""
@@ -181,8 +182,28 @@ def release_at(view: Reading, place: int) -> list[Release]:
     return [Release(item=item, token=token, by=by, at=at) for item, token in tokens.items()]
 
 
-def ending_of(view: Reading, item: str) -> str:
-    """Return who has given an item up, or what holds it, when and why, as a sentence without its end; empty if nobody has."""
+@frozen
+class GivenUp:
+    """An entry that gave an item up, or what holds it. by, session: whose it is; part: what was given up."""
+
+    item: str
+    part: str
+    status: str
+    by: str
+    session: str
+    at: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Return it as a sentence without its end."""
+        because = f", because: {self.reason}" if self.reason else ""
+        ending = f"{self.by} {self.status} {self.part} at {self.at}"
+        below = "" if self.part == self.item else f", and {self.item} with it"
+        return f"{ending}{below}{because}"
+
+
+def find_ending(view: Reading, item: str) -> GivenUp | None:
+    """Return who has given an item up, or what holds it, when and why; None if nobody has."""
     for part in line_of(view, item):
         if part.status not in LEFT_OUT:
             continue
@@ -192,12 +213,19 @@ def ending_of(view: Reading, item: str) -> str:
             if facts.get("moved", ("",))[-1] != part.status:
                 continue
             reason = referred(facts.get("reason"))
-            why = view.text(reason) if reason else None
-            ending = f"{entry['w']['n']} {part.status} {part.id} at {entry['t']}"
-            because = f", because: {why}" if why else ""
-            return (
-                f"{ending}{because}"
-                if part.id == item
-                else f"{ending}, and {item} with it{because}"
+            return GivenUp(
+                item=item,
+                part=part.id,
+                status=part.status,
+                by=entry["w"]["n"],
+                session=entry["w"].get("s", ""),
+                at=entry["t"],
+                reason=(view.text(reason) or "") if reason else "",
             )
-    return ""
+    return None
+
+
+def ending_of(view: Reading, item: str) -> str:
+    """Return the same as a sentence without its end; empty if nobody has."""
+    ending = find_ending(view, item)
+    return str(ending) if ending is not None else ""

@@ -12,7 +12,7 @@ from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.core.model.sessions import SessionFilter, SessionHistory
 from counterpoint.core.rules.wording import as_given
-from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.envelope import PHRASES, present
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions, context_of, present_handoff
@@ -372,4 +372,4 @@ def _begun(call: Call) -> dict[str, Json]:
             "next_call": way,
         }
 
-    return offered(call, "sessions", shown)
+    return offered(call, "sessions", shown, PHRASES)

@@ -7,7 +7,7 @@ claim it holds and the next call are never cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -17,14 +17,22 @@ from counterpoint.core.model.answers import (
     Awaiting,
     Continuation,
     Facets,
+    Live,
     ReadyItem,
     Release,
     State,
 )
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import CONTINUE, next_call, present_left
+from counterpoint.dialects.continuing import (
+    CONTINUE,
+    MEANWHILE,
+    next_call,
+    present_left,
+    present_news,
+)
 from counterpoint.dialects.lacking import unallowed_of
+from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     Id,
     present_back,
@@ -79,6 +87,7 @@ class BriefParts:
     awaiting: Sequence[Awaiting]
     begun: Sequence[Continuation]
     released: Sequence[Release]
+    meanwhile: list[Json]
 
 
 def _look(call: Call, item: str) -> BriefParts:
@@ -94,7 +103,14 @@ def _look(call: Call, item: str) -> BriefParts:
         awaiting=call.core.awaiting.list(),
         begun=overview.to_continue(),
         released=call.core.claims.freed(),
+        meanwhile=meanwhile(call, held),
     )
+
+
+def meanwhile(call: Call, held: Iterable[Live]) -> list[Json]:
+    """Return what others did with what the caller holds or held; claims that people freed stand apart, as `released`."""
+    news = [entry for entry in call.core.claims.news(held) if entry.kind != "released"]
+    return present_news(news, PHRASES)
 
 
 def _caller(call: Call, seen: BriefParts) -> dict[str, Json]:
@@ -152,6 +168,7 @@ def _sections(call: Call, seen: BriefParts) -> list[Section]:
     """Return the sections of a brief, the most important first."""
     freed = [asdict(one) for one in seen.released]
     sections: list[Section] = [("released", _forms(list[Json](freed), _SHOWN, 1))]
+    sections += [(MEANWHILE, _forms(seen.meanwhile, _SHOWN, 1))]
     sections += [*_awaiting(seen), *_of_item(call, seen.facets), *_of_profile(call)]
     sections += _of_memory(call)
     if seen.handoff is not None:

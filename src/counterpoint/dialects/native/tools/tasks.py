@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 from counterpoint.core.model import filters
 from counterpoint.core.model.answers import Finished, Started
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import next_call
+from counterpoint.dialects.continuing import next_call, present_news
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     Counts,
@@ -71,12 +71,19 @@ def next_(
     back = {one.item.id: why_back(one) for one in call.core.awaiting.list()}
     lacking = call.core.permitted.lacking_of([offer.item.id for offer in offers])
     return {
+        **_lost(call),
         "ready": [
             present_offer(offer, back.get(offer.item.id, ""), lacking.get(offer.item.id))
             for offer in offers
         ],
         "next_call": next_call("start", id=offers[0].item.id),
     }
+
+
+def _lost(call: Call) -> dict[str, Json]:
+    """Return which claims of the caller others ended, with what comes next."""
+    news = present_news(call.core.claims.news(()), PHRASES)
+    return {"meanwhile": news, "note": DATA} if news else {}
 
 
 def _nothing(call: Call, root: str) -> dict[str, Json]:
@@ -93,6 +100,7 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
     if any(one.step == "submit" and not one.is_mine for one in awaiting):
         hint += " Who hands in what others did cannot judge it."
     return {
+        **_lost(call),
         "ready": [],
         **sparse(
             waiting=[_held_back(call, item.id) for item in waiting],

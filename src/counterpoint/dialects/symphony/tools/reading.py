@@ -29,6 +29,7 @@ from counterpoint.dialects.paging import (
     size_of,
     sparse,
 )
+from counterpoint.dialects.symphony.envelope import PHRASES
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
 from counterpoint.dialects.symphony.tools.given import GIVEN, given, has_no_issue, memory
 from counterpoint.dialects.symphony.tools.parts import find_part, health_json
@@ -190,7 +191,7 @@ def _begun(call: Call) -> dict[str, Json]:
                     **sparse(left=present_left(one.left)),
                 }
 
-    return offered(call, "issues", shown)
+    return offered(call, "issues", shown, PHRASES)
 
 
 def present_line(line: IssueView) -> dict[str, Json]:

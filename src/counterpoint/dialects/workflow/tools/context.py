@@ -24,6 +24,7 @@ from counterpoint.dialects.paging import (
     sparse,
 )
 from counterpoint.dialects.whole import present_written
+from counterpoint.dialects.workflow.envelope import PHRASES
 from counterpoint.dialects.workflow.tools.parts import find_part
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
@@ -129,7 +130,7 @@ def begun(call: Call) -> dict[str, Json]:
                     ),
                 }
 
-    return offered(call, "tasks", shown)
+    return offered(call, "tasks", shown, PHRASES)
 
 
 def _parse(call: Call, workflow: str, given: Filter) -> tuple[ItemFilter | None, str]:

@@ -10,7 +10,7 @@ from counterpoint.core.model.answers import Continuation
 from counterpoint.dialects.arguments import INTEGER
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.continuing import next_call, offered, present_left
-from counterpoint.dialects.foundry.envelope import page, present
+from counterpoint.dialects.foundry.envelope import PHRASES, page, present
 from counterpoint.dialects.foundry.nouns.nodes import ROOT, Node
 from counterpoint.dialects.foundry.nouns.tasks import PhaseLine
 from counterpoint.dialects.foundry.rules.nodes import document_node
@@ -52,7 +52,8 @@ _WHOLE: Final = 3_000
 def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
     """A task, or the next, with its context."""
     found = call.core.use(Offering).prepare(spec_id, task_id)
-    mine = _continued(call) if not task_id else {}
+    is_idle = found.offered.node is None
+    mine = _continued(call, with_lost=is_idle) if not task_id else {}
     return present(
         {**mine, **present_prepared(found)}, warnings=unallowed_lines(found.offered.lacking)
     )
@@ -62,7 +63,8 @@ def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
 def next_(call: Call, spec_id: SpecId) -> Json:
     """The next node to take up."""
     found = call.core.use(Offering).next(spec_id)
-    mine = _continued(call)
+    # What was lost is looked for where it is in question: the usual answer costs no more for it.
+    mine = _continued(call, with_lost=found.node is None)
     if found.node is None:
         told: dict[str, Json] = {
             "found": False,
@@ -77,7 +79,7 @@ def next_(call: Call, spec_id: SpecId) -> Json:
     )
 
 
-def _continued(call: Call) -> dict[str, Json]:
+def _continued(call: Call, *, with_lost: bool = True) -> dict[str, Json]:
     """Return what the caller holds or left, to go on with before all else."""
     named = call.core.use(Naming)
 
@@ -94,7 +96,7 @@ def _continued(call: Call) -> dict[str, Json]:
             for spec, task, title in held
         ]
 
-    return offered(call, "tasks", shown)
+    return offered(call, "tasks", shown, PHRASES, with_lost=with_lost)
 
 
 @action(reads=True, name="info", plain=True)
