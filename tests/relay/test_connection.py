@@ -200,6 +200,18 @@ def test_lists_are_answered_before_any_server_is_there(scene):
     assert scene.play(course) == 0
 
 
+def test_a_result_that_is_empty_is_one(scene):
+    """A ping is answered with an object, as the protocol has it."""
+
+    def course(client: Peer) -> None:
+        shake(client)
+        client.ask(2, "ping")
+        assert client.hear() == {"jsonrpc": "2.0", "id": 2, "result": {}}
+
+    scene.database.unlink()
+    assert scene.play(course) == 0
+
+
 def test_a_call_is_passed_on_behind_the_handshake(scene):
     """The server hears the client's own handshake; its answer to it goes no further."""
     scene.listen()

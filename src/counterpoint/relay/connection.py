@@ -391,9 +391,10 @@ class Relay:
             self._pass(line)
         else:
             result = self._known(method, params)
-            question = None if result is not None else self._question(method, params)
-            if result is not None or question is not None:
-                self._send_client({"jsonrpc": "2.0", "id": name, "result": result or question})
+            if result is None:
+                result = self._question(method, params)
+            if result is not None:
+                self._send_client({"jsonrpc": "2.0", "id": name, "result": result})
             elif method == _ENDLESS and self.find_project is not None and offers_roots(params):
                 # It asks for no answer before there are any.
                 self._wait(line, name, self._judge(method, params))
