@@ -44,7 +44,7 @@ from counterpoint.dialects.foundry.verbs.errors import Errors
 from counterpoint.dialects.foundry.verbs.specs import Specs
 from counterpoint.dialects.foundry.verbs.tasks.naming import Naming
 from counterpoint.dialects.foundry.words import PATH, WORKSPACE
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.actions import Action
 from counterpoint.protocol.surface import Run, Surface, contained
@@ -117,8 +117,10 @@ def within(
 
     def ran() -> Json:
         is_step = isinstance(tool, Action) and tool.action == STEPS
-        once = partial(calls.within, call, tool, arguments, key, placed)
-        return stepped(call, arguments, once) if is_step else once()
+        once = partial(calls.once, call, tool, arguments, key, placed)
+        answer = stepped(call, arguments, once) if is_step else once()
+        is_labelled = (tool.reads or is_step) and calls.has_texts(object_of(answer).get("data"))
+        return stamped(answer, note=calls.DATA) if is_labelled else answer
 
     if not isinstance(tool, Action) or not tool.called:
         return ran()

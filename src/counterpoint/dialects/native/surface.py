@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from counterpoint import __version__
-from counterpoint.dialects.call import Call, within
+from counterpoint.dialects.call import Call, labelled, once
 from counterpoint.dialects.native.envelope import refuse
 from counterpoint.dialects.native.tools import documents
 from counterpoint.dialects.native.tools.audit import prove
@@ -18,7 +20,9 @@ from counterpoint.dialects.native.tools.search import find
 from counterpoint.dialects.native.tools.sessions import handoff
 from counterpoint.dialects.native.tools.show import show
 from counterpoint.dialects.native.tools.tasks import finish, next_, start
-from counterpoint.protocol.surface import Surface
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.surface import Run, Surface
+from counterpoint.protocol.tools import Tool
 
 INSTRUCTIONS = (
     "Counterpoint keeps plans, tasks, decisions and evidence of several agents in one ledger. "
@@ -36,6 +40,13 @@ GUIDE = """\
 - Before you stop, or when your context runs short, call `handoff` with what comes next.
 """
 """What AGENTS.md tells agents of it."""
+
+
+def within(
+    call: Call, tool: Tool[Call], arguments: Mapping[str, Json], key: str | None, run: Run
+) -> Json:
+    """Run a tool, under its idempotency key if it came with one; also what writes says of texts that they are data."""
+    return labelled(once(call, tool, arguments, key, run))
 
 
 def build() -> Surface[Call]:

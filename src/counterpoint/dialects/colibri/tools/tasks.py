@@ -9,7 +9,7 @@ from pydantic import Field
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter
-from counterpoint.dialects.call import Call
+from counterpoint.dialects.call import Call, labelled
 from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
 from counterpoint.dialects.colibri.words import (
     ABSENT,
@@ -212,7 +212,7 @@ def task_list(
         lambda task: present_listed(task) | checks.get(task.item.id, {}),
         lambda task: task.item.number,
     )
-    return {"tasks": entries, "next_cursor": more or None}
+    return labelled({"tasks": entries, "next_cursor": more or None})
 
 
 @tool(reads=True)
@@ -234,7 +234,8 @@ def task_next_actions(
         lambda one: present_next(one) | checks.get(one.task.item.id, {}),
         lambda one: one.task.item.number,
     )
-    return {**({} if cursor else begun(call)), "tasks": entries, "next_cursor": more or None}
+    begins = {} if cursor else begun(call)
+    return labelled({**begins, "tasks": entries, "next_cursor": more or None})
 
 
 def known_task(call: Call, name: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 from counterpoint.core.model.answers import Checked
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check
-from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import (
     AnyToken,
     Argv,
@@ -64,7 +64,6 @@ def verify(
     return {
         "passed": done.passed,
         "receipts": [present_receipt(receipt, min(room, 2_000)) for receipt in shown],
-        "note": DATA,
         **_way_on(call, id, token, done),
     }
 

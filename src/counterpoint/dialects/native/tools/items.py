@@ -9,7 +9,7 @@ from pydantic import Field
 
 from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.core.model.work import Kind
-from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import (
     Argvs,
     Body,
@@ -66,7 +66,7 @@ def list_(
     items, further = pages.rows(
         found, limit, present_line, lambda item: item.number, room=_room(limit)
     )
-    return {"items": items, **sparse(cursor=further), "note": DATA}
+    return {"items": items, **sparse(cursor=further)}
 
 
 def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
@@ -88,7 +88,7 @@ def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
         lambda offer: [offer.item.priority, offer.item.number],
         room=_room(limit),
     )
-    return {"ready": offers, **sparse(cursor=further), "note": DATA}
+    return {"ready": offers, **sparse(cursor=further)}
 
 
 def _room(limit: int) -> int:

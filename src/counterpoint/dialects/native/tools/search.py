@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 from counterpoint.core.model.answers import Found
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
-from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import Cursor, Id, Limit, Name, present_line, present_record
 from counterpoint.dialects.paging import PAGE, SHORT_PAGE, clip, pages_of, sparse
 from counterpoint.kernel.canonical import Json
@@ -71,7 +71,7 @@ def find(
     )
     if not hits:
         return {"hits": [], "hint": "Try fewer or other words, or leave `kinds` and `item` out."}
-    return {"hits": hits, **sparse(cursor=further), "note": DATA}
+    return {"hits": hits, **sparse(cursor=further)}
 
 
 def _present(found: Found) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from counterpoint.core.model.filters import Action, Handover
-from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import (
     Body,
     Id,
@@ -51,5 +51,5 @@ def handoff(
         "claims": [
             present_claim(claim) if is_told else {"item": claim.item} for claim in done.claims[:20]
         ],
-        **sparse(handoff=handed_over, note=DATA if handed_over and action == "continue" else ""),
+        **sparse(handoff=handed_over),
     }

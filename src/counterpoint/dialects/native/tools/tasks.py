@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model import filters
 from counterpoint.core.model.answers import Finished, Started
-from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.call import Call
 from counterpoint.dialects.continuing import next_call, present_news
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
@@ -83,7 +83,7 @@ def next_(
 def _lost(call: Call) -> dict[str, Json]:
     """Return which claims of the caller others ended, with what comes next."""
     news = present_news(call.core.claims.news(()), PHRASES)
-    return {"meanwhile": news, "note": DATA} if news else {}
+    return {"meanwhile": news} if news else {}
 
 
 def _nothing(call: Call, root: str) -> dict[str, Json]:
@@ -119,7 +119,6 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
             blockers=[present_record(record) for record in state.blockers[:_SHOWN]],
         ),
         "hint": hint,
-        "note": DATA,
     }
 
 
