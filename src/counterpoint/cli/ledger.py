@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -35,6 +36,28 @@ from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class _BundleFile(click.Path):
+    """A file to verify; what is none may be an item whose checks are meant."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Return the path; a usage error that names the command for an item where there is no such file."""
+        if not os.path.lexists(value):
+            word = shlex.quote(os.fspath(value))
+            self.fail(
+                f"File {os.fspath(value)!r} does not exist. `counterpoint check {word}` runs the checks of an item.",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
 _PHRASES: Final[Phrases] = {Act.AUDIT: "compare the ledger with a backup"}
 """What is said in place of what has just been done."""
 
@@ -45,7 +68,7 @@ def audit_command() -> None:
 
 
 @click.command("verify", epilog=examples("counterpoint verify ledger.bundle"))
-@click.argument("bundle", type=_FILE)
+@click.argument("bundle", type=_BundleFile(exists=True, dir_okay=False, path_type=Path))
 @click.option("--key", metavar="TEXT", help="The public key that must have signed it.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final
 
 from counterpoint.kernel.acts import Act, Phrases
+from counterpoint.kernel.errors import CounterpointError
 from counterpoint.kernel.matching.expressions import expression
 
 HOW_APART: Final = (
@@ -71,6 +74,16 @@ def name_item(hint: str, item: str) -> str:
         return _PLACEHOLDER.sub(item, found[0])
 
     return _COMMAND.sub(command, hint)
+
+
+@contextmanager
+def naming_item(item: str) -> Generator[None]:
+    """Name an item in the commands that a refusal hints at, which does not say itself what it is about."""
+    try:
+        yield
+    except CounterpointError as refusal:
+        refusal.steps = name_item(refusal.hint_in(PHRASES), item)
+        raise
 
 
 def name_item_of(hint: str, message: str) -> str:

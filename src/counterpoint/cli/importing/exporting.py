@@ -16,6 +16,7 @@ from counterpoint.cli.importing.files import sections
 from counterpoint.cli.importing.readers import own
 from counterpoint.cli.importing.readers.beads import ENDS, GATE, GATE_FIELDS
 from counterpoint.cli.present import counted
+from counterpoint.cli.work.names import ITEM
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork
 from counterpoint.core.model.lifecycles import CLOSED, TASK, category_of
@@ -68,7 +69,7 @@ _STATES_HELD: Final[Mapping[str, frozenset[str]]] = {
         "counterpoint export 12 --format json --output work.json",
     ),
 )
-@click.argument("item", required=False, default="", metavar="[ID]")
+@click.argument("item", required=False, default="", metavar="[ID]", type=ITEM)
 @click.option(
     "--format",
     "form",

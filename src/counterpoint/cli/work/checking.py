@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.phrases import naming_item
 from counterpoint.cli.present import counted, present
 from counterpoint.cli.work.claims import token_of
 from counterpoint.cli.work.names import GATE, ITEM, item_id
@@ -40,7 +41,7 @@ def check_command(context: CommandContext, *, name: str, gates: tuple[str, ...])
     core, out = seated(context.core), context.out
     item = item_id(core, name)
     token = _token(core, item)
-    with out.counting("Checks that are running"):
+    with out.counting("Checks that are running"), naming_item(item):
         done = core.gates.verify(Check(item=item, gates=gates), token)
     out.result(
         {"passed": done.passed, "receipts": [present(one) for one in done.receipts]},

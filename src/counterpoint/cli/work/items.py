@@ -11,7 +11,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.present import present_briefly, stands
 from counterpoint.cli.trust import given
-from counterpoint.cli.work.names import ITEM, LABEL, MOVE, item_id
+from counterpoint.cli.work.names import ITEM, ITEM_OR_NONE, LABEL, MOVE, item_id
 from counterpoint.cli.work.seat import once, repeatable
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
@@ -140,7 +140,9 @@ def add_command(
 @click.option("--priority", type=_PRIORITY, help="0 is most urgent.")
 @click.option("--assignee", metavar="NAME", help="Who should do it; '' for nobody.")
 @click.option("--profile", metavar="NAME", help="The role that should do it; '' for any.")
-@click.option("--parent", metavar="ID", type=ITEM, help="Put it below this item; '' for the top.")
+@click.option(
+    "--parent", metavar="ID", type=ITEM_OR_NONE, help="Put it below this item; '' for the top."
+)
 @click.option("--position", type=click.IntRange(min=0), help="Its place among its siblings.")
 @click.option(
     "--add-label", "add_labels", multiple=True, metavar="WORD", type=LABEL, help="Repeatable."

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from counterpoint.cli.context import open_here, require
@@ -39,9 +40,22 @@ class ItemName(click.ParamType[str]):
 
     name = "id"
 
-    def __init__(self, *named: Literal["item", "session", "record"]) -> None:
-        """Prepare. named: what may be named here."""
+    def __init__(
+        self, *named: Literal["item", "session", "record"], takes_none: bool = False
+    ) -> None:
+        """Prepare. named: what may be named here; takes_none: whether the empty text stands for nothing."""
         self._named = named
+        self._takes_none = takes_none
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return a name; an empty one, as of a variable that is not set, is refused where none would mean all there is."""
+        if value.strip() or self._takes_none or ctx is None or param is None or not param.name:
+            return value
+        # Defaults are converted too, and stand for nothing; what has to be named is looked for, and not found.
+        is_typed = ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+        if is_typed and not param.required:
+            self.fail("it is empty. Name an id, or leave it out.", param, ctx)
+        return value
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -109,6 +123,7 @@ ASSIGNEE: Final = UsedWord("assignee")
 GATE: Final = OfItem("gate")
 MOVE: Final = OfItem("move")
 ITEM: Final = ItemName("item")
+ITEM_OR_NONE: Final = ItemName("item", takes_none=True)
 ANY: Final = ItemName("item", "session", "record")
 HOLDER: Final = ItemName("item", "session")
 SESSION: Final = ItemName("session")
