@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import lifecycles
@@ -66,6 +67,7 @@ from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, 
 
 if TYPE_CHECKING:
     from counterpoint.core.operations.projects import Projects
+    from counterpoint.core.ports.reads import ReadLog
     from counterpoint.evidence.git.roots import Sighting
     from counterpoint.providers.outside import Outside
 
@@ -84,7 +86,8 @@ class App:
     hiding: the variables whose secrets are masked wherever they are written; None: the same as `environ`.
     is_open: whether any command may be run, whatever the project says: for a program that embeds this one. begins_anew: whether a person has said that what was in this place is gone.
     begins_at_home: whether a ledger is asked for here, also in the user's home folder or above it. is_from_anywhere: whether this may be
-    the repository of another project. only_looks: whether nothing
+    the repository of another project. records_reads: whether what callers read is recorded where the project
+    asks for it: not what shows or switches the record itself. only_looks: whether nothing
     is written that nobody asked for: what is looked at may be a copy. remarks: what whoever opened the project has to know.
     """
 
@@ -104,8 +107,10 @@ class App:
     begins_anew: bool = False
     begins_at_home: bool = False
     is_from_anywhere: bool = False
+    records_reads: bool = True
     only_looks: bool = False
     remarks: list[str] = field(default_factory=list[str], repr=False)
+    _reads: tuple[tuple[int, int], ReadLog] | None = field(init=False, default=None, repr=False)
 
     @property
     def database(self) -> Path:
@@ -557,7 +562,51 @@ class App:
             vouched_by=attested.vouched_by,
             origin=attested.origin,
         )
-        return Core(self._guarded if guarded else self.ports, caller)
+        ports = self._guarded if guarded else self.ports
+        is_read = identity.kind != "system" and self.records_reads
+        if is_read and (log := self.read_log) is not None:
+            ports = self._recording(ports, actor, log)
+        return Core(ports, caller)
+
+    @property
+    def read_log(self) -> ReadLog | None:
+        """The record of reads; None while none is kept, which one look at a file tells."""
+        try:
+            status = self._reads_mark.stat()
+        except OSError:
+            return None
+        mark = status.st_ino, status.st_mtime_ns
+        if self._reads is None or self._reads[0] != mark:
+            # Hardly any project keeps one.
+            from counterpoint.evidence.reads import find_log
+
+            log = find_log(self.folder, self.clock)
+            self._reads = (mark, log) if log else None
+        return self._reads[1] if self._reads else None
+
+    @cached_property
+    def _reads_mark(self) -> Path:
+        """The file that is there while reads are recorded (evidence/reads.py)."""
+        return self.folder / "reads" / "recording"
+
+    def _recording(self, ports: Ports, actor: Actor, log: ReadLog) -> Ports:
+        """Return ports whose store writes down what is read, after the end of the record was anchored if it is time."""
+        from counterpoint.core.operations.reads import Reads
+        from counterpoint.core.operations.recording.recorded_reads import RecordedStore
+
+        # What fails here is due again at the next call; who reads need not be able to write.
+        with suppress(CounterpointError, OSError):
+            if not self.settings.is_read_only and (head := log.due()):
+                self.itself().use(Reads).anchor(head)
+                log.anchored(head)
+        store = cast("Store", RecordedStore(ports.store, actor, log))
+        # The secrets of these ports are looked for once, and not anew for each call.
+        return replace(ports, store=store, find_secrets=lambda: ports.secrets)
+
+    def record_copy(self, entrance: str) -> None:
+        """Write down that whoever calls gets a copy of the whole database; Unavailable where that is required and cannot be."""
+        if (log := self.read_log) is not None:
+            log.append(self.person().caller.actor, entrance, (), is_all=True)
 
     def itself(self) -> Core:
         """Return the core for what this program does of its own accord."""

@@ -104,6 +104,7 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
             raise Conflict(f"{target} is there already", hint="Choose another name.")
         if not (folder := target.absolute().parent).is_dir():
             raise InvalidInput(f"there is no folder {folder}", hint="Make it, or name another.")
+        context.app.record_copy("command backup")
         with context.out.counting("Copying the database"):
             context.app.store.backup(target.absolute())
         size = target.stat().st_size

@@ -214,8 +214,23 @@ def _ledger(app: App) -> Iterator[Finding]:
         _checks,
     ):
         yield _examined(app, examine)
+    yield from _reads(app)
     yield from _witnesses(app)
     yield from _files(app)
+
+
+def _reads(app: App) -> Iterator[Finding]:
+    """Look whether reads are recorded here as a person has decided, where anybody ever did."""
+    from counterpoint.cli.trust.reads import mark_fault
+    from counterpoint.core.operations.reads import Reads
+    from counterpoint.evidence.reads import find_mark
+
+    policy, mark = app.person().use(Reads).policy(), find_mark(app.folder)
+    if fault := mark_fault(policy, mark):
+        advice = "`counterpoint audit reads` shows what there is."
+        yield Finding(name="reads", verdict="fail", found=fault, advice=advice)
+    elif policy != "off":
+        yield Finding(name="reads", verdict="ok", found=f"are recorded: {policy}")
 
 
 def _rescued(app: App) -> Iterator[Finding]:

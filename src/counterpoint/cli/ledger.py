@@ -20,6 +20,7 @@ from counterpoint.cli.trust import given
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
 from counterpoint.cli.trust.quorum import cosign_command, present_quorum, print_quorum
+from counterpoint.cli.trust.reads import reads_command
 from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.trailers import trailer_command
@@ -85,6 +86,7 @@ def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
 audit_command.add_command(epoch_command)
 audit_command.add_command(trailer_command)
 audit_command.add_command(cosign_command)
+audit_command.add_command(reads_command)
 
 
 @audit_command.command(

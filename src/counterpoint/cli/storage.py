@@ -74,6 +74,7 @@ def move_command(source: str, target: str, project: str | None, as_json: bool) -
                 hint="End it with `counterpoint down`, and move then.",
             )
         names = _names(here, project)
+        here.record_copy("command storage move")
         arrivals = [_move(out, here, there, name) for name in names]
     finally:
         here.close()

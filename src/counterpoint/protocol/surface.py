@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar, cast
 import orjson
 
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.entrances import entered
 from counterpoint.kernel.errors import (
     CounterpointError,
     Forbidden,
@@ -222,14 +223,14 @@ class Surface(Generic[C]):
     ) -> Outcome:
         """Return a call of a tool by a caller who is still to be made out; raises nothing."""
         try:
-            with contained(f"the tool {tool.name}"):
+            with contained(f"the tool {tool.name}"), entered(f"{self.name} {tool.name}"):
                 return self._answered(tool, call, arguments, progress)
         except CounterpointError as refusal:
             return _outcome(self.refuse(refusal), is_error=True)
 
     def read(self, call: Callable[[], C], uri: str) -> tuple[Resource[C], str]:
         """Return the resource at an address and its text; CounterpointError and no other."""
-        with contained("a resource"):
+        with contained("a resource"), entered(f"{self.name} resources/read"):
             found, variables = open_resource(self.resources, uri)
             text = found.read(call(), **variables)
             text = escaped(text) if found.mime == _JSON else visible(text)
@@ -246,7 +247,7 @@ class Surface(Generic[C]):
         self, call: Callable[[], C], name: str, arguments: Mapping[str, Json]
     ) -> tuple[Prompt[C], list[Said]]:
         """Return a prompt and its messages; CounterpointError and no other."""
-        with contained("a prompt"):
+        with contained("a prompt"), entered(f"{self.name} prompts/get"):
             found = next((one for one in self.prompts if one.name == name), None)
             if found is None:
                 raise NotFound(f"There is no prompt {name[:60]!r}", hint="Read `prompts/list`.")

@@ -10,13 +10,17 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.trust.quorum import change_quorum, present_standing, print_standing
+from counterpoint.cli.trust.reads import switch_reads
 from counterpoint.core.ledger.witnesses.quorum import MOST_WITNESSES
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.work import Project
+from counterpoint.core.operations.reads import Reads
+from counterpoint.core.ports.reads import ReadPolicy
 from counterpoint.kernel.canonical import Json
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
+READ_POLICIES: Final[tuple[ReadPolicy, ...]] = get_args(ReadPolicy)
 _NOBODY: Final = (
     "Nobody has a key in this project, so nobody can approve or waive anything now. Make yours in a terminal:"
     " `counterpoint key add`."
@@ -50,6 +54,11 @@ _NOBODY: Final = (
     metavar="KEY",
     help="A witness that counts, by its key NAME+ID+KEY; repeatable.",
 )
+@click.option(
+    "--reads",
+    type=click.Choice(READ_POLICIES),
+    help="Whether it is recorded who reads what; `required` refuses a read that cannot be recorded.",
+)
 @click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def policy_command(
@@ -58,11 +67,13 @@ def policy_command(
     reviews: Independence | None,
     count: int | None,
     keys: tuple[str, ...],
+    reads: ReadPolicy | None,
     reason: str,
 ) -> None:
-    """Show or change who may review in this project, and which witnesses must have signed its ledger.
+    """Show or change who may review in this project.
 
-    An agent cannot change it.
+    With --witnesses: which witnesses must have signed its ledger. With --reads: whether it is recorded who reads what. An agent cannot
+    change any of it.
     """
     if keys and not count:
         raise click.UsageError("--witness goes with --witnesses N.")
@@ -70,10 +81,14 @@ def policy_command(
         raise click.UsageError(
             "--reviews and --witnesses are two acts: change one, then the other."
         )
+    if reads is not None:
+        if reviews is not None or count is not None:
+            raise click.UsageError("--reads is an act of its own: change one, then the other.")
+        switch_reads(context, reads, reason)
     if count is not None:
         change_quorum(context, count, keys, reason)
     project = context.core.items.project() if reviews is None else _change(context, reviews, reason)
-    _show(context, project, has_changed=count is not None)
+    _show(context, project, has_changed=count is not None, is_about_reads=reads is not None)
     if project.reviews == "person" and not any(
         key.is_in_force for key in context.core.people.list()
     ):
@@ -101,12 +116,19 @@ def _change(context: CommandContext, reviews: Independence, reason: str) -> Proj
     return core.projects.ask_of_reviews(reviews, reason)
 
 
-def _show(context: CommandContext, project: Project, *, has_changed: bool) -> None:
+def _show(
+    context: CommandContext, project: Project, *, has_changed: bool, is_about_reads: bool
+) -> None:
+    policy = context.core.use(Reads).policy()
     standing = context.core.witness_policies.standing()
     is_told = has_changed or bool(standing.policy.count)
     answer: dict[str, Json] = {"reviews": project.reviews}
     if is_told:
         answer |= {"quorum": present_standing(standing)}
-    context.out.result(answer, f"Reviews: {project.reviews}")
+    lines = [f"Reviews: {project.reviews}"]
+    if is_about_reads or policy != "off":
+        answer |= {"reads": policy}
+        lines.append(f"Reads: {policy}")
+    context.out.result(answer, *lines)
     if is_told and not context.out.json:
         print_standing(context.out, standing)

@@ -33,6 +33,7 @@ _DECISIONS: Final = frozenset(
         "epoch.opened",
         "gate.waived",
         "policy.changed",
+        "reads.switched",
         "repository.adopted",
         "text.redacted",
         "quorum.changed",

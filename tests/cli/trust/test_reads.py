@@ -1,0 +1,197 @@
+"""Who read what, at the command line: listed, checked, and switched by people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.core.operations.reads import Reads
+from counterpoint.kernel.errors import Forbidden
+
+COMMANDS: dict[tuple[str, ...], str] = {
+    ("show", "harbour-4"): "harbour-4",
+    ("list",): "harbour-4",
+    ("status",): "harbour-4",
+    ("status", "--long"): "harbour-4",
+    ("next",): "harbour-3",
+    ("find", "hull"): "harbour-4",
+    ("log", "--json"): "entries",
+    ("export", "--format", "json"): "harbour-4",
+    ("audit", "export", "all.bundle"): "*",
+    ("audit", "verify"): "*",
+    ("backup", "copy.db"): "*",
+    ("prime",): "harbour-4",
+}
+"""Commands that give texts away, and what a line of each names at least; `*`: the whole ledger."""
+
+
+def record(ledger: Path) -> Path:
+    """Answer the file of the record."""
+    (file,) = (ledger / ".counterpoint" / "reads").glob("*.jsonl")
+    return file
+
+
+def lines_of(ledger: Path) -> list[Any]:
+    """Answer the lines of the record."""
+    return [json.loads(line) for line in record(ledger).read_text().splitlines()]
+
+
+@pytest.mark.both_databases
+def test_nothing_is_kept_until_a_person_asks_for_it(call, ledger, agent):
+    """An agent cannot switch it, on or off; once it is on, each command that gives texts away has a line that names them."""
+    call("show", "harbour-4")
+    assert not (ledger / ".counterpoint" / "reads").exists()
+    for policy in ("on", "off", "required"):
+        with pytest.raises(Forbidden):
+            agent.use(Reads).switch(policy)
+    assert call("policy", "--reads", "on", "--reason", "asked by the customer").code == 0
+    for words, named in COMMANDS.items():
+        done = call(*words)
+        assert done.code == 0, (words, done.err)
+        last = [
+            line for line in lines_of(ledger) if line["entrance"].startswith(f"command {words[0]}")
+        ]
+        ids = {subject for line in last for subject in line["ids"]}
+        is_all = any(line.get("all") for line in last)
+        assert is_all if named == "*" else any(subject.startswith(named) for subject in ids), words
+    listed = call("audit", "reads", "--item", "harbour-4", "--json")
+    assert listed.code == 0
+    assert {line["entrance"] for line in listed.json["reads"]} >= {"command show", "command backup"}
+    assert call("audit", "reads", "--by", "nobody", "--json").json["reads"] == []
+    assert call("audit", "reads", "--since", "2999", "--json").json["reads"] == []
+    # Texts are nowhere in it: what is redacted in the ledger needs no second look here.
+    assert "hull" not in record(ledger).read_text()
+
+
+@pytest.mark.both_databases
+def test_what_was_changed_in_the_record_is_found(call, ledger, app):
+    """A line that was edited, taken out or put in by the next; lines that were cut off or written anew by what the ledger knows."""
+    call("policy", "--reads", "on")
+    for _ in range(3):
+        call("show", "harbour-4")
+    app.itself().use(Reads).anchor(app.read_log.head())
+    call("show", "harbour-4")
+    assert call("audit", "reads").code == 0
+    file, whole = record(ledger), record(ledger).read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for wrong, words in (
+        (whole.replace(b'"command show"', b'"command list"', 1), "does not go on"),
+        (b"".join([lines[0], *lines[2:]]), "does not go on"),
+        (b"".join([lines[0], lines[0], *lines[1:]]), "does not go on"),
+        (b"".join(lines[:2]), "were cut off"),
+        (b"", "were cut off"),
+        (_chained_anew(lines), "written anew"),
+    ):
+        file.write_bytes(wrong)
+        told = call("audit", "reads")
+        assert (told.code, words in told.out) == (1, True), told.out
+    file.unlink()
+    assert "is gone from" in call("audit", "reads").out
+    file.write_bytes(whole)
+    assert call("audit", "reads").code == 0
+
+
+def _chained_anew(lines: list[bytes]) -> bytes:
+    from hashlib import sha256
+
+    from counterpoint.kernel import canonical
+
+    previous, made = json.loads(lines[0])["previous"], b""
+    for line in lines:
+        value = json.loads(line) | {"previous": previous, "entrance": "command list"}
+        content = canonical.dump(value)
+        previous, made = sha256(content).hexdigest(), made + content + b"\n"
+    return made
+
+
+@pytest.mark.both_databases
+def test_a_switch_past_the_ledger_is_told_and_stays_told(call, ledger):
+    """Who takes the mark away records nothing; the ledger, `doctor` and the list say so, and the gap afterwards."""
+    call("policy", "--reads", "on")
+    call("show", "harbour-4")
+    (ledger / ".counterpoint" / "reads" / "recording").unlink()
+    call("show", "harbour-3")
+    told = call("audit", "reads")
+    assert told.code == 1
+    assert "on this machine it is off" in told.out
+    checks = {one["name"]: one["verdict"] for one in call("doctor", "--json").json["checks"]}
+    assert checks["reads"] == "fail"
+    call("policy", "--reads", "on")
+    again = call("audit", "reads", "--json")
+    assert again.code == 0
+    (gap,) = again.json["remarks"]
+    assert lines_of(ledger)[-1]["time"] in gap
+    call("policy", "--reads", "off")
+    size = len(lines_of(ledger))
+    call("show", "harbour-4")
+    assert len(lines_of(ledger)) == size
+    switches = call("audit", "reads", "--json").json["switches"]
+    assert [switch["policy"] for switch in switches] == ["off", "on"]
+
+
+def test_a_read_that_cannot_be_recorded_is_refused_where_that_is_asked_for(call, ledger):
+    """Else it goes on, and the next line says how many are missing."""
+    call("policy", "--reads", "required")
+    call("show", "harbour-4")
+    file = record(ledger)
+    kept = file.with_name("kept")
+    file.rename(kept)
+    file.mkdir()
+    refused = call("show", "harbour-4")
+    assert (refused.code, refused.out) == (3, "")
+    assert "cannot be recorded" in refused.err
+    assert "`counterpoint policy --reads on`" in refused.err
+    # A person is not shut out by it.
+    assert call("policy", "--reads", "on").code == 0
+    assert call("show", "harbour-4").code == 0
+    file.rmdir()
+    kept.rename(file)
+    assert call("audit", "reads").code == 0
+
+
+def test_what_could_not_be_recorded_is_counted_by_the_next_line(app, ledger, call):
+    """As long as the process lives; what it could not write down at all, its log says."""
+    call("policy", "--reads", "on")
+    log = app.read_log
+    actor = app.person().caller.actor
+    log.append(actor, "command show", ["harbour-4"])
+    file, kept = log.file, log.file.with_name("kept")
+    file.rename(kept)
+    file.mkdir()
+    log.append(actor, "command show", ["harbour-4"])
+    file.rmdir()
+    kept.rename(file)
+    log.append(actor, "command show", ["harbour-3"])
+    assert lines_of(ledger)[-1]["lost"] == 1
+    assert "1 read before line" in call("audit", "reads", "--json").json["remarks"][0]
+
+
+def test_a_line_that_was_cut_off_by_a_kill_is_ended_by_the_next(app, ledger, call):
+    """Nothing stands between two lines, and many processes write one chain."""
+    call("policy", "--reads", "on")
+    call("show", "harbour-4")
+    with record(ledger).open("ab") as file:
+        file.write(b'{"by":')
+    call("show", "harbour-4")
+    assert call("audit", "reads").code == 0
+
+
+def test_enough_lines_are_anchored_in_the_ledger_by_the_way(app, call):
+    """After 256 of them the next call of anybody writes the end of the record down."""
+    call("policy", "--reads", "on")
+    log, actor = app.read_log, app.person().caller.actor
+    for number in range(260):
+        log.append(actor, "command show", [f"harbour-{number}"])
+    app.person().items.project()
+    (anchor,) = app.itself().use(Reads).anchors()
+    assert anchor.lines >= 256
+    assert log.due() is None
+
+
+def test_while_it_is_off_the_store_is_the_same(app):
+    """One look at a file is all that an unrecorded call costs."""
+    assert app.read_log is None
+    assert app.person()._context.ports.store is app.ports.store
