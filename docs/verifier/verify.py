@@ -27,7 +27,9 @@ A bundle holds if and only if
  4b format counterpoint-session, origin NAME/SESSION: each line is a thought of that session (ten
     keys) and follows its task's chain, in which others may stand between. `ledger` has a checkpoint
     of origin NAME and entries with paths to its root; the first entry writes this very seal;
- 4c the last entry `quorum.changed` names witnesses: as many of their keys as its `quorum` says have
+ 4d after `signers.changed`, as many people as its `threshold` says have signed each act on policies, keys and
+    epochs: one makes a proposal, others sign it, and the last one does what it says (docs/ledger-format.md);
+4c the last entry `quorum.changed` names witnesses: as many of their keys as its `quorum` says have
     cosigned the checkpoint of 2, by lines of a key of the type 4 (C2SP tlog-cosignature) in the same note;
 5  the others are texts with salt and commitment, SHA-256(0x02 || salt || text), in its order; a `$text`
     of an entry (no other key begins with `$`) or `content` of a thought has one, or it was redacted.
@@ -46,7 +48,7 @@ KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 DECIDED = (
     "digest epoch gone holder key moved owner policy record row scopes storage subject submission token tokens"
-    " waived quorum witnesses"
+    " waived quorum witnesses threshold proposal proposed open_until"
 )
 STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
@@ -316,7 +318,13 @@ ACTS = {  # what people sign, and the tables that each writes
     "token.renewed": "tokens",
     "token.revoked": "tokens",
     "quorum.changed": "",
+    **dict.fromkeys(
+        ("signers.changed", "proposal.made", "proposal.signed", "proposal.withdrawn"), ""
+    ),
 }
+TOGETHER = (
+    "epoch gone key owner policy quorum storage threshold witnesses"  # what several people decide
+)
 
 
 def check_act(entry):
@@ -458,6 +466,71 @@ def check_quorum(
     need(is_number(count) and count <= len(keys) <= 32 and several, "no quorum")
     need(bool(count) == bool(keys), "no quorum")
     ring["quorum"] = (count, keys)
+
+
+def check_several(
+    entry, joint
+):  # joint: threshold, owners by key, revoked, proposals by id, ids that were
+    facts, who = entry.get("f", {}), entry["w"].get("i", {})
+    act, rows, key = entry["a"], entry.get("r", ()), who["i"] if who.get("k") == "person" else ""
+    person = joint["owners"].get(key, "")
+    several = act in ("quorum.changed", "signers.changed") or any(map(is_guarded, rows))
+    if joint["threshold"] > 1 and several and act != "key.recovered":
+        proposal = joint["open"].pop(facts["proposal"])
+        decided = {name: value for name, value in facts.items() if name in TOGETHER.split()}
+        proposed = dump({"act": act, "decision": decided}) == dump(proposal["proposed"])
+        need(proposed and entry["t"] <= proposal["until"], "something else than was proposed")
+        signers = {one for one, by in proposal["signed"].items() if by not in joint["revoked"]}
+        need(key and len(signers | {person} - {""}) >= joint["threshold"], "too few people signed")
+    if act == "signers.changed":
+        count = facts["threshold"]
+        need(key and is_number(count) and 1 <= count <= max(1, alive(joint)), "no such threshold")
+        joint["threshold"] = count
+    if act.startswith("proposal."):
+        check_proposal(entry, facts, joint, key, person)
+    if act in ("key.enrolled", "key.recovered"):
+        joint["owners"][facts["key"]] = facts["owner"].strip().casefold()
+    if act == "key.revoked":
+        joint["revoked"].add(facts["key"])
+        need(joint["threshold"] <= max(1, alive(joint)), "too few people are left")
+    if act == "key.recovered":
+        joint.update(threshold=1, open={})
+
+
+def alive(joint):
+    return len({owner for key, owner in joint["owners"].items() if key not in joint["revoked"]})
+
+
+def is_guarded(row):
+    columns = row.get("v") or row.get("c") or {}
+    return row["t"] in ("epochs", "keys") or (row["t"] == "projects" and "reviews" in columns)
+
+
+def check_proposal(entry, facts, joint, key, person):
+    need(person, "a proposal of nobody")
+    name, proposed, time = facts["proposal"], facts.get("proposed"), entry["t"]
+    if entry["a"] == "proposal.made":
+        need(are_texts(name) and name not in joint["named"], "a proposal twice")
+        need(
+            has(proposed, ["act", "decision"]) and isinstance(proposed["decision"], dict), "no act"
+        )
+        need(isinstance(proposed["act"], str) and is_time(facts["open_until"]), "no act")
+        since, until = (dt.datetime.fromisoformat(one[:-1]) for one in (time, facts["open_until"]))
+        need(since < until <= since + dt.timedelta(days=30), "a proposal that lasts too long")
+        joint["named"].add(name)
+        told = {"proposed": proposed, "until": facts["open_until"], "signed": {person: key}}
+        joint["open"][name] = told
+        return
+    proposal = joint["open"][name]
+    if entry["a"] == "proposal.withdrawn":
+        need(person == next(iter(proposal["signed"])), "somebody else's proposal is withdrawn")
+        del joint["open"][name]
+        return
+    need(entry["a"] == "proposal.signed" and time <= proposal["until"], "a proposal signed late")
+    before = proposal["signed"].get(person)
+    need(not before or before in joint["revoked"], "a person signs twice")
+    need(dump(proposed) == dump(proposal["proposed"]), "another proposal than was made")
+    proposal["signed"][person] = key
 
 
 def witness_key(text):  # (name, id, public key), as C2SP's tlog-cosignature has it
@@ -772,6 +845,7 @@ def check_ledger(head, lines, key):
     present, keys, first = key, [], []  # the keys that sign from a place on, by it
     ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}, "tokens": {}}
     ring |= {"quorum": (0, []), "ours": False}
+    joint = {"threshold": 1, "owners": {}, "revoked": set(), "open": {}, "named": set()}
     asked = {"epoch": 1, "recovered": 0, "policy": "", "own": 0, "reviews": {}, "closed": {}}
     for place, line in enumerate(lines[:size]):
         entry = load(line)
@@ -788,6 +862,7 @@ def check_ledger(head, lines, key):
         check_credential(entry, ring)
         check_trust(entry, ring)
         check_quorum(entry, ring)
+        check_several(entry, joint)
         check_epoch(entry, ring)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))

@@ -48,7 +48,7 @@ STUDIED: Final = 15
 """The first of them in which models were asked."""
 SINCE: Final = (
     "core/operations/access.py", "core/operations/models/reserving.py", "core/operations/projects.py", "core/operations/trust/people.py",
-    "core/operations/trust/witness_policy.py", "core/operations/reads.py",
+    "core/operations/trust/witness_policy.py", "core/operations/reads.py", "core/operations/trust/joint_acts.py",
 )  # fmt: skip
 """Files whose actions were not there when the ledgers of the last number were made."""
 VERIFIER: Final = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"))

@@ -152,6 +152,8 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
                 "epochs": told,
                 "witnesses": [present_witness(one, now) for one in found.witnesses],
                 "quorum": present_quorum(found.quorum),
+                "signers": found.signers,
+                "fewer_signers": list(found.fewer_signers),
                 "unsigned_places": list(found.unsigned_places),
                 "recovered": recovered,
                 "remarks": list(found.remarks),
@@ -175,6 +177,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
         print_witnesses(out, found.witnesses, found.size, now)
         print_quorum(out, found.quorum)
+        _print_signers(out, found.signers, found.fewer_signers)
         print_epochs(out, found.epochs)
         for one in recovered:
             out.line(f"  {one}")
@@ -193,6 +196,14 @@ def _print_signed(out: Output, people: int, writers: int, self_judged: int) -> N
         out.line(f"  people    {agree(people, 'act', 'is')} signed by those who did them")
     if writers:
         out.line(f"  signed    {agree(writers, 'entry', 'has')} a signature of the writer")
+
+
+def _print_signers(out: Output, signers: int, fewer: Sequence[int]) -> None:
+    """Say how many people must sign policies, keys and epochs, where that are several, and from which entries on fewer did."""
+    if signers > 1:
+        out.line(f"  signers   {signers} people sign policies, keys and epochs")
+    for place in fewer:
+        out.line(f"  lowered   entry {place}: fewer people have to sign from here on")
 
 
 def _print_unsigned(out: Output, count: int, places: Sequence[int]) -> None:
@@ -248,6 +259,7 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     if found.redacted:
         out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
     print_quorum(out, found.quorum)
+    _print_signers(out, found.signers, found.fewer_signers)
     _print_unsigned(out, found.unsigned, found.unsigned_places)
     if found.sound and not found.trusted:
         out.aside("The key is the one that the bundle brings; name yours with --key to trust it.")
@@ -264,6 +276,8 @@ def _bundle(found: BundleReport) -> Json:
         **answer,
         "unsigned_places": list(found.unsigned_places),
         "quorum": present_quorum(found.quorum),
+        "signers": found.signers,
+        "fewer_signers": list(found.fewer_signers),
         "fault_count": found.fault_count,
         "faults": faults(found.faults),
     }

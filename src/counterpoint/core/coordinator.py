@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.awaiting import AwaitedWork
     from counterpoint.core.operations.trust.erasing import Erasing
     from counterpoint.core.operations.trust.exports import Exports
+    from counterpoint.core.operations.trust.joint_acts import JointActs
     from counterpoint.core.operations.trust.keys import Keys
     from counterpoint.core.operations.trust.people import People
     from counterpoint.core.operations.trust.permitted import Permitted
@@ -161,6 +162,13 @@ class Core:
         from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
 
         return WitnessPolicies(self._context)
+
+    @cached_property
+    def joint_acts(self) -> JointActs:
+        """Verbs for acts that several people sign."""
+        from counterpoint.core.operations.trust.joint_acts import JointActs
+
+        return JointActs(self._context)
 
     @cached_property
     def writers(self) -> Writers:

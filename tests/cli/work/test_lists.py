@@ -92,7 +92,16 @@ def test_the_status_has_stable_keys(call, ledger):
     assert found["embedding"]["passages"] >= found["embedding"]["embedded"] == 0
     assert set(found) == {
         *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now", "you"),
-        *("recovered", "awaiting", "checks", "waiting_for_you", "embedding", "git", "quorum"),
+        *(
+            "recovered",
+            "awaiting",
+            "checks",
+            "waiting_for_you",
+            "embedding",
+            "git",
+            "quorum",
+            "signers",
+        ),
     }
     assert found["project"]["id"] == "harbour"
     assert found["counts"]["task"] == {"open": 3, "active": 1}

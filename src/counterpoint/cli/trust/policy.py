@@ -11,6 +11,7 @@ from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.trust.quorum import change_quorum, present_standing, print_standing
 from counterpoint.cli.trust.reads import switch_reads
+from counterpoint.cli.trust.signers_policy import change_signers, withdraw_proposal
 from counterpoint.core.ledger.witnesses.quorum import MOST_WITNESSES
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import ProposedAct
@@ -59,6 +60,15 @@ _NOBODY: Final = (
     type=click.Choice(READ_POLICIES),
     help="Whether it is recorded who reads what; `required` refuses a read that cannot be recorded.",
 )
+@click.option(
+    "--signers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many people must sign what changes policies, keys and epochs.",
+)
+@click.option(
+    "--withdraw", metavar="ID", help="Withdraw your proposal, which waits for others to sign."
+)
 @click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def policy_command(
@@ -68,23 +78,27 @@ def policy_command(
     count: int | None,
     keys: tuple[str, ...],
     reads: ReadPolicy | None,
+    signers: int | None,
+    withdraw: str | None,
     reason: str,
 ) -> None:
     """Show or change who may review in this project.
 
-    With --witnesses: which witnesses must have signed its ledger. With --reads: whether it is recorded who reads what. An agent cannot
-    change any of it.
+    With --witnesses: which witnesses must have signed its ledger. With --reads: whether it is recorded who reads what. With
+    --signers: how many people must sign; the first proposes, and the others type the same command. An agent cannot change any of it.
     """
     if keys and not count:
         raise click.UsageError("--witness goes with --witnesses N.")
-    if reviews is not None and count is not None:
+    if sum(one is not None for one in (reviews, count, reads, signers, withdraw)) > 1:
         raise click.UsageError(
-            "--reviews and --witnesses are two acts: change one, then the other."
+            "each of --reviews, --witnesses, --reads, --signers and --withdraw is an act of its own: change one, then another."
         )
     if reads is not None:
-        if reviews is not None or count is not None:
-            raise click.UsageError("--reads is an act of its own: change one, then the other.")
         switch_reads(context, reads, reason)
+    if signers is not None:
+        change_signers(context, signers, reason)
+    if withdraw is not None:
+        withdraw_proposal(context, withdraw, reason)
     if count is not None:
         change_quorum(context, count, keys, reason)
     project = context.core.items.project() if reviews is None else _change(context, reviews, reason)
@@ -122,10 +136,15 @@ def _show(
     policy = context.core.use(Reads).policy()
     standing = context.core.witness_policies.standing()
     is_told = has_changed or bool(standing.policy.count)
+    joint = context.core.joint_acts.state()
     answer: dict[str, Json] = {"reviews": project.reviews}
+    if joint.threshold > 1:
+        answer |= {"signers": joint.threshold}
     if is_told:
         answer |= {"quorum": present_standing(standing)}
     lines = [f"Reviews: {project.reviews}"]
+    if joint.threshold > 1:
+        lines.append(f"Signers: {joint.threshold} people sign policies, keys and epochs")
     if is_about_reads or policy != "off":
         answer |= {"reads": policy}
         lines.append(f"Reads: {policy}")

@@ -13,9 +13,13 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import click
+
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import one_line
+from counterpoint.cli.trust.joint import tell_proposal
 from counterpoint.core.coordinator import Core
+from counterpoint.core.ledger.people.joint import PROPOSALS
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.work import Item
 from counterpoint.evidence.trust import personal
@@ -60,7 +64,20 @@ def usable(context: CommandContext) -> HeldKey | None:
 
 
 def signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason: str = "") -> Core:
-    """Return the core for one act that is signed with a key now."""
+    """Return the core for one act that is signed with a key now.
+
+    An act that several people sign is that of the last of them: for the others the command ends with the proposal.
+    """
+    if context.core.joint_acts.asks_several(proposed.action):
+        proposed = context.core.joint_acts.next_step(proposed, key.id)
+        if proposed.action in PROPOSALS:
+            core = _signed(context, proposed, key, reason)
+            tell_proposal(context, core.joint_acts.write(proposed))
+            raise click.exceptions.Exit(0)
+    return _signed(context, proposed, key, reason)
+
+
+def _signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason: str) -> Core:
     people = context.core.people
     made = people.prepare(proposed, key.id, reason)
     told = _told(context.core, proposed) | {"reason": reason}

@@ -37,6 +37,7 @@ _DECISIONS: Final = frozenset(
         "repository.adopted",
         "text.redacted",
         "quorum.changed",
+        "signers.changed",
     }
 )
 _VERDICTS: Final = (".approved", ".rejected")

@@ -69,7 +69,9 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
     untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
     runs = paused_runs(core)
     quorum = quorum_standing(core)
+    signers, proposals = joint_acts(core)
     waiting = [
+        *proposals,
         *due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
         *endings_due(core, state.now),
     ]
@@ -89,6 +91,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
                 "quorum": _quorum(quorum),
+                "signers": signers,
                 "embedding": _embedding(core),
                 "checks": _lacking(lacking),
                 "git": _refusal_of_git(context.app),
@@ -233,6 +236,29 @@ def paused_runs(core: Core) -> list[PausedRun]:
     from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 
     return core.use(Watching).paused()
+
+
+def joint_acts(core: Core) -> tuple[Json, list[Due]]:
+    """Return what is said of acts that several people sign, and what of them waits; loaded where a project ever asked for it."""
+    if not core.overview.has_happened("signers.changed"):
+        return None, []
+    from counterpoint.cli.trust.joint import (
+        command_of,
+        open_proposals,
+        present_proposal,
+        said_of,
+    )
+
+    asked = open_proposals(core)
+    if asked is None:
+        return None, []
+    joint, proposals = asked
+    due = [
+        Due(one.id, "signatures of people", f"{one.act}: {said_of(joint, one)}", command_of(one))
+        for one in proposals
+    ]
+    shown: list[Json] = [present_proposal(joint, one) for one in proposals]
+    return {"required": joint.threshold, "proposals": shown}, due
 
 
 def quorum_standing(core: Core) -> QuorumStanding | None:

@@ -162,10 +162,9 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     # A text that is referred to again after it was taken away was written again.
     gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
     texts = Texts(set(referred), gone, people.text_faults)
-    quorum = people.quorum
-    signers = signers_of(header.checkpoint, quorum.policy)
-    few = quorum_fault(quorum.policy, signers, checkpoint.size)
-    lost = [*([few] if few else ()), *unread, *texts.faults(stream)]
+    signers = signers_of(header.checkpoint, people.quorum.policy)
+    few = quorum_fault(people.quorum.policy, signers, checkpoint.size)
+    lost = [*filter(None, (few,)), *unread, *texts.faults(stream)]
     found = (verification.faults, trail.faults, people.faults, coverage.faults)
     return BundleReport(
         project=header.project,
@@ -183,7 +182,8 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         signed=coverage.signed,
         unsigned=coverage.unsigned,
         unsigned_places=coverage.places,
-        quorum=quorum.report(signers),
+        quorum=people.quorum.report(signers),
+        **people.joint.report(),
         faults=(*faults, *chain.from_iterable(found), *lost),
         fault_count=len(faults) + sum(one.count for one in found) + len(lost),
     )

@@ -56,7 +56,8 @@ class BundleReport:
     confirmed: how many acts people signed. self_judged: how many entries say that people judged their own work.
     signed, unsigned: how many entries of connections and credentials are signed by them, and how many are not;
     unsigned_places: where the first of these are.
-    quorum: what is asked of witnesses, and who of them has signed.
+    quorum: what is asked of witnesses, and who of them has signed. signers: how many people must sign.
+    fewer_signers: the entries that made it fewer.
     faults: what is wrong, in the order found; fault_count counts also those left out.
     """
 
@@ -79,6 +80,8 @@ class BundleReport:
     unsigned: int = 0
     unsigned_places: tuple[int, ...] = ()
     quorum: QuorumReport = field(default_factory=QuorumReport)
+    signers: int = 1
+    fewer_signers: tuple[int, ...] = ()
 
     @property
     def sound(self) -> bool:

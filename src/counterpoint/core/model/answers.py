@@ -225,6 +225,7 @@ class Audit:
     unseen: what was not looked at, as it was asked.
     key: the verifier key that signs; empty if nothing was signed yet. epochs: those that a person has opened.
     witnesses: what others than the signer have of the ledger. quorum: who of those that must sign has signed.
+    signers: how many people must sign acts on policies, keys and epochs. fewer_signers: the entries that made it fewer.
     """
 
     project: str
@@ -246,6 +247,8 @@ class Audit:
     key: str = ""
     epochs: tuple[Epoch, ...] = ()
     quorum: QuorumReport = field(default_factory=QuorumReport)
+    signers: int = 1
+    fewer_signers: tuple[int, ...] = ()
 
     @property
     def sound(self) -> bool:

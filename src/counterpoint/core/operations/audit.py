@@ -103,6 +103,7 @@ class Auditing:
             unsigned=found.unsigned,
             unsigned_places=found.places,
             quorum=quorum.report,
+            **found.joint.report(),
         )
 
     def _quorum(self, quorum: Quorum, *, alone: bool, soon: bool) -> _QuorumLook:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from counterpoint.core.ledger.people.joint import PROPOSALS, SIGNERS
 from counterpoint.core.ledger.witnesses.quorum import CHANGED
 from counterpoint.core.model.identity import Confirmation
 from counterpoint.core.model.journal import Verdict
@@ -41,6 +42,7 @@ TABLES: Final[Mapping[str, frozenset[str]]] = {
     "token.renewed": frozenset(("tokens",)),
     "token.revoked": frozenset(("tokens",)),
     CHANGED: frozenset(),
+    **dict.fromkeys((SIGNERS, *PROPOSALS), frozenset[str]()),
 }
 """The tables that the entry of each act of a person may write."""
 _DECISIONS: Final = {"approved": "approve", "rejected": "reject"}

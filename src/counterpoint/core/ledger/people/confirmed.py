@@ -23,7 +23,8 @@ Read entry by entry, the acts of people are sound if and only if
 (12) while a key is in force, an epoch takes a person: the entry is a recovery (rule 7), or has the action `epoch.opened`, one row of `epochs`
     with the number of the fact `epoch`, and the person who signs as its `confirmed_by`. A person's entry writes no epoch in another way;
 (13) a person's entry is one of the acts that people sign, and writes what that one writes (see acts.py);
-(14) which witnesses must sign is said as witnesses/quorum.py has it.
+(14) which witnesses must sign is said as witnesses/quorum.py has it;
+(15) where several people must sign, they have (see joint.py).
 
 Rule 10 leaves the recovery of a key to the signer: it is asked for every epoch, and the product writes to `left` the epoch that the signer says
 it left (0: it remembers none). Whoever has the database alone has no signature of the epoch he tells of; and when a person opens the next one,
@@ -45,6 +46,7 @@ from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.ledger.people.acts import act_faults
 from counterpoint.core.ledger.people.credentials import Credentials
+from counterpoint.core.ledger.people.joint import Joint
 from counterpoint.core.ledger.people.policy import Policy
 from counterpoint.core.ledger.people.sshsig import Verify
 from counterpoint.core.ledger.people.statement import Statement, is_reason, message_of
@@ -80,6 +82,10 @@ DECIDED: Final[frozenset[str]] = frozenset(
         "digest",
         "quorum",
         "witnesses",
+        "threshold",
+        "proposal",
+        "proposed",
+        "open_until",
     )
 )
 """The facts that tell what was decided: a person who signs an entry with one of them has signed it."""
@@ -113,7 +119,7 @@ class Confirmed:
     """One pass over the parsed entries of a ledger, from the first on.
 
     reasons: the commitment of each reason that was signed, by the digest of the text that keeps it. self_judged: how many
-    entries say that people judged their own work. quorum: which witnesses must sign.
+    entries say that people judged their own work. quorum: which witnesses must sign. joint: how many people.
     """
 
     def __init__(self, verify: Verify = sshsig.verify) -> None:
@@ -124,6 +130,7 @@ class Confirmed:
         self._epochs = _Epochs()
         self._credentials = Credentials()
         self.quorum = Quorum()
+        self.joint = Joint()
         self.ring = Ring()
         self.self_judged = 0
         self.reasons: dict[str, str] = {}
@@ -148,6 +155,7 @@ class Confirmed:
             *made,
             *trusted,
             *asked,
+            *self.joint.read(entry),
         ):
             self.faults.add(_fault(entry, why))
         if not bears_on_people(entry):

@@ -18,6 +18,7 @@ from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.merkle import Frontier, Node, frontier_at
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.people.confirmed import Confirmed
+from counterpoint.core.ledger.people.joint import Joint
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.ledger.witnesses.quorum import Quorum
 from counterpoint.core.ledger.writers.coverage import Coverage
@@ -85,6 +86,11 @@ class Walk:
     def quorum(self) -> Quorum:
         """What is asked of witnesses, up to here."""
         return self._people.quorum
+
+    @property
+    def joint(self) -> Joint:
+        """How many people must sign, up to here."""
+        return self._people.joint
 
     @property
     def confirmed(self) -> int:

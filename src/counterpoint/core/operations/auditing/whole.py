@@ -15,6 +15,7 @@ from functools import partial
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.people.joint import Joint
 from counterpoint.core.ledger.witnesses.quorum import Quorum
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.operations.auditing.sameness import compare_table
@@ -32,7 +33,7 @@ class Looked:
 
     signed, unsigned: entries of writers that they signed, and did not; places: the first of the latter.
     confirmed: how many acts people signed. self_judged: how many say that they judged their own work. differences: those of tables, columns and the tree. redacted: how many
-    texts are gone on purpose. quorum: what is asked of witnesses.
+    texts are gone on purpose. quorum: what is asked of witnesses. joint: how many people must sign.
     """
 
     size: int = 0
@@ -45,6 +46,7 @@ class Looked:
     self_judged: int = 0
     places: tuple[int, ...] = ()
     quorum: Quorum = field(default_factory=Quorum)
+    joint: Joint = field(default_factory=Joint)
     rows: dict[str, int] = field(default_factory=dict[str, int])
     faults: list[CounterpointError] = field(default_factory=list[CounterpointError])
     differences: list[CounterpointError] = field(default_factory=list[CounterpointError])
@@ -117,7 +119,8 @@ class Look:
             self.found.root, self.found.last = walk.verification.root, walk.verification.last
         self.found.signed, self.found.unsigned = walk.coverage.signed, walk.coverage.unsigned
         self.found.places, self.found.confirmed = walk.coverage.places, walk.confirmed
-        self.found.self_judged, self.found.quorum = walk.self_judged, walk.quorum
+        self.found.self_judged = walk.self_judged
+        self.found.quorum, self.found.joint = walk.quorum, walk.joint
         self.found.faults.extend(walk.faults)
         self.found.differences.extend(walk.differences)
 

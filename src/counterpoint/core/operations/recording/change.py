@@ -30,6 +30,9 @@ from counterpoint.core.model.rows import (
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Ending, Item, Project
 from counterpoint.core.operations.recording.confirming import (
+    may_take_several,
+    proposal_of,
+    refuse_unjoined,
     refuse_unsigned,
     refuse_used,
 )
@@ -386,6 +389,8 @@ class Change:
         if (confirmation := caller.confirmation) is not None:
             refuse_used(self.writing, confirmation, self.now, caller.origin.doubt)
             self.put(confirmation)
+            if proposal := proposal_of(confirmation):
+                self.facts["proposal"] = proposal
         head = self.writing.head()
         entry = Entry(
             project=self.writing.project,
@@ -402,6 +407,8 @@ class Change:
         writer = entry.actor.writer
         if not writer:
             refuse_unsigned(self.writing, data)
+        if may_take_several(self.action, (image.table for image in self.images)):
+            refuse_unjoined(self.writing, data)
         leaf = leaf_hash(data)
         ports = self.context.ports
         ports.sharing.leaf = ports.under_way.leaf = leaf.hex()

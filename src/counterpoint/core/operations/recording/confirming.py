@@ -7,6 +7,7 @@ and uses it when it suits him.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model.identity import Confirmation, Doubt, Key
@@ -17,6 +18,7 @@ from counterpoint.kernel.errors import Conflict, Forbidden, StaleVersion
 
 if TYPE_CHECKING:
     from counterpoint.core.ledger.people.confirmed import Ring
+    from counterpoint.core.ledger.people.joint import Joint
 
 LASTS_MS: Final = 600_000
 """How long a signature may be used."""
@@ -75,6 +77,59 @@ def refuse_unsigned(view: Reading, data: bytes) -> None:
         raise Forbidden(
             f"no person signed this: {'; '.join(faults)}",
             hint="Look at it again and sign it again: it may have changed since.",
+            faults=faults,
+        )
+
+
+_JOINT_ACTIONS: Final = frozenset(
+    ("proposal.made", "proposal.signed", "proposal.withdrawn", "quorum.changed", "signers.changed")
+)
+_JOINT_TABLES: Final = frozenset(("epochs", "keys", "projects"))
+
+
+def proposal_of(confirmation: Confirmation) -> str:
+    """Return the proposal that a person has signed an act of; empty without one."""
+    from counterpoint.core.ledger.people.statement import Statement
+
+    proposal = Statement.from_text(confirmation.statement).decision.get("proposal")
+    return proposal if isinstance(proposal, str) else ""
+
+
+def may_take_several(action: str, tables: Iterable[str]) -> bool:
+    """Return whether an entry may be one that several people have to sign; the rest is for joint.py."""
+    return action in _JOINT_ACTIONS or not _JOINT_TABLES.isdisjoint(tables)
+
+
+def joint_of(view: Reading) -> Joint:
+    """Return how many people must sign at the end of the ledger, and what waits for them."""
+    from counterpoint.core.ledger.entry import load_fields
+    from counterpoint.core.ledger.people.joint import READ, SIGNERS, Joint
+
+    joint = Joint()
+    is_asked = bool(view.sequences(action=SIGNERS, limit=1))
+    # Before anybody asked for several, only the keys count.
+    actions = READ if is_asked else ("key.enrolled", "key.recovered", "key.revoked")
+    size = view.head().size
+    places = [
+        place for action in actions for place in view.sequences(action=action, limit=max(size, 1))
+    ]
+    for place in sorted(places):
+        # What is wrong with them is for those who verify.
+        for _ in joint.read(load_fields(next(view.entries(place, place + 1)))):
+            pass
+    return joint
+
+
+def refuse_unjoined(view: Reading, data: bytes) -> None:
+    """Raise Forbidden if the bytes of an entry take the signatures of more people than they have."""
+    from counterpoint.core.ledger.entry import load_fields
+
+    faults = list(joint_of(view).read(load_fields(data)))
+    if faults:
+        raise Forbidden(
+            f"this {'; it '.join(faults)}",
+            hint="Propose it at a terminal, by the same command; `counterpoint status` shows who has signed, and"
+            " what the next person runs.",
             faults=faults,
         )
 

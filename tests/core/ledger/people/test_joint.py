@@ -1,0 +1,288 @@
+"""Acts that several people sign: who proposes, signs and does them, and what is found of those that lack signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from counterpoint.core.ledger.people.joint import MADE, SIGNED, SIGNERS, WITHDRAWN
+from counterpoint.core.model.identity import ProposedAct
+from counterpoint.kernel.errors import Conflict, CounterpointError, Forbidden, NotFound
+from fakes.people import Person
+from fakes.story import Entry, Story, signed_anew
+from fakes.studio import Studio
+
+STRICT = ProposedAct(action="policy.changed", decision={"policy": "person"})
+
+
+class Town:
+    """Three people with keys in a project where two of them must sign."""
+
+    def __init__(self, threshold: int = 2) -> None:
+        self.studio = Studio()
+        self.pat, self.sam, self.kim = (
+            Person(studio=self.studio, name=name) for name in ("pat", "sam", "kim")
+        )
+        self.pat.enrol()
+        self.sam.enrol(by=self.pat)
+        self.kim.enrol(by=self.pat)
+        if threshold > 1:
+            ask = self.pat.unsigned.joint_acts.proposed(threshold)
+            self.pat.does(ask).joint_acts.require(threshold)
+
+    def step(self, person: Person, act: ProposedAct) -> ProposedAct:
+        """Let somebody sign an act, or its proposal; answer what he signed."""
+        step = person.unsigned.joint_acts.next_step(act, person.key)
+        if step.action in {MADE, SIGNED}:
+            person.does(step).joint_acts.write(step)
+        return step
+
+    def strict(self, person: Person) -> ProposedAct:
+        """Let somebody ask for persons as reviewers, as far as his signature goes."""
+        step = self.step(person, STRICT)
+        if step.action == STRICT.action:
+            person.does(step).projects.ask_of_reviews("person")
+        return step
+
+    def refuses(
+        self, call: Callable[[], object], fault: type[CounterpointError] = Forbidden
+    ) -> str:
+        """Check that something is refused and changes nothing; answer why."""
+        return str(self.studio.refuses(fault, call).message)
+
+    @property
+    def reviews(self) -> str:
+        """What is asked of reviews."""
+        return self.pat.unsigned.items.project().reviews
+
+
+class Signed(Story):
+    """A ledger in which two of three people have changed the policy, to forge from."""
+
+    def __init__(self) -> None:
+        self.town = Town()
+        self.studio, self.pat, self.sam = self.town.studio, self.town.pat, self.town.sam
+        self.town.strict(self.pat)
+        self.town.strict(self.sam)
+        self._export()
+
+
+@pytest.fixture(scope="module")
+def story() -> Signed:
+    """Give such a ledger."""
+    return Signed()
+
+
+def test_the_last_of_those_who_must_sign_does_what_was_proposed() -> None:
+    """Whoever comes first proposes it; nothing changes until enough have signed."""
+    town = Town(threshold=3)
+    assert town.strict(town.pat).action == MADE
+    assert town.reviews == "attested"
+    assert town.strict(town.kim).action == SIGNED
+    assert town.reviews == "attested"
+    (proposal,) = town.pat.unsigned.joint_acts.open()
+    assert proposal.maker == "pat"
+    assert list(proposal.signed) == ["pat", "kim"]
+    done = town.strict(town.sam)
+    assert done.decision == {"policy": "person", "proposal": proposal.id}
+    assert town.reviews == "person"
+    assert town.pat.unsigned.joint_acts.open() == []
+    town.studio.check()
+
+
+def test_every_act_on_policies_keys_and_epochs_takes_as_many() -> None:
+    """One signature does none of them; two do each."""
+    town = Town()
+    eve = Person(studio=town.studio, name="eve")
+    people = town.pat.unsigned.people
+    enrolment = people.enrolment(eve.public_key, "eve", "ssh")
+    revocation = people.revocation(people.get("kim"))
+    opening = town.pat.unsigned.signing.proposed()
+    lower = town.pat.unsigned.joint_acts.proposed(1)
+    acts: list[tuple[ProposedAct, Callable[[Any], object]]] = [
+        (STRICT, lambda core: core.projects.ask_of_reviews("person")),
+        (enrolment, lambda core: core.people.enrol(eve.public_key, enrolment)),
+        (revocation, lambda core: core.people.revoke(town.kim.key)),
+        (opening, lambda core: core.signing.open_epoch("restored")),
+        (lower, lambda core: core.joint_acts.require(1)),
+    ]
+    for act, does in acts:
+        why = town.refuses(lambda act=act, does=does: does(town.pat.does(act)))
+        assert "takes the signatures of 2 people" in why, act.action
+        assert town.step(town.pat, act).action == MADE
+        does(town.sam.does(town.step(town.sam, act)))
+    assert town.pat.unsigned.joint_acts.state().threshold == 1
+    town.studio.check()
+
+
+def test_nobody_signs_twice_or_for_another() -> None:
+    """Neither the same key, nor another key of the same owner, an agent, or a key that was revoked."""
+    town = Town()
+    other = Person(studio=town.studio, name="PAT")
+    act = other.unsigned.people.enrolment(other.public_key, "PAT", "ssh")
+    town.step(town.pat, act)
+    town.sam.does(town.step(town.sam, act)).people.enrol(other.public_key, act)
+    town.strict(town.pat)
+    (proposal,) = town.pat.unsigned.joint_acts.open()
+    for person in (town.pat, other):
+        town.refuses(lambda person=person: town.strict(person), Conflict)
+        last = ProposedAct(
+            action=STRICT.action, decision={**STRICT.decision, "proposal": proposal.id}
+        )
+        why = town.refuses(
+            lambda person=person, last=last: person.does(last).projects.ask_of_reviews("person")
+        )
+        assert "has those of 1" in why
+        again = ProposedAct(
+            action=SIGNED,
+            decision={
+                "proposal": proposal.id,
+                "proposed": {"act": STRICT.action, "decision": dict(STRICT.decision)},
+            },
+        )
+        town.refuses(lambda person=person, again=again: person.does(again).joint_acts.write(again))
+    agent = town.studio.core("ada")
+    town.refuses(lambda: agent.joint_acts.write(again))
+    town.refuses(lambda: agent.joint_acts.require(1))
+    ann = town.studio.core("ann", kind="human")
+    town.refuses(lambda: ann.joint_acts.write(again))
+    town.refuses(lambda: ann.joint_acts.require(1))
+    revocation = town.pat.unsigned.people.revocation(town.pat.unsigned.people.get("kim"))
+    town.step(town.pat, revocation)
+    town.sam.does(town.step(town.sam, revocation)).people.revoke(town.kim.key)
+    town.refuses(lambda: town.strict(town.kim))
+    town.studio.check()
+
+
+def test_a_signature_with_a_key_that_was_revoked_counts_no_more() -> None:
+    """Its owner may sign again with another one."""
+    town = Town()
+    town.strict(town.kim)
+    revocation = town.pat.unsigned.people.revocation(town.pat.unsigned.people.get("kim"))
+    town.step(town.pat, revocation)
+    town.sam.does(town.step(town.sam, revocation)).people.revoke(town.kim.key)
+    assert town.strict(town.pat).action == SIGNED
+    assert town.reviews == "attested"
+    assert town.strict(town.sam).action == STRICT.action
+    assert town.reviews == "person"
+
+
+def test_a_proposal_ends_when_its_maker_or_time_says_so() -> None:
+    """Who withdraws it signs that; after 14 days nobody does what it says."""
+    town = Town()
+    town.strict(town.pat)
+    (proposal,) = town.pat.unsigned.joint_acts.open()
+    step = town.sam.unsigned.joint_acts.withdrawal(proposal.id)
+    town.refuses(lambda: town.sam.does(step).joint_acts.write(step))
+    town.pat.does(step).joint_acts.write(step)
+    assert step.action == WITHDRAWN
+    assert town.pat.unsigned.joint_acts.open() == []
+    town.refuses(lambda: town.pat.unsigned.joint_acts.withdrawal(proposal.id), NotFound)
+    town.strict(town.pat)
+    (late,) = town.pat.unsigned.joint_acts.open()
+    town.studio.clock.pass_by(minutes=15 * 24 * 60)
+    assert town.sam.unsigned.joint_acts.open() == []
+    last = ProposedAct(action=STRICT.action, decision={**STRICT.decision, "proposal": late.id})
+    why = town.refuses(lambda: town.sam.does(last).projects.ask_of_reviews("person"))
+    assert "expired" in why
+    assert town.strict(town.sam).action == MADE
+
+
+def test_a_threshold_is_met_by_those_there_are() -> None:
+    """No more than have keys, none without a signature, and no revocation leaves fewer."""
+    town = Town(threshold=3)
+    fresh = Town(threshold=1)
+    for count in (0, 4):
+        ask = fresh.pat.unsigned.joint_acts.proposed(count)
+        why = fresh.refuses(
+            lambda ask=ask, count=count: fresh.pat.does(ask).joint_acts.require(count)
+        )
+        assert f"asks for the signatures of {count} people, where 3 have keys" in why
+    people = town.pat.unsigned.people
+    revocation = people.revocation(people.get("kim"))
+    town.step(town.pat, revocation)
+    town.step(town.kim, revocation)
+    step = town.step(town.sam, revocation)
+    why = town.refuses(lambda: town.sam.does(step).people.revoke(town.kim.key))
+    assert "leaves fewer people with keys than the 3 who must sign" in why
+
+
+def test_who_has_lost_too_many_keys_recovers_one_by_an_epoch() -> None:
+    """The one way out; from there on one signs for all, and every verification tells of it."""
+    town = Town(threshold=3)
+    town.strict(town.pat)
+    new = Person(studio=town.studio, name="new")
+    new.recover()
+    state = new.unsigned.joint_acts.state()
+    assert (state.threshold, state.proposals) == (1, {})
+    new.does(STRICT).projects.ask_of_reviews("person")
+    town.studio.check()
+    (epoch,) = town.studio.system.audit.verify().epochs
+    assert epoch.confirmed_by == ""
+    (place,) = town.studio.system.audit.verify().fewer_signers
+    assert town.studio.system.audit.entry(place).action == "key.recovered"
+
+
+def changed_act(
+    story: Signed, person: Person, decision: dict[str, Any], reviews: str = "person"
+) -> list[Entry]:
+    """Answer the entries with another act at the end of the proposal, signed by some person."""
+    entries = deepcopy(story.entries)
+    entry = entries[story.place("policy.changed")]
+    entry["r"][0]["c"]["reviews"] = reviews
+    entry["f"] = dict(decision)
+    signed_anew(entry, person, decision=decision)
+    return entries
+
+
+def test_both_verifiers_find_an_act_that_too_few_have_signed(story: Signed) -> None:
+    """By the proposer again, without a proposal, with a foreign one, and of another content; two of them are sound."""
+    assert not story.is_found(story.entries)
+    proposal = story.entries[story.place(MADE)]["f"]["proposal"]
+    right = {"policy": "person", "proposal": proposal}
+    assert not story.is_found(changed_act(story, story.sam, right))
+    assert not story.is_found(changed_act(story, story.town.kim, right))
+    for person, decision, reviews in (
+        (story.pat, right, "person"),
+        (story.sam, {"policy": "person"}, "person"),
+        (story.sam, {**right, "proposal": "prp_other"}, "person"),
+        (story.sam, {**right, "policy": "declared"}, "declared"),
+    ):
+        assert story.is_found(changed_act(story, person, decision, reviews)), decision
+
+
+def test_both_verifiers_find_a_proposal_that_is_none(story: Signed) -> None:
+    """One of nobody's, one that lasts for ever or was left out, and one that was done after its time."""
+    made = story.place(MADE)
+    entries = deepcopy(story.entries)
+    decision = {**entries[made]["f"], "open_until": "2099-01-01T00:00:00.000Z"}
+    entries[made]["f"] = decision
+    signed_anew(entries[made], story.pat, decision=decision)
+    assert story.is_found(entries)
+    entries = deepcopy(story.entries)
+    entries[made]["w"].pop("i")
+    entries[made]["r"] = [one for one in entries[made]["r"] if one["t"] != "confirmations"]
+    assert story.is_found(entries)
+    entries = deepcopy(story.entries)
+    for entry in entries[made + 1 :]:
+        entry["t"] = "2098-01-01T00:00:00.000Z"
+    assert story.is_found(entries)
+    assert story.is_found([one for one in story.entries if one["n"] != made])
+
+
+def test_both_verifiers_find_who_lowers_it_alone(story: Signed) -> None:
+    """Signed by one of the two, and by nobody."""
+    before = [one for one in story.entries if one["n"] < story.place(MADE)]
+    lower = deepcopy(story.entries[story.place(SIGNERS)])
+    lower["f"] |= {"threshold": 1}
+    lower["t"] = before[-1]["t"]
+    signed_anew(lower, story.pat, decision={"threshold": 1})
+    assert not story.is_found(before)
+    assert story.is_found([*before, lower])
+    last = {name: lower[name] for name in ("v", "p", "t")}
+    who = {"k": "human", "n": "pat"}
+    unsigned = {**last, "a": SIGNERS, "w": who, "f": {"threshold": 1}}
+    assert story.is_found([*before, unsigned])
