@@ -564,13 +564,14 @@ class App:
         )
         ports = self._guarded if guarded else self.ports
         is_read = identity.kind != "system" and self.records_reads
-        if is_read and (log := self.read_log) is not None:
+        # One look at a file is all that a call costs in the projects that keep no record, which are nearly all.
+        if is_read and self._reads_mark.exists() and (log := self.read_log) is not None:
             ports = self._recording(ports, actor, log)
         return Core(ports, caller)
 
     @property
     def read_log(self) -> ReadLog | None:
-        """The record of reads; None while none is kept, which one look at a file tells."""
+        """The record of reads; None while none is kept."""
         try:
             status = self._reads_mark.stat()
         except OSError:

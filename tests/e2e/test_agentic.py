@@ -112,6 +112,7 @@ def test_sixteen_processes_lose_nothing(
     assert_whole(app)
 
 
+@pytest.mark.long
 def test_tokens_bound_what_is_called_over_http(
     counterpoint: Callable[..., subprocess.CompletedProcess[str]], repository: Path
 ) -> None:

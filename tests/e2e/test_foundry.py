@@ -119,6 +119,7 @@ def join(
             yield lambda name: Sent(server, token(name, "--scope", "run"), is_bare=is_bare)
 
 
+@pytest.mark.long
 @pytest.mark.alike
 @pytest.mark.parametrize("join", ["relay", "session", "bare"], indirect=True)
 def test_a_spec_is_done_by_agents_of_several_dialects(

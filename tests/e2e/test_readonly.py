@@ -157,6 +157,7 @@ def test_the_command_line_writes_nothing(kept: Path, counterpoint: Callable[...,
     assert image(kept) == before
 
 
+@pytest.mark.long
 def test_a_mode_that_there_is_not_is_refused(kept: Path, counterpoint: Callable[..., Any]) -> None:
     """On every surface, over every transport: nobody writes because of a slip of the pen."""
     for words in (("mcp", "--mode", "READ"), ("mcp", "--mode", "TEST"), ("up", "--port", "0")):

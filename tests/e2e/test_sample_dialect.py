@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from counterpoint.dialects.call import DATA
+
 EXAMPLE = Path(__file__).parents[2] / "examples/dialect"
 LINES = 150
 
@@ -50,7 +52,8 @@ def test_a_dialect_of_somebody_else_is_spoken(
     assert client.call("add_point", text="Buy bread", idempotency_key="1") == bread
     assert client.call("tick", point=bread["point"])["mark"] == "ticked"
     assert client.call("points") == {
-        "points": [{"point": "demo-1", "text": "Buy bread", "mark": "ticked"}]
+        "points": [{"point": "demo-1", "text": "Buy bread", "mark": "ticked"}],
+        "note": DATA,
     }
     with pytest.raises(wire.Refused) as refused:
         client.call("tick", point="demo-9")

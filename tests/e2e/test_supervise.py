@@ -235,6 +235,7 @@ def test_what_a_round_took_is_read_from_the_stream_of_its_client(
     assert "what it said" not in str(kept)
 
 
+@pytest.mark.long
 def test_a_supervisor_that_is_killed_takes_its_agent_along_and_is_succeeded(
     under: Callable[..., Under], supervise: Run
 ) -> None:

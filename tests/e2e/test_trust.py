@@ -383,7 +383,9 @@ ANYBODY = {
         "audit export",
         "audit prove",
         "audit cosign",
+        "audit reads",
     ),
+    *("service install", "service remove"),
     *("audit rebuild", "audit trailer", "backup", "restore", "storage move", "witness", "signer"),
 }
 """Those that decide nothing about work or trust, or do what whoever has the files can do without them."""
@@ -409,8 +411,13 @@ def test_what_only_people_do_is_refused_in_an_agents_shell(
         refusal = why if name.startswith("key") else f"an agent cannot {why}"
         assert (ran["code"], refusal in ran["err"]) == (1, True), (name, ran)
     key = CosignerKey(name="w1", public_key=bytes(32)).to_text()
-    ran = worker.runs("policy", "--witnesses", "1", "--witness", key)
-    assert (ran["code"], "say which witnesses must sign" in ran["err"]) == (1, True), ran
+    for why, *words in (
+        ("say which witnesses must sign", "--witnesses", "1", "--witness", key),
+        ("an agent cannot", "--reads", "on"),
+        ("an agent cannot", "--signers", "2"),
+    ):
+        ran = worker.runs("policy", *words)
+        assert (ran["code"], why in ran["err"]) == (1, True), ran
     assert _acts(app) == before
 
 

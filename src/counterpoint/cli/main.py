@@ -23,7 +23,7 @@ from typing import Final, TypedDict
 
 from counterpoint.cli.output import output_for, taken, visible
 from counterpoint.cli.phrases import PHRASES, name_item_of
-from counterpoint.kernel.entrances import ENTRANCE
+from counterpoint.kernel.entrances import entered
 from counterpoint.kernel.errors import (
     CounterpointError,
     Kind,
@@ -88,7 +88,11 @@ def _invoke(arguments: Sequence[str], *, as_json: bool) -> int:
     """Run a command; one that is spelled plainly without what reads all arguments, which is a third of it."""
     # The words of commands alone: what else is typed may be a text.
     words = arguments[:2] if list(arguments[:1]) == ["audit"] else arguments[:1]
-    ENTRANCE.set(f"command {' '.join(words)}")
+    with entered(f"command {' '.join(words)}"):
+        return _invoke_within(arguments, as_json=as_json)
+
+
+def _invoke_within(arguments: Sequence[str], *, as_json: bool) -> int:
     asked = plainly(arguments)
     if asked is not None:
         from counterpoint.cli.context import opened_context

@@ -30,7 +30,8 @@ from counterpoint.core.model.rows import (
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Ending, Item, Project
 from counterpoint.core.operations.recording.confirming import (
-    may_take_several,
+    JOINT_ACTIONS,
+    JOINT_TABLES,
     proposal_of,
     refuse_unjoined,
     refuse_unsigned,
@@ -407,7 +408,7 @@ class Change:
         writer = entry.actor.writer
         if not writer:
             refuse_unsigned(self.writing, data)
-        if may_take_several(self.action, (image.table for image in self.images)):
+        if self.action in JOINT_ACTIONS or any(one.table in JOINT_TABLES for one in self.images):
             refuse_unjoined(self.writing, data)
         leaf = leaf_hash(data)
         ports = self.context.ports

@@ -7,7 +7,6 @@ and uses it when it suits him.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model.identity import Confirmation, Doubt, Key
@@ -81,10 +80,11 @@ def refuse_unsigned(view: Reading, data: bytes) -> None:
         )
 
 
-_JOINT_ACTIONS: Final = frozenset(
+JOINT_ACTIONS: Final = frozenset(
     ("proposal.made", "proposal.signed", "proposal.withdrawn", "quorum.changed", "signers.changed")
 )
-_JOINT_TABLES: Final = frozenset(("epochs", "keys", "projects"))
+JOINT_TABLES: Final = frozenset(("epochs", "keys", "projects"))
+"""What entries have that several people may have to sign; which of them must be is for joint.py to say."""
 
 
 def proposal_of(confirmation: Confirmation) -> str:
@@ -93,11 +93,6 @@ def proposal_of(confirmation: Confirmation) -> str:
 
     proposal = Statement.from_text(confirmation.statement).decision.get("proposal")
     return proposal if isinstance(proposal, str) else ""
-
-
-def may_take_several(action: str, tables: Iterable[str]) -> bool:
-    """Return whether an entry may be one that several people have to sign; the rest is for joint.py."""
-    return action in _JOINT_ACTIONS or not _JOINT_TABLES.isdisjoint(tables)
 
 
 def joint_of(view: Reading) -> Joint:
