@@ -20,11 +20,11 @@ from counterpoint.cli.trust import given
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
 from counterpoint.cli.trust.quorum import cosign_command, present_quorum, print_quorum
-from counterpoint.cli.trust.reads import reads_command
 from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.trailers import trailer_command
 from counterpoint.cli.trust.witnessed import present_witness, print_witnesses
+from counterpoint.cli.work.reads import reads_command
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any

@@ -39,6 +39,25 @@ def lines_of(ledger: Path) -> list[Any]:
     return [json.loads(line) for line in record(ledger).read_text().splitlines()]
 
 
+def test_what_is_asked_for_is_found_as_elsewhere(call, ledger):
+    """An item by its number or title, a time in the machine's zone; what there is not is refused, and not found nowhere."""
+    del ledger
+    call("policy", "--reads", "on")
+    call("show", "harbour-4")
+    whole = call("audit", "reads", "--item", "harbour-4", "--json").json["reads"]
+    assert whole
+    assert call("audit", "reads", "--item", "4", "--json").json["reads"] == whole
+    assert call("audit", "reads", "--since", "2020-01-01T00:00+02:00").code == 0
+    assert call("audit", "reads").out.splitlines()[0].startswith("when (UTC) ")
+    for words, why in (
+        (("--item", "harbour-99"), "harbour-99"),
+        (("--since", "yesterday"), "is no time"),
+        (("--since", "0001-01-01T00:00+14:00"), "is no time"),
+    ):
+        refused = call("audit", "reads", *words)
+        assert (refused.code > 0, why in refused.err) == (True, True), words
+
+
 @pytest.mark.both_databases
 def test_nothing_is_kept_until_a_person_asks_for_it(call, ledger, agent):
     """An agent cannot switch it, on or off; once it is on, each command that gives texts away has a line that names them."""
@@ -61,7 +80,7 @@ def test_nothing_is_kept_until_a_person_asks_for_it(call, ledger, agent):
     assert listed.code == 0
     assert {line["entrance"] for line in listed.json["reads"]} >= {"command show", "command backup"}
     assert call("audit", "reads", "--by", "nobody", "--json").json["reads"] == []
-    assert call("audit", "reads", "--since", "2999", "--json").json["reads"] == []
+    assert call("audit", "reads", "--since", "2999-01-01", "--json").json["reads"] == []
     # Texts are nowhere in it: what is redacted in the ledger needs no second look here.
     assert "hull" not in record(ledger).read_text()
 

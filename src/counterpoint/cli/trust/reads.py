@@ -1,31 +1,14 @@
-"""The record of reads at the command line: listed and checked, and switched on and off."""
+"""The record of reads, switched on and off, and whether this machine goes by what was decided."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from secrets import token_hex
-from typing import Any
 
-import click
-
-from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.grouping import examples
-from counterpoint.cli.present import counted
-from counterpoint.core.operations.reads import Reads, Switch
-from counterpoint.core.ports.reads import ReadHead, ReadPolicy
-from counterpoint.evidence.reads import (
-    find_mark,
-    find_marked_log,
-    last_time,
-    logs_of,
-    read_lines,
-    switch_log,
-)
-from counterpoint.kernel.canonical import Json
-
-_SHOWN_IDS = 6
+from counterpoint.cli.context import CommandContext
+from counterpoint.core.operations.reads import Reads
+from counterpoint.core.ports.reads import ReadPolicy
+from counterpoint.evidence.reads import find_mark, last_time, switch_log
 
 
 def switch_reads(context: CommandContext, policy: ReadPolicy, reason: str) -> None:
@@ -46,163 +29,13 @@ def switch_reads(context: CommandContext, policy: ReadPolicy, reason: str) -> No
     context.app.records_reads = True
 
 
-@click.command(
-    "reads",
-    epilog=examples("counterpoint audit reads", "counterpoint audit reads --item shop-3 --json"),
-)
-@click.option("--item", metavar="ID", help="Only reads of this item, record or other thing.")
-@click.option("--by", "who", metavar="WHO", help="Only by this principal, session or name.")
-@click.option("--since", metavar="TIME", help="Only from this time on, such as 2026-11-29.")
-@click.option(
-    "--limit",
-    default=50,
-    show_default=True,
-    type=click.IntRange(1, 100_000),
-    help="So many of the latest.",
-)
-@with_context
-def reads_command(
-    context: CommandContext, *, item: str | None, who: str | None, since: str | None, limit: int
-) -> int:
-    """List who read what, and check the record.
-
-    Reads are recorded once a person has called `counterpoint policy --reads on`. Exit code 1 if the record was changed, cut off or switched
-    off past the ledger.
-    """
-    context.app.records_reads = False
-    reads, folder = context.core.use(Reads), context.app.folder
-    policy, anchors = reads.policy(), {head.log: head for head in reads.anchors()}
-    faults = list(_mark_faults(policy, find_mark(folder)))
-    remarks = [
-        f"what was read from {gap.since or 'the beginning'} to {gap.time} on a machine that did not record"
-        for gap in reads.gaps()
-    ]
-    lines: deque[Mapping[str, Any]] = deque(maxlen=limit)
-    for log in sorted({*logs_of(folder), *anchors}):
-        if log not in logs_of(folder):
-            known = f"the ledger knows of {counted(anchors[log].lines, 'line')} of the record {log}"
-            # A database on a server is used from many machines, each with a record of its own.
-            if context.app.is_remote and log != find_marked_log(folder):
-                remarks.append(f"{known}, which is on another machine")
-            else:
-                faults.append(f"{known}, which is gone from {folder / 'reads'}")
-            continue
-        checked = _Checked(log, anchors.get(log))
-        for line in checked.read(read_lines(folder, log)):
-            if _is_asked(line, item, who, since):
-                lines.append(line)
-        faults += checked.faults
-        remarks += checked.remarks
-    _print(context, policy, [*lines], faults, remarks, reads.switches())
-    return 1 if faults else 0
-
-
-def mark_fault(context_policy: ReadPolicy, mark: ReadPolicy) -> str:
+def mark_fault(policy: ReadPolicy, mark: ReadPolicy) -> str:
     """Return in words how this machine departs from what a person decided; empty if it does not."""
-    return next(_mark_faults(context_policy, mark), "")
-
-
-def _mark_faults(policy: ReadPolicy, mark: ReadPolicy) -> Iterator[str]:
-    if policy != mark:
-        yield (
+    return (
+        ""
+        if policy == mark
+        else (
             f"the ledger says that recording of reads is {policy}, and on this machine it is {mark}: what was read meanwhile"
             f" may stand nowhere. A person sets it right: `counterpoint policy --reads {policy}`"
         )
-
-
-class _Checked:
-    """One record as it is read: what is wrong with it, and what it says is missing."""
-
-    def __init__(self, log: str, anchor: ReadHead | None) -> None:
-        self._log, self._anchor = log, anchor
-        self.faults: list[str] = []
-        self.remarks: list[str] = []
-
-    def read(
-        self, lines: Iterator[tuple[str, Mapping[str, Any] | None]]
-    ) -> Iterator[Mapping[str, Any]]:
-        """Answer the lines that go on from those before them."""
-        number, anchored = 0, False
-        for number, (digest, line) in enumerate(lines, 1):
-            if line is None:
-                self.faults.append(
-                    f"line {number} of the record {self._log} does not go on from the one before it: lines were changed, taken out"
-                    " or put in there"
-                )
-                # The rest of the chain is told by its next fault alone.
-                continue
-            if self._anchor is not None and number == self._anchor.lines:
-                anchored = digest == self._anchor.hash
-            if lost := line.get("lost"):
-                self.remarks.append(
-                    f"{counted(lost, 'read')} before line {number} of the record {self._log} could not be recorded"
-                )
-            yield line
-        if self._anchor is None:
-            return
-        if number < self._anchor.lines:
-            self.faults.append(
-                f"the record {self._log} ends with line {number}, and the ledger knows of {counted(self._anchor.lines, 'line')}:"
-                " the others were cut off"
-            )
-        elif not anchored:
-            self.faults.append(
-                f"line {self._anchor.lines} of the record {self._log} is not the one that the ledger knows: lines up to it were"
-                " written anew"
-            )
-
-
-def _is_asked(
-    line: Mapping[str, Any], item: str | None, who: str | None, since: str | None
-) -> bool:
-    by: Mapping[str, Any] = line["by"]
-    named = {by.get("principal"), by.get("session"), by.get("name")}
-    ids = line["ids"]
-    is_of_item = (
-        item is None
-        or bool(line.get("all"))
-        or any(item in {subject, *str(subject).split(" ")} for subject in ids)
     )
-    return is_of_item and (who is None or who in named) and (since is None or line["time"] >= since)
-
-
-def _print(
-    context: CommandContext,
-    policy: ReadPolicy,
-    lines: list[Mapping[str, Any]],
-    faults: list[str],
-    remarks: list[str],
-    switches: list[Switch],
-) -> None:
-    told: list[Json] = [dict(line) for line in lines]
-    if context.out.json:
-        context.out.answer(
-            {
-                "policy": policy,
-                "reads": told,
-                "faults": [*faults],
-                "remarks": [*remarks],
-                "switches": [
-                    {"time": one.time, "policy": one.policy, "by": one.name} for one in switches
-                ],
-            }
-        )
-        return
-    rows = [(line["time"], line["by"]["name"], line["entrance"], _words_of(line)) for line in lines]
-    context.out.table(("time", "who", "through", "what"), rows)
-    for switch in reversed(switches):
-        context.out.line(f"{switch.time}: {switch.name} set recording of reads to {switch.policy}.")
-    for remark in remarks:
-        context.out.line(f"Missing: {remark}.")
-    for fault in faults:
-        context.out.line(f"Wrong: {fault}.", style="red")
-    if not lines and policy == "off":
-        context.out.line("Reads are not recorded: `counterpoint policy --reads on`.")
-
-
-def _words_of(line: Mapping[str, Any]) -> str:
-    if line.get("all"):
-        return "the whole ledger"
-    ids = [str(subject) for subject in line["ids"]]
-    more = len(ids) - _SHOWN_IDS + int(line.get("more", 0))
-    return ", ".join(ids[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
