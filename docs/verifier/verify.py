@@ -488,6 +488,8 @@ def check_several(
         joint["threshold"] = count
     if act.startswith("proposal."):
         check_proposal(entry, facts, joint, key, person)
+    if act in ("key.enrolled", "key.recovered", "key.revoked"):
+        need(key and any(row["t"] == "keys" for row in rows), "a key that no person speaks of")
     if act in ("key.enrolled", "key.recovered"):
         joint["owners"][facts["key"]] = facts["owner"].strip().casefold()
     if act == "key.revoked":

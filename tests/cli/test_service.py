@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from counterpoint.cli.server.serve import serve_command
+from counterpoint.cli.service import handover
 from counterpoint.cli.service.accounts import find_account
-from counterpoint.cli.service.handover import Handover, Service, load_service
+from counterpoint.cli.service.handover import Handover, Service, load_service, write_record
 from counterpoint.cli.service.unit import HARDENING, start_line, unit_of
 from counterpoint.kernel import places
+from counterpoint.kernel.errors import LedgerBroken
 
 COMMAND = "counterpoint service install"
 UNIT = Path(__file__).parents[2] / "packaging" / "systemd" / "counterpoint@.service"
@@ -54,10 +56,10 @@ def test_each_step_is_said_and_the_ledger_is_verified_before_the_owner_loses_it(
     """The steps of both ways, in their order."""
     owner = find_account(service.owner)
     assert owner is not None
-    handover = Handover(service=service, owner=owner)
-    verbs = [step.text.split()[0] for step in handover.steps()]
+    given = Handover(service=service, owner=owner)
+    verbs = [step.text.split()[0] for step in given.steps()]
     assert verbs == ["make", "make", "write", "stop", "copy", "copy", "copy", "verify", "remove"]
-    assert [step.text.split()[0] for step in handover.steps_back()] == [
+    assert [step.text.split()[0] for step in given.steps_back()] == [
         *("stop", "copy", "copy", "verify", "remove"),
     ]
 
@@ -116,3 +118,27 @@ def test_what_is_roots_already_is_given_to_nobody(call, ledger):
     else:
         assert "belongs to root" in refused.err
     assert "no service has the ledger" in call("service", "remove").err
+
+
+@pytest.mark.parametrize("ledger", ["", "/etc", "..", "led_1/../../x", "led_1\n", 7])
+def test_what_is_no_name_of_a_ledger_names_no_folder_to_be_removed(service, ledger):
+    """It comes out of a file that agents can write, and root removes folders by it."""
+    assert load_service(service.to_json()) == service
+    with pytest.raises(LedgerBroken):
+        load_service({**service.to_json(), "ledger": ledger})
+
+
+def test_clients_find_their_service_whatever_the_umask_of_root(service, tmp_path, monkeypatch):
+    """The folders of records can be read by everybody."""
+    records = tmp_path / "etc" / "counterpoint" / "services"
+    monkeypatch.setattr(handover, "SERVICES", str(records))
+    monkeypatch.setattr(handover, "service_file", lambda _: str(records / "one.json"))
+    mask = os.umask(0o077)
+    try:
+        write_record(service)
+    finally:
+        os.umask(mask)
+    modes = [
+        path.stat().st_mode & 0o777 for path in (records.parent, records, records / "one.json")
+    ]
+    assert modes == [0o755, 0o755, 0o644]

@@ -260,7 +260,8 @@ def _load(line: bytes) -> dict[str, Any] | None:
         value = canonical.object_of(canonical.load(line))
     except CounterpointError:
         return None
-    return value if {"by", "ids", "number", "previous", "time"} <= value.keys() else None
+    sorts = {"by": dict, "ids": list, "number": int, "previous": str, "time": str}
+    return value if all(type(value.get(name)) is sort for name, sort in sorts.items()) else None
 
 
 def _load_file(path: Path) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +47,13 @@ def test_what_is_asked_for_is_found_as_elsewhere(call, ledger):
     del ledger
     call("policy", "--reads", "on")
     call("show", "harbour-4")
-    whole = call("audit", "reads", "--item", "harbour-4", "--json").json["reads"]
+    whole, same = (
+        [line for line in lines if line["entrance"] == "command show"]
+        for name in ("harbour-4", "4")
+        for lines in [call("audit", "reads", "--item", name, "--json").json["reads"]]
+    )
     assert whole
-    assert call("audit", "reads", "--item", "4", "--json").json["reads"] == whole
+    assert same == whole
     assert call("audit", "reads", "--since", "2020-01-01T00:00+02:00").code == 0
     assert call("audit", "reads").out.splitlines()[0].startswith("when (UTC) ")
     for words, why in (
@@ -214,3 +221,32 @@ def test_while_it_is_off_the_store_is_the_same(app):
     """One look at a file is all that an unrecorded call costs."""
     assert app.read_log is None
     assert app.person()._context.ports.store is app.ports.store
+
+
+def test_what_a_shell_is_offered_and_what_a_name_is_looked_for_is_recorded(call, ledger):
+    """Titles come with the completion of words, and with an item that several titles may mean."""
+    call("policy", "--reads", "on")
+    given = {"COMP_WORDS": "counterpoint show ", "COMP_CWORD": "2"}
+    words = [sys.executable, "-m", "counterpoint"]
+    environ = {**os.environ, **given, "_COUNTERPOINT_COMPLETE": "zsh_complete"}
+    ran = subprocess.run(
+        words, cwd=ledger, env=environ, capture_output=True, text=True, check=False
+    )
+    assert "harbour-4" in ran.stdout
+    offered = [one["ids"] for one in lines_of(ledger) if one["entrance"] == "completion"]
+    assert any("harbour-4" in ids for ids in offered)
+    before = len(lines_of(ledger))
+    call("audit", "reads", "--item", "Build")
+    assert len(lines_of(ledger)) > before
+
+
+def test_a_line_that_is_none_keeps_nobody_from_reading(call, ledger):
+    """What a stranger wrote to the end of the record is told, and reads are counted as lost."""
+    call("policy", "--reads", "on")
+    call("show", "harbour-4")
+    line = lines_of(ledger)[-1]
+    for wrong in ({"number": "x"}, {"by": "x"}, {"time": 7}, {"ids": None}):
+        with record(ledger).open("a") as file:
+            file.write(json.dumps({**line, **wrong}) + "\n")
+        assert call("show", "harbour-4").code == 0
+        assert call("audit", "reads").code == 1

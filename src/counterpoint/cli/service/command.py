@@ -25,6 +25,7 @@ from counterpoint.cli.service.handover import (
     Handover,
     Service,
     Step,
+    check_ledger_name,
     load_service,
     look_into,
     write_record,
@@ -100,11 +101,12 @@ def install_command(
     if dry_run:
         _show(out, handover.service, steps)
         return
+    # Before the line for root is shown: whoever can change this program would be root by it.
+    _check_program(handover.service)
     _require_root("install", account, name, users, state)
     if record:
         # A command that was killed left it half way.
         Handover(service=load_service(record), owner=handover.owner).put_back()
-    _check_program(handover.service)
     *before, last = handover.steps()
     _do(out, before, handover.put_back)
     _do(out, [last, *_starting(handover.service)], None)
@@ -132,6 +134,7 @@ def remove_command(dry_run: bool, as_json: bool) -> None:
     if dry_run:
         _show(out, service, [*before, *after])
         return
+    _check_program(service)
     _require_root("remove")
 
     def leave() -> None:
@@ -247,6 +250,7 @@ def _look(owner: Account, database: str, state: str | None) -> tuple[str, str]:
             hint="Move the others into databases of their own: `counterpoint storage move FROM TO --project NAME`.",
         )
     (project,) = projects
+    check_ledger_name(project["ledger"])
     signer = (
         Path(state or state_folder({"HOME": owner.home})) / "signer" / project["ledger"] / "ed25519"
     )
@@ -342,6 +346,7 @@ def _serve_more(out: Output, service: Service, users: Iterable[str], *, dry_run:
     if dry_run:
         _show(out, more, steps)
         return
+    _check_program(more)
     _require_root("install", users=users)
     _do(out, steps, None)
     _tell(out, more)

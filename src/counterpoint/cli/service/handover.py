@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ _BESIDE: Final = ("checkpoints", "cursors", "templates", "phases", "batches")
 _GOES: Final = ("checkpoints",)
 _PATIENCE: Final = 3_600.0
 _TAIL: Final = 2_000
+_LEDGER: Final = re.compile(r"led_[0-9a-z]+")
 
 
 @frozen
@@ -110,13 +112,23 @@ def load_service(value: dict[str, Any]) -> Service:
     except KeyError as missing:
         raise Unavailable(f"the record of the service has no {missing}") from None
     fields.update(users=tuple(value["users"]), program=tuple(value["program"]))
+    check_ledger_name(fields["ledger"])
     return Service(**fields)
+
+
+def check_ledger_name(ledger: object) -> None:
+    """Refuse a name of a ledger that is none, since folders are removed by it; it comes out of a file of another account. LedgerBroken."""
+    if not (isinstance(ledger, str) and _LEDGER.fullmatch(ledger)):
+        raise LedgerBroken(f"the ledger calls itself {ledger!r}, which is no name of one")
 
 
 def write_record(service: Service) -> None:
     """Write down which service has a ledger, for root alone to change."""
     file = Path(service_file(service.database))
-    Path(SERVICES).mkdir(mode=0o755, parents=True, exist_ok=True)
+    Path(SERVICES).mkdir(parents=True, exist_ok=True)
+    for folder in (Path(SERVICES), Path(SERVICES).parent):
+        # Whatever root's umask takes away: every client looks for its service there.
+        folder.chmod(0o755)
     draft = file.with_suffix(".draft")
     draft.write_text(json.dumps(service.to_json(), indent=1), encoding="utf-8")
     draft.chmod(0o644)
@@ -314,8 +326,11 @@ class Handover:
 
     def _remove_places(self) -> None:
         service = self.service
-        signer = Path(state_folder(self._environ)) / "signer" / service.ledger
-        for folder in (service.folder, service.socket.parent, signer):
+        if find_account(service.account) is not None:
+            # What lies below is the account's, and may be a link to anywhere: it has no rights there that root has.
+            signer = Path(state_folder(self._environ)) / "signer" / service.ledger
+            run_as(self.account, lambda: shutil.rmtree(signer, ignore_errors=True))
+        for folder in (service.folder, service.socket.parent):
             shutil.rmtree(folder, ignore_errors=True)
         Path(service_file(service.database)).unlink(missing_ok=True)
         with suppress(OSError):

@@ -23,6 +23,7 @@ from counterpoint.core.model.lifecycles import CLOSED, UNCLOSED
 from counterpoint.core.model.sessions import Session, SessionFilter
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.wording import kept
+from counterpoint.kernel.entrances import entered
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 
 _OFFERED: Final = 200
@@ -161,7 +162,9 @@ def _read(given: dict[str, Any]) -> Generator[Core]:
     app = open_here(db=given.get("db"), project=given.get("project"))
     try:
         require(app)
-        yield app.itself()
+        # Titles are offered: whoever types is given them, and recorded as such where that is asked for.
+        with entered("completion"):
+            yield app.itself() if app.read_log is None else app.person(by_git_name=False)
     finally:
         app.close()
 

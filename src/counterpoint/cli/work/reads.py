@@ -54,9 +54,10 @@ def reads_command(
     Reads are recorded once a person has called `counterpoint policy --reads on`. Exit code 1 if the record was changed, cut off or switched
     off past the ledger.
     """
+    # To find an item is to read it; to look at the record is not, so that nobody is shut out of it.
+    item, since = _id_of(context.app.person(), item), _time_of(since)
     context.app.records_reads = False
     reads, folder = context.core.use(Reads), context.app.folder
-    item, since = _id_of(context.core, item), _time_of(since)
     policy, anchors = reads.policy(), {head.log: head for head in reads.anchors()}
     faults = list(filter(None, [mark_fault(policy, find_mark(folder))]))
     remarks = [

@@ -286,3 +286,19 @@ def test_both_verifiers_find_who_lowers_it_alone(story: Signed) -> None:
     who = {"k": "human", "n": "pat"}
     unsigned = {**last, "a": SIGNERS, "w": who, "f": {"threshold": 1}}
     assert story.is_found([*before, unsigned])
+
+
+def test_both_verifiers_find_what_an_agent_says_of_keys(story: Signed) -> None:
+    """It writes no key, and would lower the number, make one person two, or take one away."""
+    before = [one for one in story.entries if one["n"] < story.place(MADE)]
+    last = {name: before[-1][name] for name in ("v", "p", "t")}
+    agent = {"k": "agent", "n": "eve"}
+    assert not story.is_found(
+        [*before, {**last, "a": "comment.recorded", "w": agent, "f": {"by": "eve"}}]
+    )
+    for action, facts in (
+        ("key.recovered", {"key": "SHA256:new", "owner": "pat"}),
+        ("key.enrolled", {"key": story.sam.key, "owner": "somebody else"}),
+        ("key.revoked", {"key": story.sam.key}),
+    ):
+        assert story.is_found([*before, {**last, "a": action, "w": agent, "f": facts}]), action

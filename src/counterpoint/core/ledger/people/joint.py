@@ -131,7 +131,10 @@ class Joint:
                 yield from self._make(entry, signer, person)
             else:
                 yield from self._go_on(entry, signer, person)
-        yield from self._keep_keys(action, facts, entry["n"])
+        if signer and any(row["t"] == Key.table for row in entry.get("r", ())):
+            yield from self._keep_keys(action, facts, entry["n"])
+        elif action in _OF_KEYS:
+            yield "says something of a key, and no person signed that with its row"
 
     def _act_faults(self, entry: Mapping[str, Any], signer: str) -> Iterator[str]:
         facts: Row = entry.get("f", {})
@@ -221,6 +224,7 @@ class Joint:
 
 
 _ENTERS: Final = frozenset((_ENROLLED, RECOVERED))
+_OF_KEYS: Final = _ENTERS | {_REVOKED}
 
 
 def person_of(owner: str) -> str:
