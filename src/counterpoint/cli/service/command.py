@@ -254,8 +254,8 @@ def _look(owner: Account, database: str, state: str | None) -> tuple[str, str]:
     signer = (
         Path(state or state_folder({"HOME": owner.home})) / "signer" / project["ledger"] / "ed25519"
     )
-    known = signer.exists() if is_own else run_as(owner, signer.exists)
-    if project["key"] and not known:
+    has_key = signer.exists() if is_own else run_as(owner, signer.exists)
+    if project["key"] and not has_key:
         raise Unavailable(
             f"the key that signs this ledger is not in {signer.parent}",
             hint="Name the folder that COUNTERPOINT's state of its owner is in: `--state FOLDER`. Where a program or a"

@@ -8,10 +8,10 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.trust import signing
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.trust.quorum import change_quorum, present_standing, print_standing
 from counterpoint.cli.trust.reads import switch_reads
-from counterpoint.cli.trust.signers_policy import change_signers, withdraw_proposal
 from counterpoint.core.ledger.witnesses.quorum import MOST_WITNESSES
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import ProposedAct
@@ -19,6 +19,7 @@ from counterpoint.core.model.work import Project
 from counterpoint.core.operations.reads import Reads
 from counterpoint.core.ports.reads import ReadPolicy
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Forbidden
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 READ_POLICIES: Final[tuple[ReadPolicy, ...]] = get_args(ReadPolicy)
@@ -96,9 +97,9 @@ def policy_command(
     if reads is not None:
         switch_reads(context, reads, reason)
     if signers is not None:
-        change_signers(context, signers, reason)
+        _change_signers(context, signers, reason)
     if withdraw is not None:
-        withdraw_proposal(context, withdraw, reason)
+        _withdraw_proposal(context, withdraw, reason)
     if count is not None:
         change_quorum(context, count, keys, reason)
     project = context.core.items.project() if reviews is None else _change(context, reviews, reason)
@@ -128,6 +129,33 @@ def _change(context: CommandContext, reviews: Independence, reason: str) -> Proj
         )
     )
     return core.projects.ask_of_reviews(reviews, reason)
+
+
+def _change_signers(context: CommandContext, count: int, reason: str) -> None:
+    """Say how many people must sign what changes policies, keys and epochs; signed by one of them, or by as many as must now."""
+    verbs = context.core.joint_acts
+    if verbs.state().threshold == count:
+        return
+    core = confirmed(
+        context,
+        lambda: verbs.proposed(count),
+        lambda core: core.joint_acts.require(count, reason),
+        reason,
+    )
+    core.joint_acts.require(count, reason)
+
+
+def _withdraw_proposal(context: CommandContext, name: str, reason: str) -> None:
+    """Withdraw a proposal, signed by the person who made it."""
+    step = context.core.joint_acts.withdrawal(name)
+    signing.refuse_no_terminal()
+    signer = signing.usable(context)
+    if signer is None:
+        raise Forbidden(
+            "to withdraw a proposal takes the signature of who made it, and you hold no key",
+            hint="`counterpoint key list` says whose keys are in force.",
+        )
+    signing.signed(context, step, signer, reason).joint_acts.write(step)
 
 
 def _show(

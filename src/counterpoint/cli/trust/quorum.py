@@ -36,18 +36,18 @@ def change_quorum(
             lambda core: core.witness_policies.require(policy, reason),
             reason,
         )
-    made = core.witness_policies.require(policy, reason)
-    if made.count:
+    current = core.witness_policies.require(policy, reason)
+    if current.count:
         context.core.signing.renew()
         context.core.witnessing.tell()
-    return made
+    return current
 
 
 def _parse(context: CommandContext, count: int, keys: Sequence[str]) -> WitnessPolicy:
     texts = list(keys)
     if not texts and count:
-        named = context.core.witness_policies.current().keys
-        texts = [key.to_text() for key in named] or [
+        current = context.core.witness_policies.current()
+        texts = [key.to_text() for key in current.keys] or [
             pair.split()[0] for pair in context.app.settings.witnesses.split(",") if pair.strip()
         ]
     if count > len(texts):
@@ -67,20 +67,20 @@ def cosign_command(context: CommandContext) -> int:
     """
     core = context.core
     core.signing.renew()
-    told = core.witnessing.tell()
+    comparison = core.witnessing.tell()
     standing = core.witness_policies.standing()
     fault = standing.fault
     if context.out.json:
         answer = present_standing(standing)
-        answer |= {"remarks": [one.message for one in (*told.faults, *told.remarks)]}
+        answer |= {"remarks": [one.message for one in (*comparison.faults, *comparison.remarks)]}
         context.out.answer(answer)
     else:
         print_standing(context.out, standing)
-        for one in (*told.faults, *told.remarks):
+        for one in (*comparison.faults, *comparison.remarks):
             context.out.aside(f"{one.message}.")
         if fault is not None:
             context.out.aside(fault.hint)
-    return 1 if fault is not None or told.faults else 0
+    return 1 if fault is not None or comparison.faults else 0
 
 
 def present_standing(standing: QuorumStanding) -> dict[str, Json]:

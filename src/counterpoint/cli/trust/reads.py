@@ -31,11 +31,9 @@ def switch_reads(context: CommandContext, policy: ReadPolicy, reason: str) -> No
 
 def mark_fault(policy: ReadPolicy, mark: ReadPolicy) -> str:
     """Return in words how this machine departs from what a person decided; empty if it does not."""
+    if policy == mark:
+        return ""
     return (
-        ""
-        if policy == mark
-        else (
-            f"the ledger says that recording of reads is {policy}, and on this machine it is {mark}: what was read meanwhile"
-            f" may stand nowhere. A person sets it right: `counterpoint policy --reads {policy}`"
-        )
+        f"the ledger says that recording of reads is {policy}, and on this machine it is {mark}: what was read meanwhile"
+        f" may stand nowhere. A person sets it right: `counterpoint policy --reads {policy}`"
     )

@@ -286,7 +286,7 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     would be removed.
     """
     pruning = context.core.use(Pruning)
-    found = pruning.prune(days) if yes else pruning.look(days)
+    plans = pruning.prune(days) if yes else pruning.look(days)
     receipts = pruning.receipts_begun() if yes else []
     if receipts:
         context.app.store.purge()
@@ -294,11 +294,11 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
         close(context, Erased(receipt=receipt), 0, ())
     verb = "Pruned" if yes else "Would prune"
     context.out.result(
-        {"pruned": yes, "plans": [_present(one) for one in found]},
-        *(f"{one.slug}  archived {one.archived_at[:10]}  {one.texts:,} texts" for one in found),
-        f"{verb} {counted(len(found), 'plan')} archived more than {days} days ago.",
+        {"pruned": yes, "plans": [_present(plan) for plan in plans]},
+        *(f"{plan.slug}  archived {plan.archived_at[:10]}  {plan.texts:,} texts" for plan in plans),
+        f"{verb} {counted(len(plans), 'plan')} archived more than {days} days ago.",
     )
-    if found and not yes and not context.out.json:
+    if plans and not yes and not context.out.json:
         context.out.aside("Nothing was changed: repeat it with --yes.")
 
 

@@ -148,13 +148,13 @@ def _is_asked(
     line: Mapping[str, Any], item: str | None, who: str | None, since: str | None
 ) -> bool:
     by: Mapping[str, Any] = line["by"]
-    named = {by.get("principal"), by.get("session"), by.get("name")}
+    names = {by.get("principal"), by.get("session"), by.get("name")}
     is_of_item = (
         item is None
         or bool(line.get("all"))
         or any(item in {subject, *str(subject).split(" ")} for subject in line["ids"])
     )
-    return is_of_item and (who is None or who in named) and (since is None or line["time"] >= since)
+    return is_of_item and (who is None or who in names) and (since is None or line["time"] >= since)
 
 
 def _print(
@@ -165,12 +165,12 @@ def _print(
     remarks: list[str],
     switches: list[Switch],
 ) -> None:
-    told: list[Json] = [dict(line) for line in lines]
+    reads: list[Json] = [dict(line) for line in lines]
     if context.out.json:
         context.out.answer(
             {
                 "policy": policy,
-                "reads": told,
+                "reads": reads,
                 "faults": [*faults],
                 "remarks": [*remarks],
                 "switches": [

@@ -257,8 +257,8 @@ def joint_acts(core: Core) -> tuple[Json, list[Due]]:
         Due(one.id, "signatures of people", f"{one.act}: {said_of(joint, one)}", command_of(one))
         for one in proposals
     ]
-    shown: list[Json] = [present_proposal(joint, one) for one in proposals]
-    return {"required": joint.threshold, "proposals": shown}, due
+    presented: list[Json] = [present_proposal(joint, proposal) for proposal in proposals]
+    return {"required": joint.threshold, "proposals": presented}, due
 
 
 def quorum_standing(core: Core) -> QuorumStanding | None:

@@ -11,6 +11,7 @@ that went away is told as such and found again by the next call.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -19,6 +20,8 @@ from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
+
+from psycopg import errors
 
 from counterpoint.core.model.catalogue import NOUNS, by_table
 from counterpoint.core.model.rows import Noun, noun_of
@@ -37,7 +40,6 @@ from counterpoint.storage.postgres.faults import translate_errors
 from counterpoint.storage.postgres.link import PostgresLink
 from counterpoint.storage.postgres.listening import ListeningWaiters
 from counterpoint.storage.postgres.pool import STATEMENT_MS, ConnectionPool, connect
-from counterpoint.storage.postgres.purging import rewrite
 from counterpoint.storage.postgres.semaphore import FairSemaphore
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
@@ -55,6 +57,11 @@ _READING: Final = 600.0
 """Seconds that a reading may be silent: it keeps nobody waiting."""
 _WITH_TEXTS: Final = ("texts", "documents", "vectors")
 """The tables that words of people and agents are deleted from."""
+_WITH_OLD_VIEWS: Final = """
+SELECT pid, coalesce(backend_xid, backend_xmin)::text FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL AND datname = current_database())
+"""
+_NUMBER: Final = re.compile(r"\d+")
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE: Final = "BEGIN"
 
@@ -252,7 +259,7 @@ class PostgresStore:
         Raises StoreBusy when somebody who reads keeps them in the data files for longer than the patience.
         """
         with self._unhurried() as link:
-            rewrite(link, (*_WITH_TEXTS, *signs.tables(link)), self._patience)
+            _rewrite(link, (*_WITH_TEXTS, *signs.tables(link)), self._patience)
 
     def settle_vectors(self, project: str, model: str) -> None:
         """Make the index that pgvector finds many vectors by; nobody waits for it."""
@@ -295,3 +302,48 @@ class PostgresStore:
                 f"the tables of {self._where} are not those that were opened",
                 hint="End this server with `counterpoint down`; the next one opens what is there.",
             )
+
+
+def _rewrite(link: Link, tables: Sequence[str], patience: float) -> None:
+    """Write tables anew until none has a deleted row left; StoreBusy if somebody may see one after so many seconds.
+
+    PostgreSQL writes a deleted row over into the new file too as long as any transaction may still see it: of this
+    database, or a writing one of another. link: one outside of a transaction.
+    """
+    end = monotonic() + patience
+    for table in tables:
+        while _rows_kept(link, table):
+            if not _outwait(link, end):
+                raise StoreBusy(
+                    "an older transaction, or a replica, may still read what was deleted",
+                    hint="The texts are gone from all tables and stay in the data files; repeat the command when it has ended.",
+                )
+
+
+def _rows_kept(link: Link, table: str) -> int:
+    """Write a table anew; return how many deleted rows its new file still has.
+
+    That is told by VERBOSE alone, in a notice whose words follow the server's language; its first number is that of
+    the rows (commands/cluster.c, copy_table_data).
+    """
+    details: list[str] = []
+
+    def take(notice: errors.Diagnostic) -> None:
+        details.append(notice.message_detail or "")
+
+    link.add_notice_handler(take)
+    try:
+        link.execute(f"VACUUM (FULL, VERBOSE) {table}".encode())
+    finally:
+        link.remove_notice_handler(take)
+    counts = [_NUMBER.match(detail) for detail in details]
+    return max(int(count[0]) for count in counts if count)
+
+
+def _outwait(link: Link, end: float) -> bool:
+    """Return whether every transaction that is open now has ended in time, up to a moment of the process's clock."""
+    open_now = set(link.execute(_WITH_OLD_VIEWS.encode()))
+    while open_now and monotonic() < end:
+        link.execute("SELECT pg_sleep(0.05)")
+        open_now &= set(link.execute(_WITH_OLD_VIEWS.encode()))
+    return monotonic() < end

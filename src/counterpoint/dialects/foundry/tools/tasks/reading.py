@@ -53,9 +53,9 @@ def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
     """A task, or the next, with its context."""
     found = call.core.use(Offering).prepare(spec_id, task_id)
     is_idle = found.offered.node is None
-    mine = _continued(call, with_lost=is_idle) if not task_id else {}
+    continued = _continued(call, with_lost=is_idle) if not task_id else {}
     return present(
-        {**mine, **present_prepared(found)}, warnings=unallowed_lines(found.offered.lacking)
+        {**continued, **present_prepared(found)}, warnings=unallowed_lines(found.offered.lacking)
     )
 
 
@@ -64,17 +64,17 @@ def next_(call: Call, spec_id: SpecId) -> Json:
     """The next node to take up."""
     found = call.core.use(Offering).next(spec_id)
     # What was lost is looked for where it is in question: the usual answer costs no more for it.
-    mine = _continued(call, with_lost=found.node is None)
+    continued = _continued(call, with_lost=found.node is None)
     if found.node is None:
         told: dict[str, Json] = {
             "found": False,
             "spec_complete": found.is_complete,
             "message": found.message,
         }
-        return present({"spec_id": found.spec, **mine, **told})
-    room = ROOM - size_of(mine)
+        return present({"spec_id": found.spec, **continued, **told})
+    room = ROOM - size_of(continued)
     return present(
-        {"spec_id": found.spec, **mine, "found": True, **node_line(found.node, room - 600)},
+        {"spec_id": found.spec, **continued, "found": True, **node_line(found.node, room - 600)},
         warnings=unallowed_lines(found.lacking),
     )
 
