@@ -61,11 +61,12 @@ def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey |
         raise Forbidden("nothing was recovered", hint="Run the command again, and say yes.")
     key = own or _made(context)
     proposed = people.recovery(key.public_key, owner, key.storage)
+    if own is not None:
+        # Before it is signed: an epoch that the signer does not open now is finished with the same key.
+        personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
     made = signing.signed(context, proposed, key, reason).people.recover(
         key.public_key, proposed, reason
     )
-    if own is not None:
-        personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
     out.result(shown(made), f"{made.id} of {made.owner} signs from now on: {recovered(made)}.")
     out.aside("Revoke what is lost: `counterpoint key revoke ID --reason TEXT`.")
 
@@ -76,7 +77,7 @@ def enrol(
     """Enrol a key, signed by one in force, or by itself if there is none yet; answer whether it is in."""
     people = context.core.people
     people.refuse_first()
-    proposed = people.enrolment(public_key, owner, storage)
+    proposed = context.core.joint_acts.as_proposed(people.enrolment(public_key, owner, storage))
     signer = signing.usable(context) if people.list() else own
     if signer is None:
         if own is None:
@@ -91,9 +92,28 @@ def enrol(
         context.out.result({"public_key": public_key, "enrolled": False}, public_key)
         return False
     signing.refuse_no_terminal()
-    key = signing.signed(context, proposed, signer).people.enrol(public_key, proposed)
+    core = signing.signed(context, proposed, signer, public_key=public_key)
+    key = core.people.enrol(public_key, proposed)
     context.out.result(shown(key), f"{key.id} of {key.owner} signs from now on.")
     return True
+
+
+def revoke_key(context: CommandContext, which: str, reason: str) -> None:
+    """Revoke a key, signed by one that is in force; NotFound, Conflict, Forbidden."""
+    people = context.core.people
+    key = people.get(which)
+    proposed = people.revocation(key)
+    signing.refuse_no_terminal()
+    signer = signing.usable(context)
+    if signer is None:
+        raise Forbidden(
+            "to revoke a key takes the signature of one that is in force, and you hold none",
+            hint="Ask somebody who has one; `counterpoint key list` says who.",
+        )
+    after = signing.signed(context, proposed, signer, reason).people.revoke(key.id)
+    context.out.result(shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
+    if not any(key.is_in_force for key in people.list()):
+        context.out.aside("No key is in force any more: `counterpoint key recover` lets one in.")
 
 
 def shown(key: Key) -> dict[str, Json]:

@@ -26,6 +26,11 @@ def epoch_command(context: CommandContext, *, reason: str) -> None:
 
     For a person, after restoring a backup or losing a key. Every later verification shows the epoch.
     """
+    open_epoch(context, reason)
+
+
+def open_epoch(context: CommandContext, reason: str) -> None:
+    """Open an epoch, signed by whoever has a key here."""
     core = confirmed(
         context,
         context.core.signing.proposed,

@@ -48,14 +48,14 @@ def present_proposal(joint: Joint, proposal: Proposal) -> dict[str, Json]:
 
 
 def command_of(proposal: Proposal) -> str:
-    """Return the command that signs a proposal: the one that proposed it."""
+    """Return the command that signs a proposal: the one that proposed it, or for a key, which may lie in no file, one with its id."""
     decision: Mapping[str, Any] = proposal.decision
     words: dict[str, list[str]] = {
         "policy.changed": ["policy", "--reviews", str(decision.get("policy"))],
         "quorum.changed": ["policy", *_of_quorum(decision)],
         "signers.changed": ["policy", "--signers", str(decision.get("threshold"))],
         "epoch.opened": ["audit", "epoch", "--reason", "TEXT"],
-        "key.enrolled": ["key", "add", "--name", str(decision.get("owner")), "--public", "FILE"],
+        "key.enrolled": ["policy", "--sign", proposal.id],
         "key.revoked": ["key", "revoke", str(decision.get("key")), "--reason", "TEXT"],
     }
     return shlex.join(["counterpoint", *words.get(proposal.act, ["status"])])

@@ -15,6 +15,7 @@ from counterpoint.cli.trust.enrolling import (
     add_made,
     enrol,
     recover_key,
+    revoke_key,
     shown,
 )
 from counterpoint.cli.trust.recovered import recovered, state_of
@@ -106,8 +107,9 @@ def recover(
 
 def _add_ssh(context: CommandContext, owner: str, named: str, *, agent_asks: bool) -> None:
     key = _ssh_key(context, named, agent_asks=agent_asks)
-    enrol(context, key.public_key, owner, key.storage, key)
+    # Before it is signed: where several people sign, the command ends with the proposal.
     personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
+    enrol(context, key.public_key, owner, key.storage, key)
 
 
 def _ssh_key(context: CommandContext, named: str, *, agent_asks: bool) -> HeldKey:
@@ -165,20 +167,7 @@ def list_(context: CommandContext) -> None:
 @with_context
 def revoke(context: CommandContext, *, which: str, reason: str) -> None:
     """Revoke a key: earlier signatures stay valid, later ones do not count."""
-    people = context.core.people
-    key = people.get(which)
-    proposed = people.revocation(key)
-    signing.refuse_no_terminal()
-    signer = signing.usable(context)
-    if signer is None:
-        raise Forbidden(
-            "to revoke a key takes the signature of one that is in force, and you hold none",
-            hint="Ask somebody who has one; `counterpoint key list` says who.",
-        )
-    after = signing.signed(context, proposed, signer, reason).people.revoke(key.id)
-    context.out.result(shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
-    if not any(key.is_in_force for key in people.list()):
-        context.out.aside("No key is in force any more: `counterpoint key recover` lets one in.")
+    revoke_key(context, which, reason)
 
 
 @key_command.command("export", epilog=examples("counterpoint key export allowed_signers"))

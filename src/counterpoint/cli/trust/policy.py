@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, get_args
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final, get_args
 
 import click
 
@@ -10,8 +12,11 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust import signing
 from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.enrolling import enrol, revoke_key
+from counterpoint.cli.trust.epochs import open_epoch
 from counterpoint.cli.trust.quorum import change_quorum, present_standing, print_standing
 from counterpoint.cli.trust.reads import switch_reads
+from counterpoint.core.ledger.people.joint import Proposal
 from counterpoint.core.ledger.witnesses.quorum import MOST_WITNESSES
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import ProposedAct
@@ -19,10 +24,12 @@ from counterpoint.core.model.work import Project
 from counterpoint.core.operations.reads import Reads
 from counterpoint.core.ports.reads import ReadPolicy
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Forbidden
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 READ_POLICIES: Final[tuple[ReadPolicy, ...]] = get_args(ReadPolicy)
+_SIGNED_APART: Final = frozenset(("epoch.opened", "key.enrolled", "key.revoked"))
+"""Acts that are no policy."""
 _NOBODY: Final = (
     "Nobody has a key in this project, so nobody can approve or waive anything now. Make yours in a terminal:"
     " `counterpoint key add`."
@@ -70,6 +77,7 @@ _NOBODY: Final = (
 @click.option(
     "--withdraw", metavar="ID", help="Withdraw your proposal, which waits for others to sign."
 )
+@click.option("--sign", metavar="ID", help="Sign what another person has proposed.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; recorded in the ledger.")
 @with_context
 def policy_command(
@@ -81,19 +89,30 @@ def policy_command(
     reads: ReadPolicy | None,
     signers: int | None,
     withdraw: str | None,
+    sign: str | None,
     reason: str,
 ) -> None:
     """Show or change who may review in this project.
 
     With --witnesses: which witnesses must have signed its ledger. With --reads: whether it is recorded who reads what. With
-    --signers: how many people must sign; the first proposes, and the others type the same command. An agent cannot change any of it.
+    --signers: how many people must sign; the first proposes, and the others type the same command or --sign ID. An agent cannot change any of it.
     """
     if keys and not count:
         raise click.UsageError("--witness goes with --witnesses N.")
-    if sum(one is not None for one in (reviews, count, reads, signers, withdraw)) > 1:
+    acts = (reviews, count, reads, signers, withdraw, sign)
+    if sum(one is not None for one in acts) > 1:
         raise click.UsageError(
-            "each of --reviews, --witnesses, --reads, --signers and --withdraw is an act of its own: change one, then another."
+            "each of --reviews, --witnesses, --reads, --signers, --withdraw and --sign is an act of its own: change one, then another."
         )
+    if sign is not None:
+        proposal = context.core.joint_acts.get(sign)
+        decision: Mapping[str, Any] = proposal.decision
+        if proposal.act in _SIGNED_APART:
+            _sign_apart(context, proposal, reason)
+            return
+        # What each decides is said by one fact or two.
+        reviews, signers = decision.get("policy"), decision.get("threshold")
+        count, keys = decision.get("quorum"), tuple(decision.get("witnesses", ()))
     if reads is not None:
         switch_reads(context, reads, reason)
     if signers is not None:
@@ -143,6 +162,30 @@ def _change_signers(context: CommandContext, count: int, reason: str) -> None:
         reason,
     )
     core.joint_acts.require(count, reason)
+
+
+def _sign_apart(context: CommandContext, proposal: Proposal, reason: str) -> None:
+    """Sign a proposal on keys or epochs, as the command does that made it."""
+    decision: Mapping[str, Any] = proposal.decision
+    if proposal.act == "key.enrolled":
+        if not proposal.public_key:
+            raise InvalidInput(
+                f"{proposal.id} does not have the public key itself",
+                hint=f"`counterpoint key add --name {shlex.quote(decision['owner'])} --public FILE` signs it, with the key in FILE.",
+            )
+        enrol(context, proposal.public_key, decision["owner"], decision["storage"], None)
+        return
+    if not reason:
+        raise click.UsageError(f"--sign {proposal.id} takes a --reason of yours.")
+    if proposal.act == "key.revoked":
+        revoke_key(context, decision["key"], reason)
+        return
+    if dict(context.core.signing.proposed().decision) != dict(decision):
+        raise Conflict(
+            f"{proposal.id} is of another end of the ledger than there is now",
+            hint="Propose it anew: `counterpoint audit epoch --reason TEXT`. Its maker withdraws this one.",
+        )
+    open_epoch(context, reason)
 
 
 def _withdraw_proposal(context: CommandContext, name: str, reason: str) -> None:

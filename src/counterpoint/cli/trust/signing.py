@@ -63,16 +63,24 @@ def usable(context: CommandContext) -> HeldKey | None:
     return next((mine[key.id] for key in enrolled if key.is_in_force and key.id in mine), None)
 
 
-def signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason: str = "") -> Core:
+def signed(
+    context: CommandContext,
+    proposed: ProposedAct,
+    key: HeldKey,
+    reason: str = "",
+    *,
+    public_key: str = "",
+) -> Core:
     """Return the core for one act that is signed with a key now.
 
     An act that several people sign is that of the last of them: for the others the command ends with the proposal.
+    public_key: of a key that the act lets in.
     """
     if context.core.joint_acts.asks_several(proposed.action):
         proposed = context.core.joint_acts.next_step(proposed, key.id)
         if proposed.action in PROPOSALS:
             core = _signed(context, proposed, key, reason)
-            tell_proposal(context, core.joint_acts.write(proposed))
+            tell_proposal(context, core.joint_acts.write(proposed, public_key))
             raise click.exceptions.Exit(0)
     return _signed(context, proposed, key, reason)
 

@@ -157,6 +157,40 @@ def test_nobody_signs_twice_or_for_another() -> None:
     town.studio.check()
 
 
+def test_a_key_is_signed_as_it_was_proposed() -> None:
+    """Its owner alone knows how it is stored; whoever signs last finds its public half in the proposal."""
+    town = Town()
+    second = Person(studio=town.studio, name="pat")
+    act = town.pat.unsigned.people.enrolment(second.public_key, "pat", "hardware")
+    step = town.pat.unsigned.joint_acts.next_step(act, town.pat.key)
+    town.pat.does(step).joint_acts.write(step, second.public_key)
+    (proposal,) = town.sam.unsigned.joint_acts.open()
+    assert proposal.public_key == second.public_key
+    other = town.sam.unsigned.people.enrolment(second.public_key, "Pat", "ssh")
+    signed = town.sam.unsigned.joint_acts.as_proposed(other)
+    assert signed == act
+    foreign = town.sam.unsigned.people.enrolment(second.public_key, "eve", "ssh")
+    town.refuses(lambda: town.sam.unsigned.joint_acts.as_proposed(foreign), Conflict)
+    key = town.sam.does(town.step(town.sam, signed)).people.enrol(proposal.public_key, signed)
+    assert (key.owner, key.storage) == ("pat", "hardware")
+    town.studio.check()
+
+
+def test_two_who_propose_the_same_at_once_sign_each_others() -> None:
+    """Neither hears that he has signed it before, and one act is done."""
+    town = Town()
+    steps = [
+        (one, one.unsigned.joint_acts.next_step(STRICT, one.key)) for one in (town.pat, town.sam)
+    ]
+    for person, step in steps:
+        person.does(step).joint_acts.write(step)
+    first, _ = town.pat.unsigned.joint_acts.open()
+    assert first.maker == "pat"
+    done = town.strict(town.pat)
+    assert (done.action, town.reviews) == (STRICT.action, "person")
+    town.studio.check()
+
+
 def test_a_signature_with_a_key_that_was_revoked_counts_no_more() -> None:
     """Its owner may sign again with another one."""
     town = Town()

@@ -63,12 +63,16 @@ Row = Mapping[str, Any]
 
 @mutable
 class Proposal:
-    """An act that waits for signatures. signed: the key of each person who signed it, by the owner; the first made it."""
+    """An act that waits for signatures. signed: the key of each person who signed it, by the owner; the first made it.
+
+    public_key: the line of the key that it lets in, for whoever signs last; nothing is checked of it here, since `key` is its digest.
+    """
 
     id: str
     act: str
     decision: Mapping[str, Json]
     expires: str
+    public_key: str = ""
     signed: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -182,6 +186,7 @@ class Joint:
                 act=act,
                 decision=canonical.object_of(proposed["decision"]),
                 expires=expires,
+                public_key=str(facts.get("public_key", "")),
                 signed={person: signer},
             )
 

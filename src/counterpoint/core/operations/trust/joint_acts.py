@@ -18,6 +18,7 @@ from counterpoint.core.ledger.people.joint import (
     WITHDRAWN,
     Joint,
     Proposal,
+    person_of,
 )
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.operations.recording.authority import acting, refuse_unsigned_act
@@ -52,6 +53,30 @@ class JointActs:
         now = self._context.ports.clock.now()
         return [one for one in self.state().proposals.values() if one.expires >= now]
 
+    def get(self, name: str) -> Proposal:
+        """Return a proposal that can be signed now; NotFound."""
+        for proposal in self.open():
+            if proposal.id == name:
+                return proposal
+        raise _not_open(name)
+
+    def as_proposed(self, enrolment: ProposedAct) -> ProposedAct:
+        """Return the enrolment of a key as it was proposed: how a key is stored only its owner knows.
+
+        Conflict for one that was proposed as somebody else's.
+        """
+        for proposal in self.open():
+            decision = proposal.decision
+            if proposal.act == enrolment.action and decision["key"] == enrolment.decision["key"]:
+                owners = {person_of(str(one["owner"])) for one in (decision, enrolment.decision)}
+                if len(owners) > 1:
+                    raise Conflict(
+                        f"{proposal.id} proposes this key as one of {decision['owner']}",
+                        hint=f"`counterpoint policy --sign {proposal.id}` signs that.",
+                    )
+                return replace(enrolment, decision=decision)
+        return enrolment
+
     def asks_several(self, action: str) -> bool:
         """Return whether an act takes more than one person now."""
         return action in _TOGETHER and self.state().threshold > 1
@@ -62,8 +87,11 @@ class JointActs:
         That is the act itself for the last of them, and else the proposal, made or signed. Conflict for who signed it before.
         """
         state = self.state()
-        same = (one for one in self.open() if _is_of(one, proposed))
-        proposal = next(same, None)
+        person = state.owner_of(key)
+        same = [one for one in self.open() if _is_of(one, proposed)]
+        # Two may have proposed the same at once: then the other one is signed.
+        same.sort(key=lambda one: person in state.signers_of(one))
+        proposal = next(iter(same), None)
         content: Json = {"act": proposed.action, "decision": dict(proposed.decision)}
         if proposal is None:
             expires = stamp(moment(self._context.ports.clock.now()) + _LASTS)
@@ -74,7 +102,7 @@ class JointActs:
             }
             return ProposedAct(action=MADE, decision=decision, shown=proposed.shown)
         signers = state.signers_of(proposal)
-        if state.owner_of(key) in signers:
+        if person in signers:
             raise Conflict(
                 f"you have signed {proposal.id} before: {len(signers)} of {state.threshold} people have",
                 hint="Somebody else signs it, by the same command; `counterpoint status` shows it.",
@@ -84,20 +112,23 @@ class JointActs:
             return ProposedAct(action=SIGNED, decision=decision, shown=proposed.shown)
         return replace(proposed, decision={**proposed.decision, "proposal": proposal.id})
 
-    def write(self, step: ProposedAct) -> str:
-        """Write that a proposal was made, signed or withdrawn, as was signed; return its id. Forbidden."""
+    def write(self, step: ProposedAct, public_key: str = "") -> str:
+        """Write that a proposal was made, signed or withdrawn, as was signed; return its id. Forbidden.
+
+        public_key: of a key that is proposed, so that whoever signs last needs no file.
+        """
         signed = SIGNED if step.action == SIGNED else WITHDRAWN
         with recording(self._context, MADE if step.action == MADE else signed) as change:
             refuse_unsigned_act(change, "propose what several people sign", Act.BY_PERSON)
             change.add_facts(**dict(step.decision))
+            if public_key and step.action == MADE:
+                change.add_facts(public_key=public_key)
         return str(step.decision["proposal"])
 
     def withdrawal(self, name: str) -> ProposedAct:
         """Return what withdrawing a proposal decides; NotFound for one that is not open."""
         if name not in self.state().proposals:
-            raise NotFound(
-                f"no proposal {name!r} is open", hint="`counterpoint status` shows those that are."
-            )
+            raise _not_open(name)
         return ProposedAct(action=WITHDRAWN, decision={"proposal": name})
 
     def proposed(self, count: int) -> ProposedAct:
@@ -117,6 +148,12 @@ class JointActs:
             if reason:
                 change.add_texts(reason=reason)
         return count
+
+
+def _not_open(name: str) -> NotFound:
+    return NotFound(
+        f"no proposal {name!r} is open", hint="`counterpoint status` shows those that are."
+    )
 
 
 def _is_of(proposal: Proposal, proposed: ProposedAct) -> bool:
