@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -138,3 +140,47 @@ def test_file_tools_leave_alone_what_only_the_server_writes(
     assert written == [".gitignore", *allowed], said
     assert (state / ".gitignore").read_text() == before
     assert "from the shell" in json.dumps(ask(bare, "log", "--long")), said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bare", ["codex"], indirect=True)
+def test_the_profile_of_the_page_keeps_codex_out_of_the_ledger(
+    bare: Any, scripted: ModuleType, run: Any, ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its user's own file; its shell writes the tree, `phases/` and nothing else there, and the tools still write."""
+    run(bare, "counterpoint", "init", "--yes", "--client", "codex")
+    (bare.tree / ".counterpoint" / "phases").mkdir()
+    page = (Path(__file__).parents[2] / "docs" / "clients" / "codex.md").read_text()
+    profile = next(
+        block
+        for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+        if "[permissions" in block
+    )
+    paths = ["tree.txt", ".counterpoint/phases/p.md", ".counterpoint/x"]
+
+    def script(heard: list[Any]) -> Any:
+        if not heard:
+            command = "; ".join(f"echo mine > {path}" for path in paths)
+            return scripted.Use(tool="exec_command", arguments={"cmd": command}, is_ours=False)
+        if len(heard) == 1:
+            return scripted.Use(
+                tool="note", arguments={"kind": "comment", "text": "through the tool"}
+            )
+        return "It is done."
+
+    with scripted.Model(script) as model:
+        bare.configure(model.url)
+        own = "".join(
+            line
+            for line in bare.settings.read_text().splitlines(keepends=True)
+            if not line.startswith("sandbox_mode")
+        )
+        settings = profile.split("\n", 1)[0] + own + profile.split("\n", 1)[1]
+        monkeypatch.setattr(
+            type(bare), "configure", lambda agent, _: agent.settings.write_text(settings)
+        )
+        bare.converse(model.url)
+    assert model.faults == []
+    answers = [answer.text[:300] for answer in model.heard]
+    assert [path for path in paths if (bare.tree / path).exists()] == paths[:2], answers
+    assert "through the tool" in json.dumps(ask(bare, "log", "--long")), answers
