@@ -179,6 +179,65 @@ def test_each_line_that_cannot_be_read_is_named(text, line, words):
     assert words in caught.value.message
 
 
+@pytest.mark.parametrize("name", ["a.b", "тест", "計画", "🚀", "👩‍💻", "a/b", "1"])
+def test_a_name_may_have_any_script(name):
+    """One word without a comma; what is no such word stays in the title, and is told."""
+    draft = load(f"# T\n- [ ] a {{#{name}}}\n- [ ] b\n  - after: {name}\n- [ ] c {{#two words}}\n")
+    assert [child.name for child in draft.children] == [name, "", ""]
+    assert draft.children[1].needs == (name,)
+    assert load(dump(draft)).children[0].name == name
+    assert "line 5: a name `{#…}` is one word without commas" in draft.remarks[0]
+
+
+def test_a_name_holds_no_control_character():
+    """As a title does not."""
+    with pytest.raises(MalformedDocument):
+        load("# T\n- [ ] a {#a\x07b}\n")
+
+
+@pytest.mark.parametrize(
+    "row", ["| [ ] | a |", "|1|[x]|a|", "| a | ☐ |", "| a | [X]", "| a | ✅ |"]
+)
+def test_a_task_in_a_table_is_at_fault(row):
+    """A box in a cell looks like a task; with a backslash before it the row is text, and comes back."""
+    with pytest.raises(MalformedDocument) as caught:
+        load(f"# T\n- [ ] a\n\n{row}\n")
+    assert [fault["line"] for fault in caught.value.facts["faults"]] == [4]
+    assert "stands in a table" in caught.value.message
+    draft = load(f"# T\n- [ ] a\n\n\\{row.strip()}\n\n| `[x]` | done |\n")
+    assert row.strip() in draft.body
+    assert load(dump(draft)).body == draft.body
+    patient = outline.read(f"# T\n- [ ] a\n\n{row}\n", title="T").draft
+    assert patient.body == row.strip()
+    assert "line 4: what looks like a task stands in a table" in patient.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("- [ ] b (after: a)", 3, "- after: …"),
+        ("- [ ] b [depends on a]", 3, "- after: …"),
+        ("- [ ] b — blocked by: a", 3, "- after: …"),
+        ("- [ ] b (review: yes)", 3, "- review: …"),
+        ("- [ ] b (needs approval)", 3, "- approval: …"),
+        ("## P\n- [ ] b\n\n**Depends on:** a", 6, "- after: …"),
+        ("- ✅ b", 3, "begins with a sign"),
+        ("- ⬜ b", 3, "begins with a sign"),
+        ("- [ ] b (a note)", 0, ""),
+        ("- [ ] b (after all)", 3, "'after all' is a part of the title"),
+        ("- [ ] look after the rest", 0, ""),
+        ("- [ ] b\n  - ✅ text", 0, ""),
+    ],
+)
+def test_what_looks_like_an_attribute_or_a_task_is_told(text, line, words):
+    """Within a title, in a line at the margin, behind a sign; it stays text."""
+    remarks = load(f"# T\n- [ ] a\n{text}\n").remarks
+    if not words:
+        assert not remarks
+        return
+    assert [remark for remark in remarks if f"line {line}:" in remark and words in remark]
+
+
 def test_an_empty_command_is_named():
     """Quotes around nothing are an argument; nothing at all is not a command."""
     assert commands.command_of("") == ((), "the command is empty")

@@ -241,6 +241,7 @@ def _bead(item: ForeignItem) -> Json:
         "estimated_minutes": int(estimate) if estimate.isdecimal() else "",
         "external_ref": item.facts.get("reference", ""),
         "due_at": item.facts.get("due", ""),
+        "defer_until": item.facts.get("deferred", ""),
         **_gate_fields(item.facts),
         "labels": [label for label in item.labels if label != kind],
         "dependencies": [

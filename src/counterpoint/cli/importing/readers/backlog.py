@@ -17,6 +17,7 @@ from counterpoint.cli.importing.files import (
     unimported,
     words_in,
 )
+from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
 from counterpoint.core.rules.planning.markdown import parse_markdown, split_lines
 from counterpoint.core.rules.planning.reading import lines_in_words
@@ -25,7 +26,10 @@ from counterpoint.kernel.errors import MalformedDocument, NotFound
 from counterpoint.kernel.yamltext import FrontMatter, read_front_matter, read_yaml
 
 TOOL: Final = "backlog"
-_PRIORITIES: Final[Mapping[str, int]] = {"critical": 0, "high": 1, "medium": 2, "low": 3}
+_FIELDS: Final = frozenset(
+    {"id", "title", "status", "priority", "assignee", "labels", "milestone", "dependencies", "references", "documentation",
+     "modified_files", "parent_task_id", "created_date", "updated_date", "due_date", "type", "reporter", "ordinal", "subtasks"}
+)  # fmt: skip
 _FOLDERS: Final[Mapping[str, str]] = {
     "tasks": "",
     "completed": "done",
@@ -44,9 +48,7 @@ _SIGNS: Final = "@`%*&!"
 """What begins no value in YAML, but a name in Backlog.md."""
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)\s*")
 _LEVEL: Final = 2
-_DONE: Final = frozenset({"done", "complete", "completed", "closed"})
-_ACTIVE: Final = frozenset({"inprogress", "doing", "inreview", "review", "started"})
-_PARKED: Final = frozenset({"draft", "backlog", "blocked", "onhold"})
+_STATES: Final[Mapping[str, str]] = {"blocked": "backlog"}
 _HEADINGS: Final[Mapping[str, str]] = {
     "description": "DESCRIPTION",
     "acceptance criteria": "AC",
@@ -121,8 +123,9 @@ def _item(name: str, text: str, state: str, remarks: list[Remark]) -> ForeignIte
         remarks.append(Remark(f"{what}, so it is no task and is left out", name, "loss"))
         return None
     said = text_in(values, "status")
-    if not state and said and not _is_usual(said):
-        remarks.append(Remark(f"{own}: the status {said!r} means {_state(said)} here", name))
+    if not state and said and _state(said) is None:
+        remarks.append(Remark(f"{own}: the status {said!r} means open here", name))
+    remarks += unread(values, _FIELDS, name)
     text_of = _parse_text(front.body)
     parts, criteria = text_of.parts, _Criteria()
     for part, heading in (("AC", "Acceptance criteria"), ("DOD", "Definition of done")):
@@ -149,9 +152,9 @@ def _item(name: str, text: str, state: str, remarks: list[Remark]) -> ForeignIte
             ("References", "\n".join(f"- {each}" for each in references)),
         ),
         parent=text_in(values, "parent_task_id").upper(),
-        state=state or _state(said),
+        state=state or _state(said) or "open",
         said=said,
-        priority=_PRIORITIES.get(text_in(values, "priority").lower(), 2),
+        priority=priority_of(text_in(values, "priority"), own, name, remarks),
         assignee=next(iter(assignees), ""),
         labels=(*words_in(values, "labels"), *([f"milestone: {milestone}"] if milestone else [])),
         needs=tuple(each.upper() for each in words_in(values, "dependencies")),
@@ -216,26 +219,9 @@ def _quoted(text: str) -> tuple[str, dict[int, str]]:
     return "\n".join(lines), quoted
 
 
-def _is_usual(said: str) -> bool:
-    """Return whether a status is one that most projects have, so that its meaning is no guess."""
-    return re.sub(r"[^a-z]", "", said.lower()) in {
-        *_DONE,
-        *_ACTIVE,
-        *_PARKED,
-        "todo",
-        "open",
-        "new",
-    }
-
-
-def _state(said: str) -> str:
-    """Return the state here: a project may have any, and calls the first and the last as most do."""
-    word = re.sub(r"[^a-z]", "", said.lower())
-    if word in _DONE:
-        return "done"
-    if word in _ACTIVE:
-        return "active"
-    return "backlog" if word in _PARKED else "open"
+def _state(said: str) -> str | None:
+    """Return the state here, signs before it left out; None where nobody knows it: a project may have any."""
+    return state_of(said.lstrip("◑○●◒✔ "), _STATES)
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from counterpoint.cli.importing.files import (
     text_in,
     words_in,
 )
+from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
@@ -44,7 +45,11 @@ _FILES: Final = ("issues.jsonl", "beads.jsonl", "beads.db")
 _COLUMNS: Final = (
     "id", "title", "description", "design", "acceptance_criteria", "notes", "status", "priority",
     "issue_type", "assignee", "estimated_minutes", "created_at", "created_by", "updated_at", "closed_at", "close_reason",
-    "external_ref", "due_at", *GATE_FIELDS,
+    "external_ref", "due_at", "defer_until", *GATE_FIELDS,
+)  # fmt: skip
+_FIELDS: Final = frozenset(
+    {*_COLUMNS, "_type", "dependencies", "labels", "comments", "dependency_count", "dependent_count", "comment_count",
+     "content_hash", "deleted_at", "source_repo"}
 )  # fmt: skip
 
 
@@ -61,7 +66,7 @@ def read(path: Path) -> list[ForeignWork]:
         else:
             problem = "deleted there, or no issue, so it is not imported"
             remarks.append(Remark(problem, where, "trifle"))
-    title = file.parent.parent.name if file.parent.name == ".beads" else file.stem
+    title = file.absolute().parent.parent.name if file.parent.name == ".beads" else file.stem
     work = ForeignWork(
         tool=TOOL, key=TOOL, title=f"{title} (beads)", items=tuple(items), remarks=tuple(remarks)
     )
@@ -127,26 +132,22 @@ def _is_kept(row: Mapping[str, Json]) -> bool:
 
 def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> ForeignItem:
     name, said = text_in(row, "id"), text_in(row, "status") or "open"
-    if said not in _STATES:
+    remarks += unread(row, _FIELDS, where)
+    criteria = text_in(row, "acceptance_criteria")
+    if "[x]" in criteria.lower():
+        problem = "an issue with ticked acceptance sentences, whose ticks are not imported"
+        remarks.append(Remark(problem, where, "trifle"))
+    if state_of(said, _STATES) is None:
         remarks.append(Remark(f"{name}: the status {said!r} means open here", where))
-    parent, needs = "", list[str]()
-    for edge in objects_in(row, "dependencies"):
-        other, kind = text_in(edge, "depends_on_id", "id"), text_in(edge, "type", "dependency_type")
-        if kind == "parent-child":
-            parent = other
-        elif kind in _WAITS:
-            needs.append(other)
-        else:
-            remarks.append(Remark(f"{name}: {kind} {other} has no place here", where, "loss"))
+    parent, needs = _edges(name, row, where, remarks)
     kind = text_in(row, "issue_type") or (GATE if text_in(row, "await_type") else "")
-    state = _ended(row) or _STATES.get(said) or "open"
+    state = _ended(row) or state_of(said, _STATES) or "open"
     if kind == GATE and state in {"open", "active"}:
         # Nobody is to be offered it as work, and what depends on it waits.
         state = "backlog"
         awaited = " ".join(filter(None, (text_in(row, "await_type"), text_in(row, "await_id"))))
         problem = f"{name}: a gate that waits for {awaited or 'something'}; nothing here watches for that, so it is parked until"
         remarks.append(Remark(f"{problem} somebody sets it done", where))
-    priority = row.get("priority")
     return ForeignItem(
         id=name,
         title=text_in(row, "title"),
@@ -158,11 +159,11 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
         parent=parent or _parent_in(name),
         state=state,
         said=said,
-        priority=priority if isinstance(priority, int) else 2,
+        priority=priority_of(text_in(row, "priority"), name, where, remarks, is_scale=True),
         assignee=text_in(row, "assignee"),
         labels=(*words_in(row, "labels"), *([kind] if kind not in {"", "task"} else [])),
         needs=tuple(needs),
-        acceptance=sentences(text_in(row, "acceptance_criteria")),
+        acceptance=sentences(criteria),
         notes=tuple(
             ForeignNote(
                 text=text_in(one, "text"),
@@ -181,10 +182,27 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
             estimate="estimated_minutes",
             reference="external_ref",
             due="due_at",
+            deferred="defer_until",
         )
         | _gate_facts(row),
         where=where,
     )
+
+
+def _edges(
+    name: str, row: Mapping[str, Json], where: str, remarks: list[Remark]
+) -> tuple[str, list[str]]:
+    """Return what holds an issue, and what it waits for."""
+    parent, needs = "", list[str]()
+    for edge in objects_in(row, "dependencies"):
+        other, kind = text_in(edge, "depends_on_id", "id"), text_in(edge, "type", "dependency_type")
+        if kind == "parent-child":
+            parent = other
+        elif kind in _WAITS:
+            needs.append(other)
+        else:
+            remarks.append(Remark(f"{name}: {kind} {other} has no place here", where, "loss"))
+    return parent, needs
 
 
 def _gate_facts(row: Mapping[str, Json]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Final
 from counterpoint.cli.importing.files import Folder, loss_of, sections
 from counterpoint.cli.importing.readers.checklists import Naming, checklist, items_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
+from counterpoint.core.rules.planning.attributes import attribute_within
 from counterpoint.core.rules.planning.foreign import refuse_empty
 from counterpoint.kernel.errors import MalformedDocument, NotFound
 
@@ -68,6 +69,14 @@ def _own(title: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", title)
 
 
+def _waits_in(title: str) -> str:
+    """Return what a title says that its task waits for, as text."""
+    if match := _NEEDS.search(title):
+        return match[1]
+    meant = attribute_within(title)
+    return meant.value if meant and meant.word == "after" else ""
+
+
 def _marked(key: str, items: Iterator[ForeignItem]) -> Iterator[ForeignItem]:
     """Return items with the marks before their titles as labels, and what they say to depend on."""
     for item in items:
@@ -75,8 +84,7 @@ def _marked(key: str, items: Iterator[ForeignItem]) -> Iterator[ForeignItem]:
         while not item.is_phase and (mark := _MARK.match(title)):
             labels.append("parallel" if mark[1] == "P" else mark[1])
             title = title[mark.end() :]
-        named = _NEEDS.search(title)
-        needs = [f"{key}/{one}" for one in _TASK.findall(named[1])] if named else []
+        needs = [f"{key}/{each}" for each in _TASK.findall(_waits_in(title))]
         yield replace(
             item, title=title or item.title, labels=tuple(labels), needs=(*item.needs, *needs)
         )

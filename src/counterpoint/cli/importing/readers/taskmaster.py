@@ -17,6 +17,7 @@ from counterpoint.cli.importing.files import (
     text_in,
     words_in,
 )
+from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
 from counterpoint.core.model.lifecycles import CLOSED, category_of
 from counterpoint.kernel.canonical import Json, object_of
@@ -34,7 +35,10 @@ _STATES: Final[Mapping[str, str]] = {
     "completed": "done",
     "cancelled": "cancelled",
 }
-_PRIORITIES: Final[Mapping[str, int]] = {"critical": 0, "high": 1, "medium": 2, "low": 3}
+_FIELDS: Final = frozenset(
+    {"id", "title", "description", "details", "testStrategy", "status", "priority", "dependencies", "subtasks", "assignee",
+     "labels", "complexity", "parentId", "parentTaskId", "updatedAt", "createdAt", "dueDate"}
+)  # fmt: skip
 _PLACES: Final = (".taskmaster/tasks/tasks.json", "tasks/tasks.json", "tasks.json")
 
 
@@ -96,17 +100,17 @@ def _items(
 ) -> Iterator[ForeignItem]:
     above = holder.number
     number = f"{above}.{text_in(task, 'id')}" if above else text_in(task, "id")
-    own, priority = text_in(task, "status"), text_in(task, "priority") or "medium"
+    own = text_in(task, "status")
     # It writes no status of the parts of a task that has ended as a whole.
-    is_ended = category_of(_STATES.get(holder.status, "open")) in CLOSED
+    is_ended = category_of(state_of(holder.status, _STATES) or "open") in CLOSED
     said = own or (holder.status if is_ended else "pending")
-    if said not in _STATES:
+    state = state_of(said, _STATES)
+    if state is None:
         remarks.append(Remark(f"{number}: the status {said!r} means open here", where))
     if is_ended and not own:
         problem = f"a part without a status of a task that is {said}, so it is {said}"
         remarks.append(Remark(problem, where, "trifle"))
-    if priority not in _PRIORITIES:
-        remarks.append(Remark(f"{number}: the priority {priority!r} means medium here", where))
+    remarks += unread(task, _FIELDS, where)
     yield ForeignItem(
         id=_name(tag, number) if text_in(task, "id") else "",
         title=text_in(task, "title"),
@@ -116,9 +120,9 @@ def _items(
             ("How to test", text_in(task, "testStrategy")),
         ),
         parent=_name(tag, above) if above else "",
-        state=_STATES.get(said, "open"),
+        state=state or "open",
         said=said,
-        priority=_PRIORITIES.get(priority, 2),
+        priority=priority_of(text_in(task, "priority"), number, where, remarks),
         assignee=text_in(task, "assignee"),
         labels=words_in(task, "labels"),
         needs=tuple(
@@ -126,7 +130,9 @@ def _items(
             _name(tag, f"{above}.{one}" if above and "." not in one else one)
             for one in words_in(task, "dependencies")
         ),
-        facts=facts_of(task, complexity="complexity"),
+        facts=facts_of(
+            task, complexity="complexity", created="createdAt", updated="updatedAt", due="dueDate"
+        ),
         where=where,
     )
     for place, part in enumerate(list_in(task, "subtasks")):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from counterpoint.cli.importing.readers.vocabulary import state_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork
 from counterpoint.kernel.errors import NotFound
 from counterpoint.storage.foreign.tables import ForeignTables, Value
@@ -83,7 +84,7 @@ def _item(
         title=_text(row["title"]),
         body=_text(row["description"]),
         parent=_id(made_in["task_id"]) if made_in else "",
-        state=_STATES.get(said, "open"),
+        state=state_of(said, _STATES) or "open",
         said=said,
         facts={key: value for key, value in facts.items() if value},
         where=f"{file}, task {name}",

@@ -73,6 +73,11 @@ _NEAR_PHRASE: Final = 0.85
 _SPELLED: Final = expression(
     r"[*_`]{0,3}([A-Za-z][A-Za-z _-]{0,40}?)[*_`]{0,3}\s{0,3}[:\uff1a][*_`]{0,3}(.*)$", re.DOTALL
 )
+_WITHIN: Final = expression(r"(?:[(\[]|\s[-–—|;]+\s)\s*([A-Za-z][^()\[\]]{1,120}?)\s*[)\]]?$")
+_WAITS: Final = expression(
+    r"(depends? (?:up)?on|blocked (?:by|on)|wait(?:s|ing)? (?:for|on)|after)[: ]\s*(\S.*)",
+    re.IGNORECASE,
+)
 _SPANS: Final = expression(r"`[^`]+`(?:(?:\s*,\s*|\s+and\s+)`[^`]+`)*")
 _SPAN: Final = expression(r"`([^`]+)`")
 
@@ -130,6 +135,16 @@ def spelling_of(text: str) -> Spelling | None:
     if found := _ATTRIBUTE_OF.get(plain):
         return Spelling(found, written, value)
     return Spelling("", written, value, _near(plain, is_phrase=" " in written))
+
+
+def attribute_within(title: str) -> Spelling | None:
+    """Return the attribute that the end of a title looks like, as in `Title (depends on a)`; None if it is none."""
+    match = _WITHIN.search(title)
+    if match is None:
+        return None
+    waits = _WAITS.match(match[1])
+    spelling = Spelling("after", waits[1], waits[2]) if waits else spelling_of(match[1])
+    return spelling if spelling and spelling.word else None
 
 
 def _near(plain: str, *, is_phrase: bool) -> str:

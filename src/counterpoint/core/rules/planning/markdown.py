@@ -50,6 +50,9 @@ _LIKE_TASK: Final = expression(
     r"(?![\[(:])[\s\u200b]*(?P<words>\S.*)",
     re.DOTALL,
 )
+_TASK_ROW: Final = expression(
+    r"\s*\|(?:[^|]*\|)*?\s*(?:\[[\sxX\u2713\u2714~/-]\]|[☐☑☒✅⬜])\s*(?:\||$)"
+)
 _LIKE_HEADING: Final = expression(r" {0,3}#{1,6}\s+\S")
 _KINDS: Final[Mapping[str, LineKind]] = {"code_block": "code", "hr": "rule"}
 _CODE_BLANKS: Final = 4
@@ -110,7 +113,7 @@ class Line:
         if self.kind in {"fence", "comment"} and not self.is_unfinished:
             return False
         text = f"{self.marker} {self.words}" if self.kind == "item" else self.text
-        return _LIKE_TASK.match(text) is not None
+        return _LIKE_TASK.match(text) is not None or is_task_row(text)
 
     @property
     def is_hidden_heading(self) -> bool:
@@ -170,6 +173,11 @@ def task_in(text: str) -> tuple[str, str]:
         return "", ""
     mark = match["mark"] or match["bare"] or ("x" if match["ballot"] in {"☑", "☒"} else "")
     return mark, match["words"]
+
+
+def is_task_row(text: str) -> bool:
+    """Return whether a line looks like the row of a table that has a box for a cell."""
+    return _TASK_ROW.match(text) is not None
 
 
 def without_comments(text: str) -> tuple[str, bool]:

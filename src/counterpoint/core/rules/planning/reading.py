@@ -18,6 +18,7 @@ from counterpoint.core.rules.planning.attributes import (
     LISTS,
     PHASE,
     Spelling,
+    attribute_within,
     spelling_of,
     take_attribute,
 )
@@ -25,6 +26,7 @@ from counterpoint.core.rules.planning.front import Front, front_of
 from counterpoint.core.rules.planning.markdown import (
     Line,
     Markdown,
+    is_task_row,
     parse_markdown,
     task_in,
     without_comments,
@@ -32,6 +34,7 @@ from counterpoint.core.rules.planning.markdown import (
 from counterpoint.core.rules.planning.parts import Node, settle_headings
 from counterpoint.core.rules.planning.structure import name_at, unescape
 from counterpoint.core.rules.wording import control_fault
+from counterpoint.kernel.matching.expressions import expression
 
 DONE_MARKS: Final = frozenset({"x", "X"})
 _UNTITLED: Final = "text before the `# Title` heading"
@@ -44,7 +47,10 @@ _PLACES: Final[Mapping[str, str]] = {
     "html": "HTML",
     "fence": "a fence that never ends",
     "comment": "a comment that never ends",
+    "table": "a table",
 }
+_NO_NAME: Final = expression(r"(?<!\\)\{#[^{}]+\}$")
+_SIGNED: Final = expression(r"[✅✔✓❌✗✘⬜🔲⏳🚧]")
 _ESCAPED: Final = "a line of text begins with a backslash"
 
 
@@ -185,18 +191,29 @@ class PlanReader:
         if place >= 0 and title[place - 1 : place] != "\\":
             name, title = title[place + 2 : -1], title[:place].rstrip()
             place = name_at(title)
+            if problem := control_fault(name):
+                self._fault(number, problem)
         if title[max(0, place - 1) : max(0, place)] == "\\":
             title = title[: place - 1] + title[place:]
         if not title:
             self._fault(number, "there is no title")
         if problem := control_fault(title):
             self._fault(number, problem)
+        if not self.is_patient:
+            self._remark_on_title(title, name, number)
         node = Node(kind, level, title, name, number)
         if len(title) > TITLE_LIMIT:
             node.title = f"{title[: TITLE_LIMIT - 1].rstrip()}…"
             node.text += [title, ""]
             self._note(f"a title has at most {TITLE_LIMIT} characters, so all of it is the description", number)  # fmt: skip
         return node
+
+    def _remark_on_title(self, title: str, name: str, number: int) -> None:
+        if meant := attribute_within(title):
+            written = f"{meant.written} {meant.value}".strip()
+            self._note(f"{written[:80]!r} is a part of the title; an attribute is a bullet `- {meant.word}: …` below it", number)  # fmt: skip
+        elif not name and _NO_NAME.search(title):
+            self._note("a name `{#…}` is one word without commas, so this is a part of the title", number)  # fmt: skip
 
     # Lines.
 
@@ -262,12 +279,11 @@ class PlanReader:
 
     def _like_task(self, line: Line) -> None:
         """Take in a line that looks like a task, where it has a wrong form or stands where none can stand."""
-        place = "" if line.kind in {"item", "text"} else _PLACES[line.kind]
         mark, words = task_in(f"{line.marker} {line.words}" if line.kind == "item" else line.text)
-        if place:
+        if line.kind not in {"item", "text"} or not words:
             self._hide(line, "a task")
             return
-        if self.is_patient and words:
+        if self.is_patient:
             self._task(line, words, mark or " ", self._around(line))
             return
         form = f"{' ' * line.indent}- [{'x' if mark else ' '}] {words[:40]}"
@@ -279,7 +295,7 @@ class PlanReader:
 
     def _hide(self, line: Line, what: str) -> None:
         """Tell of a line that is seen by nobody in Markdown; in a plan it is a fault, but for a quotation."""
-        place = _PLACES["comment" if line.kind == "comment" else line.kind]
+        place = _PLACES["table" if is_task_row(line.text) else line.kind]
         if self.is_patient or line.kind == "quote":
             self._lose(f"what looks like {what} stands in {place}, so it is text", line.number)
         else:
@@ -410,7 +426,9 @@ class PlanReader:
     def _remark_on_text(self, line: Line, node: Node) -> None:
         if line.kind == "text" and without_comments(line.text)[1] and not self._ends_comment(line):
             self._fault(line.number, "a comment begins within this line and does not end with its paragraph")  # fmt: skip
-        if line.kind == "text" and node.line in self.tasks:
+        if line.kind == "item" and node.line not in self.tasks and _SIGNED.match(line.words):
+            self._lose("a list entry that begins with a sign is text and no task", line.number)
+        if line.kind == "text" and (node.line in self.tasks or not self.is_patient):
             spelling = spelling_of(line.text.strip())
             if spelling and spelling.word and spelling.is_worth_a_remark:
                 self._note(

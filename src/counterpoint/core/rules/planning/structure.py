@@ -12,6 +12,7 @@ from typing import Final
 from counterpoint.core.rules.planning.attributes import spelling_of
 from counterpoint.core.rules.planning.markdown import (
     escape_comments,
+    is_task_row,
     parse_markdown,
     split_lines,
     task_in,
@@ -28,7 +29,7 @@ _HTML: Final = expression(
     r"\s*<(?:[!?](?!--)|(?:script|pre|style|textarea)(?:[\s>]|$))", re.IGNORECASE
 )
 _BULLET: Final = expression(r"\s*(?:(?:[-*+]|[0-9]{1,9}[.)])\s+)+")
-_NAME: Final = expression(r"\{#([A-Za-z0-9_.-]{1,64})\}")
+_NAME: Final = expression(r"\{#([^\s{},#`\\<]{1,64})\}")
 
 
 def name_at(title: str) -> int:
@@ -47,6 +48,7 @@ def is_structure(line: str) -> bool:
         _HEADING.match(bare)
         or _BOX.match(bare)
         or task_in(bare)[1]
+        or is_task_row(bare)
         or _FENCE.match(bare)
         or _UNDERLINE.match(bare)
         or _HTML.match(bare)
