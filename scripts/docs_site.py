@@ -26,9 +26,7 @@ _PLACE: Final = ROOT / "build" / "mermaid.min.js"
 def brought(text: str) -> str:
     """Return a page of the root as it stands in docs/: with its links from there."""
     moved = text.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
-    return moved.replace("](decisions/)", "](architecture.md#decisions)").replace(
-        'src="docs/', 'src="'
-    )
+    return moved.replace('src="docs/', 'src="')
 
 
 def within(text: str) -> str:
@@ -45,9 +43,8 @@ def within(text: str) -> str:
 def spread(navigation: Any) -> Any:
     """Return the navigation with every decision where it says `decisions/`."""
     if navigation == "decisions/":
-        return [
-            f"decisions/{page.name}" for page in sorted((ROOT / "docs" / "decisions").glob("*.md"))
-        ]
+        pages = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+        return ["decisions/README.md", *(f"decisions/{page.name}" for page in pages)]
     if isinstance(navigation, list):
         return [spread(part) for part in navigation]
     return (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 AGENTS_LINES = 80
 DECISION_LINES = 60
+DECISIONS = "docs/decisions/README.md"
 DECISION_PARTS = ("## Context", "chosen because", "## Consequences")
 LOCKS = ("run.txt", "dev.txt", "bootstrap.txt", "docs.txt")
 FOREIGN_LOCKS = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock"})
@@ -145,17 +146,19 @@ def the_page_for_agents_is_short(repository: Repository) -> Iterator[str]:
 
 def the_architecture_page_names_every_folder(repository: Repository) -> Iterator[str]:
     """A folder or module at the top of the product that the page does not know has no place in the house."""
-    page = repository.texts["docs/architecture.md"]
+    page = repository.texts["docs/internals/architecture.md"]
     parts = {file.path.partition("/")[0] for file in repository.product} - {"__init__.py"}
-    yield from (f"docs/architecture.md: {part}" for part in sorted(parts) if part not in page)
+    yield from (
+        f"docs/internals/architecture.md: {part}" for part in sorted(parts) if part not in page
+    )
 
 
 def the_table_of_sizes_is_fresh(repository: Repository) -> Iterator[str]:
-    """What `docs/architecture.md` says of lines and modules is off by a sixth and 50 at most."""
-    printed = _ROW.findall(repository.texts["docs/architecture.md"])
+    """What `docs/internals/architecture.md` says of lines and modules is off by a sixth and 50 at most."""
+    printed = _ROW.findall(repository.texts["docs/internals/architecture.md"])
     rows = [*sizes.rows(repository.product)]
     if [label for label, *_ in printed] != [label for label, *_ in rows]:
-        yield "docs/architecture.md has other rows: run `python scripts/sizes.py`"
+        yield "docs/internals/architecture.md has other rows: run `python scripts/sizes.py`"
         return
     for (label, *cells), (_, *counts) in zip(printed, rows, strict=True):
         for cell, parts in zip(cells, counts, strict=True):
@@ -164,13 +167,17 @@ def the_table_of_sizes_is_fresh(repository: Repository) -> Iterator[str]:
                 abs(number - count) > count / 6 + SPARE
                 for number, count in zip(numbers, parts, strict=False)
             ):
-                yield f"docs/architecture.md: {label}: {parts}; run `python scripts/sizes.py`"
+                yield f"docs/internals/architecture.md: {label}: {parts}; run `python scripts/sizes.py`"
 
 
 def decisions_say_why(repository: Repository) -> Iterator[str]:
     """Each decision has a number of its own, is one page with context, outcome and consequences, and is listed."""
-    index = repository.texts["docs/architecture.md"]
-    pages = [PurePosixPath(name) for name in repository.names if name.startswith("docs/decisions/")]
+    index = repository.texts[DECISIONS]
+    pages = [
+        PurePosixPath(name)
+        for name in repository.names
+        if name.startswith("docs/decisions/") and name != DECISIONS
+    ]
     numbers = Counter(page.name[:4] for page in pages)
     for page in pages:
         text = repository.texts[page.as_posix()]
@@ -179,8 +186,8 @@ def decisions_say_why(repository: Repository) -> Iterator[str]:
         yield from (f"{page} lacks `{part}`" for part in DECISION_PARTS if part not in text)
         if len(text.splitlines()) > DECISION_LINES:
             yield f"{page} has more than {DECISION_LINES} lines"
-        if f"](decisions/{page.name})" not in index:
-            yield f"{page} is not listed in docs/architecture.md"
+        if f"]({page.name})" not in index:
+            yield f"{page} is not listed in {DECISIONS}"
 
 
 def links_lead_somewhere(repository: Repository) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Count the code: the parts in `docs/architecture.md`, and the figures that `make ratchets` holds.
+"""Count the code: the parts in `docs/internals/architecture.md`, and the figures that `make ratchets` holds.
 
 Without arguments it prints both tables; with `--check` it prints only the figures that are worse than
 `scripts/ratchets.toml` allows and what to do about each, and fails; with paths of modules it prints their empty
@@ -225,7 +225,7 @@ def load_limits(path: Path = RATCHETS) -> dict[str, dict[str, float]]:
     return tomllib.loads(path.read_text("utf-8"))
 
 
-# ── the table of docs/architecture.md ───────────────────────────────────────────────────────────
+# ── the table of docs/internals/architecture.md ───────────────────────────────────────────────────────────
 
 ROWS = (
     ("`cli/`", ("cli",)),

@@ -216,25 +216,25 @@ CASES = [
     ),
     (
         "the_architecture_page_names_every_folder",
-        {"docs/architecture.md": "work\n", CODE: ""},
+        {"docs/internals/architecture.md": "work\n", CODE: ""},
         {"src/counterpoint/board/a.py": ""},
-        "docs/architecture.md: board",
+        "docs/internals/architecture.md: board",
     ),
     (
         "decisions_say_why",
-        {"docs/decisions/0001-a.md": DECISION, "docs/architecture.md": "[a](decisions/0001-a.md)"},
+        {"docs/decisions/0001-a.md": DECISION, "docs/decisions/README.md": "[a](0001-a.md)"},
         {"docs/decisions/0001-a.md": DECISION.replace("chosen because", "and")},
         "lacks `chosen because`",
     ),
     (
         "decisions_say_why",
-        {"docs/decisions/0001-a.md": DECISION, "docs/architecture.md": "[a](decisions/0001-a.md)"},
+        {"docs/decisions/0001-a.md": DECISION, "docs/decisions/README.md": "[a](0001-a.md)"},
         {"docs/decisions/0001-b.md": DECISION},
         "0001-b.md has no number of its own",
     ),
     (
         "decisions_say_why",
-        {"docs/decisions/0001-a.md": DECISION, "docs/architecture.md": "[a](decisions/0001-a.md)"},
+        {"docs/decisions/0001-a.md": DECISION, "docs/decisions/README.md": "[a](0001-a.md)"},
         {"docs/decisions/0002-b.md": DECISION},
         "0002-b.md is not listed",
     ),
@@ -338,7 +338,7 @@ def test_a_test_that_a_page_names_must_exist(
 
 def test_a_table_of_sizes_that_is_far_off_is_found(laws: ModuleType, tmp_path: Path) -> None:
     sizes = importlib.import_module("sizes")
-    files = {CODE: lines(400), "docs/architecture.md": ""}
+    files = {CODE: lines(400), "docs/internals/architecture.md": ""}
     law = "the_table_of_sizes_is_fresh"
     (fault,) = find_faults(laws, tmp_path, law, files)
     assert "has other rows" in fault
@@ -347,11 +347,11 @@ def test_a_table_of_sizes_that_is_far_off_is_found(laws: ModuleType, tmp_path: P
         (label, *(" · ".join(map(str, part)) for part in counts))
         for label, *counts in sizes.rows(product)
     ]
-    files["docs/architecture.md"] = "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    files["docs/internals/architecture.md"] = "".join(f"| {' | '.join(row)} |\n" for row in cells)
     assert find_faults(laws, tmp_path, law, files) == []
     files[CODE] = lines(600)
     assert find_faults(laws, tmp_path, law, files) == [
-        "docs/architecture.md: all: [600]; run `python scripts/sizes.py`"
+        "docs/internals/architecture.md: all: [600]; run `python scripts/sizes.py`"
     ]
 
 
