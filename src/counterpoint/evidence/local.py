@@ -133,7 +133,7 @@ class LocalEvidence:
         hidden = hidden_paths(self.database, top, *environs, shown=said.home)
         logins = hidden_logins(top, *environs, shown=said.home)
         is_confined = said.sandbox != "off"
-        guarded = guarded_paths(top, self._serving, logins) if is_confined else Guarded()
+        guarded = guarded_paths(top, self._serving, logins, hidden) if is_confined else Guarded()
         try:
             execution = commands.run(
                 root,
@@ -152,14 +152,16 @@ class LocalEvidence:
             )
         finally:
             # Whoever cancels a command leaves as little behind.
-            changed = put_back(guarded)
+            restored = put_back(guarded)
         return replace(
             execution,
             missed=missed_logins(execution, self._serving, said.home),
             protected=(
                 *refused_writes(execution.output, guarded.read_only, top),
-                *changed,
+                *restored.paths,
             ),
+            put_aside=restored.asides,
+            leftovers=restored.leftovers,
         )
 
     def contain(self, root: Path, path: str) -> str:

@@ -93,6 +93,11 @@ def test_a_receipt_says_what_the_sandbox_kept_from_its_command(ada: Agent) -> No
         "`.git/config` is read-only for checks, since git starts programs by it. What has to write there is done outside of a check"
     ]
     assert ada.does("show", id=receipt["id"])["remarks"] == receipt["remarks"]
+    script = "rm -f .git/commondir; mkdir .git/commondir; chmod 555 .git"
+    left = ada.does("verify", command=["sh", "-c", script])["receipts"][0]
+    (remark,) = left["remarks"]
+    assert "/.git/commondir` was not there before this check, or was a link" in remark
+    assert "/.git/commondir.left-by-a-check`" in remark
 
 
 def test_progress_is_told(ada: Agent, begun: Begun) -> None:

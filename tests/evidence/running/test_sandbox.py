@@ -593,3 +593,23 @@ def test_a_configuration_with_faults_is_refused_whole(
     file.symlink_to("elsewhere")
     with pytest.raises(MalformedDocument, match="cannot be read"):
         read_checking(tmp_path)
+
+
+def test_no_other_login_is_laid_in_the_place_of_one_that_is_hidden(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders that hidden ones lie in stay where they are, in a folder without a repository too."""
+    home = tmp_path / "home"
+    for name in (".config/gh", ".cargo", ".local/share/keyrings"):
+        (home / name).mkdir(parents=True)
+    for name in (".config/gh/hosts.yml", ".cargo/credentials", ".local/share/keyrings/login"):
+        (home / name).write_text("own")
+    monkeypatch.setenv("HOME", str(home))
+    run(
+        "cd ~; mv .config a; mv .cargo b; mv .local c; cd ..; mv home d; mv state e; cd $HOME"
+        "; mkdir -p .config/gh .cargo .local/share/keyrings; echo evil > .config/gh/hosts.yml"
+        "; echo evil > .cargo/credentials; echo evil > .local/share/keyrings/login"
+    )
+    for name in (".config/gh/hosts.yml", ".cargo/credentials", ".local/share/keyrings/login"):
+        assert (home / name).read_text() == "own"
+    assert (tmp_path / "state/counterpoint/ledger.db").read_text() == "secret"

@@ -156,7 +156,8 @@ class Execution:
     program: the file that was run, by its whole path, and its SHA-256 before; that is empty if it cannot be read.
     sandbox: what confined it: `namespaces`, `bubblewrap` or `none`. unconfined: why no better one did.
     network: whether it reached others. missed: hidden logins that it seems to have failed for, by their paths in the home.
-    protected: read-only files that it could not write.
+    protected: read-only files that it could not write, and what was put back after it. put_aside: where that is now.
+    leftovers: what could not be put back, each with the reason and what to do.
     """
 
     argv: tuple[str, ...]
@@ -175,4 +176,6 @@ class Execution:
     network: bool = True
     missed: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
+    put_aside: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
     quotas: Quotas = field(default_factory=Quotas)

@@ -138,6 +138,13 @@ _HIDDEN: Final = (
     "counterpoint.toml; it counts once a person has run `counterpoint trust`"
 )
 _READ_ONLY: Final = "`{0}` is read-only for checks, since git starts programs by it. What has to write there is done outside of a check"
+ASIDE: Final = ".left-by-a-check"
+"""What the name under which something is put aside after a check ends with, before its number."""
+_PUT_ASIDE: Final = (
+    "`{0}` was not there before this check, or was a link: what was there after it is now `{1}`. If you made it while the check ran,"
+    " move it back"
+)
+_LEFTOVER: Final = "left by this check or made while it ran, and not put aside: {0}"
 
 
 @frozen
@@ -195,8 +202,16 @@ class Receipt(Noun):
         """Return what the sandbox kept from the command, each with the next step."""
         parts = [term.partition("=") for term in self.terms]
         logins = [value for name, _, value in parts if name == "hidden"]
-        paths = [value for name, _, value in parts if name == "read_only"]
-        return [_HIDDEN.format(login) for login in logins] + [_READ_ONLY.format(p) for p in paths]
+        asides = {
+            value.rpartition(ASIDE)[0]: value for name, _, value in parts if name == "put_aside"
+        }
+        paths = [value for name, _, value in parts if name == "read_only" and value not in asides]
+        return [
+            *(_HIDDEN.format(login) for login in logins),
+            *(_READ_ONLY.format(path) for path in paths),
+            *(_PUT_ASIDE.format(path, aside) for path, aside in asides.items()),
+            *(_LEFTOVER.format(value) for name, _, value in parts if name == "leftover"),
+        ]
 
 
 SubmissionKind = Literal["artifact", "phase", "branch"]

@@ -189,4 +189,6 @@ def terms_of(command: Command, execution: Execution) -> tuple[str, ...]:
     terms = [(name, value) for name, value in told.items() if value]
     terms += [("hidden", login) for login in execution.missed]
     terms += [("read_only", path) for path in execution.protected]
+    terms += [("put_aside", path) for path in execution.put_aside]
+    terms += [("leftover", text) for text in execution.leftovers]
     return tuple(f"{name}={value}" for name, value in terms)

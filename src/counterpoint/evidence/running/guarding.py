@@ -5,7 +5,8 @@
 2. The repository, and each folder that it lies in, stays where it is: otherwise another could be laid in its place.
 3. A folder of hooks that is not there is made, since nothing can be mounted over it. A file of settings, or one that leads to another
    repository, that was not there is put aside when the command has ended; a link is made as it was. The receipt names it.
-4. A login of the home that was not there is put aside in the same way (hidden.py hides those that are).
+4. A login of the home that was not there is put aside in the same way. Those that are there are hidden (hidden.py), and the folders that they
+   lie in stay where they are, so that no other login can be laid in their place.
 Not closed: repositories that a command makes in the tree, or adds to the index; files that settings include and that are not there; and
 whoever starts git while the command runs.
 Whatever else of the tree, or of the home, a command may write, it may write a program that a person starts.
@@ -16,7 +17,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,12 +24,13 @@ from typing import Final, NamedTuple
 
 from counterpoint.evidence.git.call import GitCall, GitRefused
 from counterpoint.evidence.git.waiting import git_folder, read_plain
+from counterpoint.evidence.running.restoring import Restored, restore
 from counterpoint.kernel.errors import ProgramMissing
 
 _WORKTREE: Final = re.compile(rb"^\s*worktree\s*=\s*\"?(.+?)\"?\s*$", re.MULTILINE)
-_ASIDE: Final = ".left-by-a-check"
-"""The end of the name under which something is put aside."""
 _MOST_MODULES: Final = 1_000
+_MOST_LINKS: Final = 40
+"""As many as the system follows for one path."""
 _REFUSALS: Final = tuple(os.strerror(number) for number in (errno.EROFS, errno.EBUSY))
 """What programs say of a file that is read-only, and of one that is not to be replaced."""
 
@@ -46,24 +47,36 @@ class Guarded(NamedTuple):
     links: tuple[tuple[str, str], ...] = ()
 
 
-def guarded_paths(tree: Path, environ: Mapping[str, str], logins: Iterable[Path] = ()) -> Guarded:
-    """Return what a command in a tree must leave as it is: a repository that is around, and logins. Unavailable."""
-    guarded, logins = _of_repository(tree, environ), tuple(logins)
-    # What a link would lead to is a login too.
-    paths = {*logins, *(Path(os.path.realpath(path)) for path in logins)}
-    links = {(str(path), _target_of(path)) for path in logins if path.is_symlink()}
-    return guarded._replace(
-        absent=_outermost({*guarded.absent, *_absent(paths)}),
-        links=tuple(sorted({*guarded.links, *links})),
+def guarded_paths(
+    tree: Path,
+    environ: Mapping[str, str],
+    logins: Iterable[Path] = (),
+    hidden: Iterable[str] = (),
+) -> Guarded:
+    """Return what a command in a tree must leave as it is: a repository that is around, and logins. Unavailable.
+
+    hidden: what it sees empty, which must not be moved away with a folder that it lies in.
+    """
+    folders, names = _of_repository(tree, environ)
+    present = {Path(os.path.realpath(path)) for path in names if path.exists()}
+    resolved = [_resolve(path) for path in {*folders, *names, *logins}]
+    folders |= {path.parent for path in (*names, *present)}
+    folders |= {Path(path).parent for path in hidden}
+    return Guarded(
+        fixed=_in_place(folder for folder in folders if folder.is_dir()),
+        read_only=tuple(sorted(map(str, present))),
+        absent=_outermost({path for path, _ in resolved if not os.path.lexists(path)}),
+        links=tuple(sorted({link for _, links in resolved for link in links})),
     )
 
 
-def _of_repository(tree: Path, environ: Mapping[str, str]) -> Guarded:
+def _of_repository(tree: Path, environ: Mapping[str, str]) -> tuple[set[Path], set[Path]]:
+    """Return the folders of the repository around a tree, and the files by which git starts programs; none without one."""
     top = next(
         (folder for folder in (tree, *tree.parents) if os.path.lexists(folder / ".git")), None
     )
     if top is None:
-        return Guarded()
+        return set(), set()
     mark = top / ".git"
     own = Path(os.path.realpath(git_folder(mark)))
     common = _common(own)
@@ -71,43 +84,28 @@ def _of_repository(tree: Path, environ: Mapping[str, str]) -> Guarded:
     paths |= {*_settings(top, environ), *_of_trees(common / "worktrees")}
     paths |= {*_of_modules(common / "modules"), *_of_modules(own / "modules")}
     # The repository itself is worked in.
-    names = {path for path in paths if path != mark or path.is_file()}
-    present = {Path(os.path.realpath(path)) for path in names if path.exists()}
-    links = {path: _target_of(path) for path in paths if path.is_symlink()}
-    folders = {top, own, common, *(path.parent for path in (*names, *present))}
-    return Guarded(
-        fixed=_in_place(folder for folder in folders if folder.is_dir()),
-        read_only=tuple(sorted(map(str, present))),
-        absent=_absent(names),
-        links=tuple(sorted((str(path), target) for path, target in links.items())),
-    )
+    return {top, mark, own, common}, {path for path in paths if path != mark or path.is_file()}
 
 
-def put_back(guarded: Guarded) -> tuple[str, ...]:
-    """Put aside what was not there before a command, and make links as they were; return their paths."""
-    changed = [Path(name) for name in guarded.absent if os.path.lexists(name)]
-    targets = {Path(name): target for name, target in guarded.links}
-    changed += [path for path, target in targets.items() if _target_of(path) != target]
-    for path in changed:
-        if os.path.lexists(path):
-            _put_aside(path)
-        if path in targets:
-            path.symlink_to(targets[path])
-    return tuple(map(str, changed))
+def put_back(guarded: Guarded) -> Restored:
+    """Put aside what was not there before a command, and make links as they were."""
+    return restore(guarded.links, guarded.absent)
 
 
-def _put_aside(path: Path) -> None:
-    """Give a file or folder a name by which nobody looks for it; what an earlier command left under that is taken away."""
-    aside = Path(f"{path}{_ASIDE}")
-    if aside.is_dir() and not aside.is_symlink():
-        shutil.rmtree(aside)
-    elif path.is_dir() and not path.is_symlink():
-        aside.unlink(missing_ok=True)
-    path.replace(aside)
-
-
-def _absent(paths: Iterable[Path]) -> tuple[str, ...]:
-    return tuple(sorted(str(path) for path in paths if not os.path.lexists(path)))
+def _resolve(path: Path) -> tuple[str, list[tuple[str, str]]]:
+    """Return where a path leads, by a path that has no link on its way, and the links that it goes by, with what they say."""
+    links: list[tuple[str, str]] = []
+    place, waiting = Path("/"), str(Path.cwd() / path).split("/")[::-1]
+    while waiting and len(links) <= _MOST_LINKS:
+        name = waiting.pop()
+        inner = place.parent if name == ".." else place / name
+        if name not in {"", ".", ".."} and inner.is_symlink():
+            target = str(inner.readlink())
+            links.append((str(inner), target))
+            waiting += reversed(target.split("/"))
+            inner = Path("/") if target.startswith("/") else place
+        place = inner
+    return str(place), links
 
 
 def _outermost(names: set[str]) -> tuple[str, ...]:
@@ -117,11 +115,6 @@ def _outermost(names: set[str]) -> tuple[str, ...]:
             name for name in names if not any(str(folder) in names for folder in Path(name).parents)
         )
     )
-
-
-def _target_of(path: Path) -> str:
-    """Return what a link says, as it is written; empty if there is none."""
-    return str(path.readlink()) if path.is_symlink() else ""
 
 
 def _of_folder(folder: Path) -> Iterator[Path]:
@@ -213,7 +206,13 @@ def _in_place(places: Iterable[Path]) -> tuple[str, ...]:
     found: set[str] = set()
     for folder in places:
         for path in (folder, *folder.parents):
-            # What lies in a folder that cannot be written is moved by nobody.
-            if path != path.parent and os.access(path.parent, os.W_OK):
+            # What lies in a folder that cannot be written is moved by nobody, but by who may let himself write.
+            if path != path.parent and (os.access(path.parent, os.W_OK) or _is_own(path.parent)):
                 found.add(os.path.realpath(path))
     return tuple(sorted(found, key=lambda path: path.count("/")))
+
+
+def _is_own(folder: Path) -> bool:
+    with suppress(OSError):
+        return folder.stat().st_uid == os.geteuid()
+    return False
