@@ -30,6 +30,7 @@ def test_marks_in_disorder_are_refused(text):
 @example("# Agents\r\n\r\nBe kind.\r\n", "ours\nand more")
 @example("no end of the line", "ours")
 @example("empty lines\n\n\n", "ours")
+@example("a return alone\r", "ours")
 def test_what_is_taken_out_leaves_every_byte_of_the_owner(text, body):
     assert drop_section(set_section(text, body)) == text
 

@@ -68,7 +68,8 @@ def drop_section(text: str) -> str:
     """Return the text as it was before our section came to its end; MalformedDocument as above."""
     if BEGIN not in text and END not in text:
         return text
-    newline = newline_of(text)
+    # Of the whole text it cannot be said: a return that stands at the end of the owner's goes together with our line.
+    newline = "\r\n" if f"{BEGIN}\r\n" in text else "\n"
     marked = set_section(text, "")
     before, _, rest = marked.partition(BEGIN)
     after = rest.partition(END)[2].removeprefix(newline)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,23 @@ _SALTS: Final = slice(16, 24)
 _PAGE_SIZE: Final = slice(8, 12)
 _MAGIC: Final = (0x377F0682, 0x377F0683)
 _WORD: Final = 0xFFFFFFFF
+_TRIES: Final = 100
+"""How often the frames are asked for while others write the index at that moment."""
 _Sum = tuple[int, int]
+
+
+def count_frames(connection: apsw.Connection) -> int:
+    """Return how many frames the log has; StoreBusy's cause, apsw.BusyError, if its index cannot be read for long.
+
+    SQLite does not wait here, as it does in a transaction, while somebody writes the head of the index or mends what a
+    killed program left of it.
+    """
+    for _ in range(_TRIES):
+        with suppress(apsw.BusyError):
+            return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
+        # A reading waits until the index can be read.
+        connection.execute("PRAGMA schema_version")
+    return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
 
 
 class OpenedLog:
@@ -83,7 +100,7 @@ class OpenedLog:
 
     def has_landed(self, connection: apsw.Connection) -> bool:
         """Return whether what was committed just now is behind what was there."""
-        frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        frames = count_frames(connection)
         header = os.pread(self._descriptor, _HEADER, 0)
         if header == self._header:
             goes_on = os.pread(self._descriptor, len(self._last), self._place) == self._last

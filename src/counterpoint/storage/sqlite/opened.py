@@ -29,7 +29,7 @@ from typing import Final, NamedTuple, NoReturn
 import apsw
 
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreReplaced, Unavailable
-from counterpoint.storage.sqlite.log import OpenedLog
+from counterpoint.storage.sqlite.log import OpenedLog, count_frames
 
 CHECKPOINT: Final = 2000
 """Pages in the log from which on a commit ends with a checkpoint."""
@@ -140,8 +140,7 @@ class OpenedFiles:
         """Pass if what was committed is where it will be looked for; StoreReplaced."""
         found, self._version = self.check(), connection.data_version()
         if found != self._written:
-            pages, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-            if pages < CHECKPOINT:
+            if count_frames(connection) < CHECKPOINT:
                 self._overwritten(found)
             self._written = found
         if self._log is not None and not self._log.has_landed(connection):
