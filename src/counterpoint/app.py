@@ -110,7 +110,9 @@ class App:
     records_reads: bool = True
     only_looks: bool = False
     remarks: list[str] = field(default_factory=list[str], repr=False)
-    _reads: tuple[tuple[int, int], ReadLog] | None = field(init=False, default=None, repr=False)
+    _reads: tuple[tuple[int, int], ReadLog | None] | None = field(
+        init=False, default=None, repr=False
+    )
 
     @property
     def database(self) -> Path:
@@ -581,9 +583,14 @@ class App:
             # Hardly any project keeps one.
             from counterpoint.evidence.reads import find_log
 
-            log = find_log(self.folder, self.clock)
-            self._reads = (mark, log) if log else None
-        return self._reads[1] if self._reads else None
+            self._reads = mark, find_log(self.folder, self.clock, self.ledger)
+        return self._reads[1]
+
+    @property
+    def ledger(self) -> str:
+        """The id of the project's ledger; empty before it is begun."""
+        projects = self.store.projects()
+        return next((one.ledger for one in projects if one.project == self.project), "")
 
     @cached_property
     def _reads_mark(self) -> Path:

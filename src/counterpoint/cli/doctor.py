@@ -225,7 +225,7 @@ def _reads(app: App) -> Iterator[Finding]:
     from counterpoint.core.operations.reads import Reads
     from counterpoint.evidence.reads import find_mark
 
-    policy, mark = app.itself().use(Reads).policy(), find_mark(app.folder)
+    policy, mark = app.itself().use(Reads).policy(), find_mark(app.folder, app.ledger)
     if fault := mark_fault(policy, mark):
         advice = "`counterpoint audit reads` shows what there is."
         yield Finding(name="reads", verdict="fail", found=fault, advice=advice)

@@ -2,10 +2,11 @@
 
 Layout, in the folder `reads` beside the database:
 
-    recording    is there while reads are recorded, and says the policy and the log's id; a look for it is all that an unrecorded call costs
+    recording    is there while reads of any project are recorded, and says the log's id and the policy of each, by the id of its ledger;
+                 `policy` is that of all others (marks of before named none). A look for it is all that an unrecorded call costs
     <log>.jsonl  a line for each read, canonical JSON: {"by", "entrance", "ids", "number", "previous", "time"}, with "all" if the ledger
                  was read as a whole, and with "lost" the count of reads since the line before that could not be recorded
-    anchored     how many lines the ledger knows of, and since when
+    anchored-<ledger>  how many lines that ledger knows of, and since when
 
 1. `previous` is the SHA-256 of the line before it, of the first line that of the log's id. So no line can be changed, taken out or put in
    without all later ones being written anew, and these are held against the anchors in the ledger.
@@ -24,7 +25,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from counterpoint.core.model.access import Actor
 from counterpoint.core.ports.reads import ReadHead, ReadPolicy
@@ -48,12 +49,13 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @mutable
 class FileReadLog:
-    """The record of this machine. is_required: whether a read that cannot be recorded is refused."""
+    """The record of this machine. is_required: whether a read that cannot be recorded is refused. ledger: that of the project."""
 
     folder: Path
     log: str
     clock: Clock
     is_required: bool = False
+    ledger: str = ""
     _lost: int = field(init=False, default=0)
     _anchored: int = field(init=False, default=-1)
     _since: float = field(init=False, default=0.0)
@@ -144,12 +146,14 @@ class FileReadLog:
     def anchored(self, head: ReadHead) -> None:
         """Know that this end stands in the ledger."""
         self._anchored, self._since = head.lines, time.time()
-        draft = self.folder / f".{_ANCHORED}.{os.getpid()}"
-        draft.write_bytes(canonical.dump({"lines": head.lines, "since": int(self._since)}))
-        draft.replace(self.folder / _ANCHORED)
+        _write(self._anchored_file, {"lines": head.lines, "since": int(self._since)})
+
+    @property
+    def _anchored_file(self) -> Path:
+        return self.folder / (f"{_ANCHORED}-{self.ledger}" if self.ledger else _ANCHORED)
 
     def _load_anchored(self) -> None:
-        value = _load_file(self.folder / _ANCHORED)
+        value = _load_file(self._anchored_file)
         self._anchored = int(value.get("lines", 0))
         self._since = float(value.get("since", 0))
         if not self._end[1] and (head := self.head()):
@@ -162,46 +166,88 @@ def mark_of(folder: Path) -> Path:
     return folder / FOLDER / _RECORDING
 
 
-def find_log(folder: Path, clock: Clock) -> FileReadLog | None:
-    """Return the record that reads of a database go to; None while none are recorded here. folder: that of the database."""
+def find_log(folder: Path, clock: Clock, ledger: str = "") -> FileReadLog | None:
+    """Return the record that reads of a project go to; None while none are recorded here. folder: that of the database."""
     path = mark_of(folder)
     if not path.exists():
         return None
     value = _load_file(path)
+    policy = _policy_in(value, ledger)
+    if policy == "off" and value:
+        return None
     log = str(value.get("log", ""))
     if not log.isalnum():
         # A mark that says nothing is one all the same: what it was is in the ledger, and `audit reads` compares.
         log = next(iter(logs_of(folder)), "unnamed")
-    required = value.get("policy") == "required"
-    return FileReadLog(folder=path.parent, log=log, clock=clock, is_required=required)
+    is_required = policy == "required"
+    return FileReadLog(
+        folder=path.parent, log=log, clock=clock, is_required=is_required, ledger=ledger
+    )
 
 
-def switch_log(folder: Path, policy: ReadPolicy, fresh: str) -> None:
-    """Have reads of a database recorded from now on, or no more; Unavailable. fresh: the id of a record that begins."""
-    path = folder / FOLDER / _RECORDING
+def switch_log(
+    folder: Path,
+    policy: ReadPolicy,
+    fresh: str,
+    ledger: str = "",
+    ledgers: Collection[str] = (),
+) -> None:
+    """Have reads of a project recorded from now on, or no more; Unavailable. fresh: the id of a record that begins.
+
+    ledger: that of the project; empty for all of the database. ledgers: those of all projects of the database.
+    """
+    path = mark_of(folder)
+    if policy == "off" and not path.exists():
+        return
     try:
-        if policy == "off":
-            path.unlink(missing_ok=True)
-            return
         make_folder(path.parent)
-        logs = sorted(path.parent.glob("*.jsonl"))
-        log = logs[-1].stem if logs else fresh
-        draft = path.with_name(f".{_RECORDING}.{os.getpid()}")
-        draft.write_bytes(canonical.dump({"log": log, "policy": policy}))
-        draft.replace(path)
+        with (path.parent / f".{_RECORDING}.turn").open("ab") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            _mark(path, policy, fresh, ledger, ledgers)
     except OSError as fault:
         raise Unavailable(f"{path.parent} cannot be written: {fault.strerror}") from fault
 
 
-def find_mark(folder: Path) -> ReadPolicy:
-    """Return what processes on this machine go by."""
-    value = _load_file(folder / FOLDER / _RECORDING)
-    return cast("ReadPolicy", value.get("policy", "off"))
+def _mark(
+    path: Path, policy: ReadPolicy, fresh: str, ledger: str, ledgers: Collection[str]
+) -> None:
+    """Write which projects are recorded; OSError."""
+    value = _load_file(path)
+    others = _policy_in(value, "") if value or not path.exists() else "on"
+    projects: dict[str, Json] = {}
+    if ledger:
+        # What stood for all stands for each of those that there are, so that the others stay as they were.
+        projects = dict.fromkeys(ledgers, others) | _projects_in(value) | {ledger: policy}
+        projects = {name: said for name, said in projects.items() if said != "off"}
+        others = "off"
+    else:
+        others = policy
+    if others == "off" and not projects:
+        path.unlink(missing_ok=True)
+        return
+    logs = sorted(path.parent.glob("*.jsonl"))
+    log = str(value.get("log", "")) or (logs[-1].stem if logs else fresh)
+    _write(path, {"log": log, "policy": others} | ({"projects": projects} if projects else {}))
+
+
+def _policy_in(value: Mapping[str, Any], ledger: str) -> ReadPolicy:
+    policy = _projects_in(value).get(ledger, value.get("policy", "off"))
+    return cast("ReadPolicy", policy) if policy in get_args(ReadPolicy) else "on"
+
+
+def _projects_in(value: Mapping[str, Any]) -> dict[str, Any]:
+    projects = value.get("projects", {})
+    return dict(cast("dict[str, Any]", projects)) if isinstance(projects, dict) else {}
+
+
+def find_mark(folder: Path, ledger: str = "") -> ReadPolicy:
+    """Return what processes on this machine go by for a project."""
+    return _policy_in(_load_file(mark_of(folder)), ledger)
 
 
 def find_marked_log(folder: Path) -> str:
     """Return the id of the record that this machine writes; empty while it writes none."""
-    return str(_load_file(folder / FOLDER / _RECORDING).get("log", ""))
+    return str(_load_file(mark_of(folder)).get("log", ""))
 
 
 def last_time(folder: Path) -> str:
@@ -269,6 +315,12 @@ def _load_file(path: Path) -> dict[str, Any]:
         return canonical.object_of(canonical.load(path.read_bytes()))
     except (OSError, CounterpointError):
         return {}
+
+
+def _write(path: Path, value: dict[str, Json]) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_bytes(canonical.dump(value))
+    draft.replace(path)
 
 
 def _refuse(file: Path) -> tuple[int, int, str]:

@@ -6,13 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders import START, attested_as
+from counterpoint.app import Identity, open_app
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.identity import Connection
 from counterpoint.core.operations.reads import Reads
+from counterpoint.kernel.clock import stamp
 from counterpoint.kernel.errors import Forbidden
+from fakes.harbour import where_it_is
 
 COMMANDS: dict[tuple[str, ...], str] = {
     ("show", "harbour-4"): "harbour-4",
@@ -40,6 +47,30 @@ def record(ledger: Path) -> Path:
 def lines_of(ledger: Path) -> list[Any]:
     """Answer the lines of the record."""
     return [json.loads(line) for line in record(ledger).read_text().splitlines()]
+
+
+def begin_other(ledger: Path) -> None:
+    """Begin a second project in the database, by an agent."""
+    app = open_app(ledger, where_it_is() | {"COUNTERPOINT_PROJECT": "other"})
+    app.begins_anew = True
+    attested = replace(attested_as("eve"), connection=_connection("cn_eve"))
+    eve = Identity(kind="agent", name="eve", session=app.agent().session, attested=attested)
+    app.core(eve).journal.append(Note(kind="comment", body="x"))
+    app.close()
+
+
+def _connection(name: str) -> Connection:
+    numbers = dict.fromkeys(("uid", "pid", "started", "held_since"), 7)
+    words = dict.fromkeys(("client", "boot", "namespace", "executable", "unit"), "x")
+    return Connection(
+        project="other",
+        id=name,
+        agent="eve",
+        ancestry="[]",
+        opened_at=stamp(START),
+        **numbers,
+        **words,
+    )
 
 
 def test_what_is_asked_for_is_found_as_elsewhere(call, ledger):
@@ -156,6 +187,50 @@ def test_a_switch_past_the_ledger_is_told_and_stays_told(call, ledger):
     assert len(lines_of(ledger)) == size
     switches = call("audit", "reads", "--json").json["switches"]
     assert [switch["policy"] for switch in switches] == ["off", "on"]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("is_old", [False, True])
+def test_each_project_of_a_database_is_switched_by_itself(call, ledger, is_old):
+    """Whoever switches one off leaves the others recorded, also where a mark of before stands for all."""
+
+    def other(*words: str):
+        return call(*words, "--project", "other")
+
+    begin_other(ledger)
+    assert other("add", "Paint the mast").code == 0
+    call("policy", "--reads", "on")
+    other("policy", "--reads", "required")
+    call("show", "harbour-4")
+    mark = ledger / ".counterpoint" / "reads" / "recording"
+    if is_old:
+        mark.write_text(f'{{"log":"{record(ledger).stem}","policy":"required"}}')
+        assert call("policy", "--reads", "required").code == 0
+
+    def count() -> int:
+        return len(lines_of(ledger))
+
+    assert call("policy", "--reads", "off").code == 0
+    before = count()
+    call("show", "harbour-4")
+    assert count() == before
+    assert other("show", "other-1").code == 0
+    assert count() > before
+    for words in ((), ("--project", "other")):
+        assert call("audit", "reads", *words).code == 0
+    checks = {one["name"]: one for one in other("doctor", "--json").json["checks"]}
+    assert checks["reads"]["found"] == "are recorded: required"
+    other("policy", "--reads", "off")
+    assert not mark.exists()
+
+
+def test_who_is_an_agent_of_any_project_switches_no_record(app, ledger):
+    """The record of a machine is of all projects of its database."""
+    begin_other(ledger)
+    shell = app.core(Identity(kind="human", name="eve", attested=attested_as("eve")))
+    with pytest.raises(Forbidden, match="an agent has started this command"):
+        shell.use(Reads).switch("on")
+    assert app.person().use(Reads).switch("on") == "off"
 
 
 def test_a_read_that_cannot_be_recorded_is_refused_where_that_is_asked_for(call, ledger):

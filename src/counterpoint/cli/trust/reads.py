@@ -16,7 +16,8 @@ def switch_reads(context: CommandContext, policy: ReadPolicy, reason: str) -> No
     # A record that cannot be written must not keep a person from switching it off.
     context.app.records_reads = False
     reads, folder = context.core.use(Reads), context.app.folder
-    before, mark = reads.switch(policy, reason), find_mark(folder)
+    before, ledger = reads.switch(policy, reason), context.app.ledger
+    mark = find_mark(folder, ledger)
     if before == policy != mark:
         reads.tell_gap(last_time(folder))
     log = context.app.read_log
@@ -25,7 +26,8 @@ def switch_reads(context: CommandContext, policy: ReadPolicy, reason: str) -> No
         if policy == "off" and log is not None and (head := log.head()):
             context.app.itself().use(Reads).anchor(head)
             log.anchored(head)
-    switch_log(folder, policy, token_hex(8))
+    ledgers = [project.ledger for project in context.app.store.projects()]
+    switch_log(folder, policy, token_hex(8), ledger, ledgers)
     context.app.records_reads = True
 
 

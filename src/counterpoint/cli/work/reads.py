@@ -59,7 +59,7 @@ def reads_command(
     context.app.records_reads = False
     reads, folder = context.core.use(Reads), context.app.folder
     policy, anchors = reads.policy(), {head.log: head for head in reads.anchors()}
-    faults = list(filter(None, [mark_fault(policy, find_mark(folder))]))
+    faults = list(filter(None, [mark_fault(policy, find_mark(folder, context.app.ledger))]))
     remarks = [
         f"what was read from {gap.since or 'the beginning'} to {gap.time} on a machine that did not record"
         for gap in reads.gaps()

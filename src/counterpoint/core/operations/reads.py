@@ -11,13 +11,15 @@ from typing import Any, Final, NamedTuple, cast, get_args
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Attribute
-from counterpoint.core.operations.recording.authority import acting, refusal
+from counterpoint.core.operations.recording.authority import (
+    refuse_agent,
+    refuse_agents_of_all,
+)
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.reads import ReadHead, ReadPolicy
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 
@@ -61,11 +63,12 @@ class Reads:
 
         Raises Forbidden to all but a person.
         """
+        # The projects of a database share one record on each machine.
+        act = "change whether reads are recorded"
+        refuse_agents_of_all(self._context, act, Act.BY_PERSON)
         with recording(self._context, SWITCHED) as change:
             change.open_session()
-            if acting(change) not in PEOPLE:
-                act = "change whether reads are recorded"
-                raise refusal(change.writing, self._context, act, Act.BY_PERSON)
+            refuse_agent(change, act, Act.BY_PERSON)
             before = _policy_of(change.writing)
             if before == policy:
                 return before

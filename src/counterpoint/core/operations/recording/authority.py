@@ -72,6 +72,19 @@ def refuse_others(
         raise refusal(view, context, act, instead, signs=signs)
 
 
+def refuse_agents_of_all(context: Context, act: str, instead: Act | str) -> None:
+    """Raise Forbidden unless it is a person, whichever project of the database is asked, for what all of them share.
+
+    Those over HTTP whose process nobody saw count in the caller's own project alone.
+    """
+    store = context.ports.store
+    for project in store.projects():
+        with store.reading(project.project) as view:
+            is_own = project.project == context.project
+            if authority_of(view, context, beside_unseen=not is_own) not in PEOPLE:
+                raise refusal(view, context, act, instead)
+
+
 def refuse_first_key(view: Reading, context: Context, act: str) -> None:
     """Raise Forbidden unless it is a person who would bring the first key, as far as any process tells.
 
