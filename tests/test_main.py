@@ -47,3 +47,22 @@ def test_a_process_that_nobody_waits_for_is_not_taken_down_piece_by_piece(
     assert ran.stdout.startswith("counterpoint ")
     assert ran.stderr.removesuffix("taken down\n") == ends
     assert ("taken down" in ran.stderr) is registers
+
+
+@pytest.mark.parametrize(
+    ("words", "module"), [(["status"], "counterpoint.cli.main"), (["serve"], "counterpoint.cli.server.serving")]
+)  # fmt: skip
+def test_an_interrupt_while_it_loads_is_no_traceback(words: list[str], module: str) -> None:
+    """Ctrl-C in the first tenths of a second: one word and the code of a command that was stopped."""
+    program = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        f"sys.meta_path.insert(0, Finder()); sys.argv = ['counterpoint', *{words!r}]\n"
+        "from counterpoint.__main__ import main; main()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "Stopped.\n")

@@ -6,10 +6,20 @@ import os
 import sys
 
 _MISSING = 3
+_STOPPED = 130
 
 
 def main() -> None:
     """Run the relay of an agent, its server, or the command line; leave with its exit code."""
+    try:
+        _start()
+    except KeyboardInterrupt:
+        # It was still loading: what runs after that says it itself.
+        sys.stderr.write("Stopped.\n")
+        sys.exit(_STOPPED)
+
+
+def _start() -> None:
     try:
         # Nearly everything asks for them, so a system without them is told so once and in words.
         import fcntl as _f

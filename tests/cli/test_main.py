@@ -254,7 +254,7 @@ def test_a_refusal_is_json_for_those_who_ask_for_json(call, ledger, monkeypatch)
 
 def test_an_output_that_takes_nothing_is_named(call, ledger, monkeypatch, capsys):
     """It was closed at the start, or its disk is full: exit code 3, and the words of the system."""
-    for words in (["status"], ["log"], ["log", "--json"]):
+    for words in (["status"], ["log"], ["log", "--json"], ["key"], ["--version"], ["key", "-h"]):
         monkeypatch.setattr(sys, "stdout", None)
         assert run(words) == 3
         sys.stdout.close()

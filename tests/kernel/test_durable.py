@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.kernel.durable import make_folder, sync_names
+from counterpoint.kernel.durable import file_fault, make_folder, sync_names
 
 pytestmark = pytest.mark.durable
 
@@ -47,3 +47,14 @@ def test_only_a_system_that_syncs_no_folders_is_not_asked_again(
     else:
         with pytest.raises(OSError, match="refused"):
             sync_names(tmp_path)
+
+
+def test_a_file_system_that_is_read_only_is_not_the_fault_of_a_mode() -> None:
+    """Each refusal of the system has the next step that helps."""
+    hints = {
+        number: file_fault(OSError(number, os.strerror(number)), "a.db").hint
+        for number in (errno.EROFS, errno.EACCES, errno.ENOSPC)
+    }
+    assert "mounted read-only" in hints[errno.EROFS]
+    assert "mode of the file" in hints[errno.EACCES]
+    assert "Free some space" in hints[errno.ENOSPC]

@@ -13,6 +13,7 @@ import click
 
 from counterpoint import __version__
 from counterpoint.cli.commands import COMMANDS, GROUPS, HIDDEN
+from counterpoint.cli.output import taken
 from counterpoint.kernel.errors import InvalidInput
 
 _COMPLETION: Final = "_COUNTERPOINT_COMPLETE"
@@ -152,8 +153,14 @@ def invoke(arguments: Sequence[str]) -> int | InvalidInput:
         return leave.exit_code
     except click.exceptions.NoArgsIsHelpError as group:
         # Whoever types a group alone asks what there is, which is no fault.
-        click.echo(group.format_message())
+        with taken():
+            click.echo(group.format_message())
         return 0
+    except OSError as fault:
+        if not _is_of_parser(fault):
+            raise
+        with taken():
+            raise
     except click.ClickException as wrong:
         with suppress(OSError):
             wrong.show()
@@ -167,6 +174,14 @@ def invoke(arguments: Sequence[str]) -> int | InvalidInput:
             hint = f"{example}\n{hint}"
         return InvalidInput(wrong.format_message(), hint=hint)
     return answered if isinstance(answered, int) else 0
+
+
+def _is_of_parser(fault: OSError) -> bool:
+    """Return whether it came while the parser wrote help or the version, which it does by itself."""
+    trace = fault.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code is click.echo.__code__
 
 
 def _complete_line(arguments: Sequence[str], context: click.Context) -> str:

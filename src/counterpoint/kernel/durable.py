@@ -16,6 +16,7 @@ _CANNOT: Final = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM}
 """What a system says of a folder that it syncs by itself, or that this user may pass through but not read."""
 NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """What a system says of a disk, a quota or a file that takes no more."""
+_READ_ONLY: Final = "It lies on a file system that is mounted read-only: mount it for writing, or work in a copy of the folder."
 
 
 def sync(path: Path) -> None:
@@ -51,7 +52,10 @@ def file_fault(fault: OSError, where: str, hint: str = "") -> Unavailable:
     """
     if fault.errno in NO_ROOM:
         return StoreFull(f"{where} cannot be written ({fault.strerror})", path=where)
-    if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
+    if fault.errno == errno.EROFS:
+        words = f"{where} cannot be written ({fault.strerror})"
+        return StoreReadOnly(words, hint=_READ_ONLY, path=where)
+    if isinstance(fault, PermissionError):
         return StoreReadOnly(f"{where} cannot be written ({fault.strerror})", path=where)
     words = f"{where} cannot be used ({fault.strerror})"
     return Unavailable(words, hint=hint, path=where) if hint else Unavailable(words, path=where)
