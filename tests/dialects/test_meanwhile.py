@@ -182,3 +182,33 @@ def test_each_dialect_tells_its_holder(workshop: Workshop, begin: Any) -> None:
     is_held = bool(agent.core.overview.held())
     hint = "still wanted" if is_held else STAYS
     assert _is_told(read()["meanwhile"], "given_up", f"Tests cancelled {whole}", hint)
+
+
+def _write(agent: Agent, begin: Any, item: str) -> Any:
+    """Write a note of the dialect about the work that the agent held."""
+    if begin is _symphony:
+        return agent.does("add_comment", content="it creaks")
+    if begin is _agentic:
+        return agent.does("session_log", message="it creaks")
+    if begin is _workflow:
+        return agent.does("log_milestone", task_id=item, message="it creaks")
+    (spec,) = agent.does("spec", action="list")["data"]["specs"]
+    about = {"spec_id": spec["spec_id"], "title": "Hew", "content": "it creaks"}
+    return agent.does("journal", action="add", **about)["data"]
+
+
+@pytest.mark.parametrize("begin", [_symphony, _agentic, _workflow, _foundry])
+def test_a_note_of_each_dialect_tells_that_its_task_was_taken(
+    workshop: Workshop, begin: Any
+) -> None:
+    """It tells nothing while the claim is held."""
+    agent, item, _ = begin(workshop)
+    if begin is _agentic:
+        (plan,) = agent.does("plan_list")["plans"]
+        agent.does("session_start", agent_type="opus", plan_slug=plan["slug"])
+    workshop.clock.pass_by(seconds=10)
+    assert "meanwhile" not in _write(agent, begin, item)
+    workshop.app.person().claims.release(item)
+    answer = _write(agent, begin, item)
+    assert _is_told(answer["meanwhile"], "released", f"Tests released {item}", "")
+    assert answer["note"]

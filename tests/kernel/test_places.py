@@ -417,6 +417,26 @@ def test_a_git_that_is_no_repository_is_told_with_what_mends_it(
         assert word in fault
 
 
+@pytest.mark.parametrize("name", [".git", ".git/HEAD"])
+def test_a_git_that_this_account_may_not_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """With the file and the words of the system; root reads all, so it looks as another account."""
+    tree = repository(tmp_path / "tree")
+    monkeypatch.chdir(tree)
+    Path(name).chmod(0)
+    is_root = not os.geteuid()
+    try:
+        if is_root:
+            os.seteuid(65_534)
+        fault = find_git_fault(".")
+    finally:
+        if is_root:
+            os.seteuid(0)
+        Path(name).chmod(0o700)
+    assert fault == f"./{name} cannot be read (Permission denied): let this account read it"
+
+
 def test_what_git_takes_for_a_repository_is_no_fault(tmp_path: Path) -> None:
     """A folder without one, a detached HEAD, packed branches, a linked worktree, a submodule, a bare repository and its worktree."""
     main = repository(tmp_path / "main")

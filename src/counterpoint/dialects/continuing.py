@@ -65,6 +65,22 @@ def present_news(news: Iterable[News], phrases: Phrases) -> list[Json]:
     ]
 
 
+def lost(call: Call, phrases: Phrases, item: str = "") -> dict[str, Json]:
+    """Return what ended a claim of the caller, to stand in the answer to a note; looked for only where something may have.
+
+    item: what the note is about; without one, all that the caller held.
+    """
+    if item:
+        noted = call.core.items.find(item)
+        is_held = noted is not None and noted.category in {"active", "review"}
+        if noted is None or (is_held and noted.assignee == call.core.caller.actor.name):
+            return {}
+    elif call.core.overview.held():
+        return {}
+    ended = [entry for entry in call.core.claims.news(()) if item in {"", entry.item}]
+    return {MEANWHILE: present_news(ended, phrases), "note": DATA} if ended else {}
+
+
 def next_call(tool: str, **arguments: Json) -> dict[str, Json]:
     """Return a call as one that is offered; `…` stands for the caller's own words."""
     return {"tool": tool, "arguments": arguments}

@@ -39,7 +39,7 @@ from counterpoint.dialects.agentic.words import (
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import next_call, offered, present_left
+from counterpoint.dialects.continuing import lost, next_call, offered, present_left
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -110,6 +110,7 @@ def session_log(
     return present(
         logged=clip(message, _SHOWN),
         entry={"id": made.id, "type": type, "timestamp": made.created_at},
+        **lost(call, PHRASES),
     )
 
 

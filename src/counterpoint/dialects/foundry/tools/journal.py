@@ -8,7 +8,8 @@ from pydantic import Field
 
 from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.foundry.envelope import page, present
+from counterpoint.dialects.continuing import lost
+from counterpoint.dialects.foundry.envelope import PHRASES, page, present
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry
 from counterpoint.dialects.foundry.tools.shown import META, SAID, clipped
 from counterpoint.dialects.foundry.verbs.journal import Journals
@@ -37,7 +38,7 @@ def add(
     entry = call.core.use(Journals).add(spec_id, entry_type, title, content, task_id)
     shown = entry_of(entry)
     told = {name: shown[name] for name in ("timestamp", "entry_type", "title", "task_id")}
-    return present({"spec_id": spec_id, "entry": told})
+    return present({"spec_id": spec_id, "entry": told, **lost(call, PHRASES)})
 
 
 @action(reads=True, name="list", plain=True)

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import NoteKind
-from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import present_news
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.continuing import lost
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     AnyToken,
@@ -47,14 +47,4 @@ def note(
         return {"record": present_record(call.core.journal.resolve(resolves, text))}
     written = Note(kind=kind, body=text, title=title, item=id, tags=tags, files=files)
     record = call.core.journal.append(written, token)
-    return {"record": present_record(record), **_lost(call, record.item)}
-
-
-def _lost(call: Call, name: str) -> dict[str, Json]:
-    """Return what ended the caller's claim of an item that a note is about; looked for only where it may have."""
-    item = call.core.items.find(name) if name else None
-    is_held = item is not None and item.category in {"active", "review"}
-    if item is None or (is_held and item.assignee == call.core.caller.actor.name):
-        return {}
-    ended = [entry for entry in call.core.claims.news(()) if entry.item == name]
-    return {"meanwhile": present_news(ended, PHRASES), "note": DATA} if ended else {}
+    return {"record": present_record(record), **lost(call, PHRASES, record.item)}

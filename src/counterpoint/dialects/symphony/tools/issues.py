@@ -9,7 +9,9 @@ from pydantic import Field
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.continuing import lost
 from counterpoint.dialects.paging import sparse
+from counterpoint.dialects.symphony.envelope import PHRASES
 from counterpoint.dialects.symphony.nouns.issues import IssueDraft
 from counterpoint.dialects.symphony.nouns.issues import Reported as Word
 from counterpoint.dialects.symphony.verbs.issues import Issues
@@ -64,7 +66,12 @@ def add_comment(call: Call, content: Annotated[Comment, Field(description="Comme
     details: dict[str, Json] = {"author": author, **run_of(call)}
     note = Note(kind="comment", item=bound(call), body=content, details=details)
     record = call.core.journal.append(note)
-    return {"id": record.id, "author": author, "createdAt": record.created_at}
+    return {
+        "id": record.id,
+        "author": author,
+        "createdAt": record.created_at,
+        **lost(call, PHRASES, record.item),
+    }
 
 
 @tool(reads=False, idempotent=False)

@@ -9,7 +9,9 @@ from pydantic import Field
 
 from counterpoint.core.model.filters import Note
 from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.continuing import lost
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, part_of_list, sparse
+from counterpoint.dialects.symphony.envelope import PHRASES
 from counterpoint.dialects.symphony.nouns.learnings import (
     Coverage,
     Learning,
@@ -65,7 +67,12 @@ def add_finding(
         details=run_of(call),
     )
     record = call.core.journal.append(note)
-    return {"id": record.id, "category": category, "created_at": record.created_at}
+    return {
+        "id": record.id,
+        "category": category,
+        "created_at": record.created_at,
+        **lost(call, PHRASES, record.item),
+    }
 
 
 @tool(reads=False, idempotent=False)

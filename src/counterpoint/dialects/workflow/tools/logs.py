@@ -9,7 +9,9 @@ from pydantic import Field
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import NEEDS_PERSON
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.continuing import lost
 from counterpoint.dialects.paging import size_of, sparse
+from counterpoint.dialects.workflow.envelope import PHRASES
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.dialects.workflow.words import (
     Category,
@@ -52,7 +54,11 @@ def log_decision(
     body = f"{question}\n\nChosen: {chosen}\n\nWhy: {reasoning}"
     note = Note(kind="decision", item=task_id, body=body, tags=(category,), details=details)
     record = call.core.use(Workflows).log(note)
-    return {"decision_id": record.id, "created_at": record.created_at}
+    return {
+        "decision_id": record.id,
+        "created_at": record.created_at,
+        **lost(call, PHRASES, record.item),
+    }
 
 
 @tool(reads=False, idempotent=False)
@@ -89,7 +95,11 @@ def log_issue(
         details=details,
     )
     record = call.core.use(Workflows).log(note)
-    return {"issue_id": record.id, "created_at": record.created_at}
+    return {
+        "issue_id": record.id,
+        "created_at": record.created_at,
+        **lost(call, PHRASES, record.item),
+    }
 
 
 @tool(reads=False, idempotent=False)
@@ -106,4 +116,8 @@ def log_milestone(
     details = sparse(progress=progress, metadata=metadata)
     note = Note(kind="milestone", item=task_id, body=message, details=details)
     record = call.core.use(Workflows).log(note)
-    return {"milestone_id": record.id, "created_at": record.created_at}
+    return {
+        "milestone_id": record.id,
+        "created_at": record.created_at,
+        **lost(call, PHRASES, record.item),
+    }
