@@ -25,6 +25,7 @@ from counterpoint.dialects.foundry.verbs.documents.applying import Applied
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
 from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring, told
 from counterpoint.dialects.foundry.verbs.mirror.rounds import Side
+from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError, NotFound
 
@@ -183,9 +184,12 @@ def _take_in(core: Core, file: Path, folder: Folder | None, *, dry_run: bool) ->
         if isinstance(name, str) and core.items.find(name, SPEC) is not None:
             return _Outcome(spec=name, path=file, how="known")
         verbs = core.use(Importing)
-        made: ImportedSpec = (
-            verbs.look(document, folder) if dry_run else verbs.make(document, folder, str(file))
-        )
+        made: ImportedSpec
+        if dry_run:
+            made = verbs.look(document, folder)
+        else:
+            with core.use(Locking).edited(str(name)):
+                made = verbs.make(document, folder, str(file))
     except OSError as fault:
         refusal = NotFound(f"{file.name} cannot be read: {fault.strerror}")
         return _Outcome(spec=str(name), path=file, how="refused", fault=refusal)

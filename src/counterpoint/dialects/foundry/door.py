@@ -98,17 +98,21 @@ class Door:
             raise
 
     def least_role(self, is_connected: Callable[[str], bool]) -> Role:
-        """Return the role that lets least of those that the project and the connections have that are open.
+        """Return the role that lets least of those that open connections were started with; the widest where none was.
 
-        By it the edits of files are judged, of which nobody knows who made them. is_connected: of the caller of a connection.
+        is_connected: of the caller of a connection.
         """
         with self._lock:
             connections = list(self._connections.items())
         pairs = {pair for caller, pair in connections if is_connected(caller)}
-        roles = {self._role(*pair) for pair in {("", ""), *pairs}}
-        return next(role for role in WIDENING if role in roles)
+        roles = {self.role_of(*pair) for pair in pairs - {("", "")}}
+        for role in WIDENING:
+            if role in roles:
+                return role
+        return "maintainer"
 
-    def _role(self, role: str, posture: str) -> Role:
+    def role_of(self, role: str, posture: str) -> Role:
+        """Return the role that a connection has which was started so; by two empty words that of the project."""
         try:
             return self.configured(role, posture).role
         except MalformedDocument:

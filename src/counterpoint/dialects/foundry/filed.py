@@ -8,10 +8,11 @@ from typing import Final, cast
 
 from counterpoint.core.rules.wording import few
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.foundry.guarded import door_of
 from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec
 from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
 from counterpoint.kernel.canonical import Json, object_of
-from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.kernel.errors import CounterpointError, Forbidden, NotFound
 from counterpoint.protocol.surface import Run
 
 _FIXES_TOLD: Final = 20
@@ -27,12 +28,14 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
         return _warned(_warned(run(), _arriving(call)), _kept_elsewhere(call))
     try:
         answer = run()
-        made = _first_sight(call, spec) if _is_unfound(answer) else None
-        answer = _warned(run(), _told(made)) if made else answer
+        answer = _with_first_sight(call, spec, answer, run) if _is_unfound(answer) else answer
     except NotFound as refusal:
         if refusal.facts.get("error_code") != "SPEC_NOT_FOUND":
             raise
-        made = _first_sight(call, spec)
+        try:
+            made = _first_sight(call, spec)
+        except Forbidden as fault:
+            raise NotFound(refusal.message, hint=_waits(spec, fault), **refusal.facts) from fault
         # While this call waited for its turn at the files another may have taken it in.
         if made is None and not call.core.use(Mirroring).is_in(spec):
             raise _with_keeper(call, spec, refusal) from refusal
@@ -41,8 +44,23 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
     return _warned(answer, _kept_elsewhere(call))
 
 
+def _with_first_sight(call: Call, spec: str, answer: Json, run: Run) -> Json:
+    """Return the answer to a call about a spec that is not there, once its file is taken in."""
+    try:
+        made = _first_sight(call, spec)
+    except Forbidden as fault:
+        return _warned(answer, _waits(spec, fault))
+    return _warned(run(), _told(made)) if made else answer
+
+
 def _first_sight(call: Call, spec: str) -> ImportedSpec | None:
-    return call.core.use(Mirroring).first_sight(spec)
+    role = door_of(call).configured(call.settings.role, call.settings.posture).role
+    return call.core.use(Mirroring).first_sight(spec, role)
+
+
+def _waits(spec: str, fault: Forbidden) -> str:
+    """Return in few words that the file of a spec is there, and waits for somebody else to take it in."""
+    return f"The file of {spec} waits: {fault.message}."
 
 
 def _is_unfound(answer: Json) -> bool:

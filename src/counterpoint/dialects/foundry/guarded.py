@@ -34,6 +34,9 @@ def admit(call: Call, tool: Tool[Call], arguments: Mapping[str, Json]) -> None:
     said = call.settings
     try:
         door_of(call).admit(call.core.caller.own_seat, part.name, said.role, said.posture)
+        if said.role or said.posture:
+            # Other processes read files of specs too, and judge them by it.
+            call.core.use(Locking).publish_role()
     except Forbidden as refusal:
         if part.action == STEPS:
             refusal.facts = {**refusal.facts, **signalled(refusal)}

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from builders import Agent
+from counterpoint.core.model.identity import Identity
 from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
+from counterpoint.dialects.foundry.verbs.sessions.open_roles import OpenRoles, published_roles
 from counterpoint.dialects.foundry.verbs.specs import Specs
 from counterpoint.kernel.errors import Conflict, Forbidden
+from fakes.gates import person_of
 from fakes.run_party import SPEC, Party
 
 
@@ -113,3 +116,74 @@ def test_an_edit_waits_where_the_project_names_such_a_role(party: Party) -> None
     before = mirror.title
     mirror.edit("Edited")
     assert (mirror.title, mirror.troubles) == (before, ["locked"])
+
+
+def new_file(mirror: Mirror, name: str) -> Path:
+    """Write a file of a further spec; the mirror has not looked yet."""
+    path = mirror.path.with_name(f"{name}.json")
+    document = json.loads(mirror.path.read_bytes())
+    path.write_text(json.dumps({**document, "spec_id": name}))
+    return path
+
+
+@pytest.mark.parametrize("role", ["observer", "autonomy_runner"])
+def test_a_new_file_waits_as_an_edit_does(party: Party, role: str) -> None:
+    """A round takes it in for nobody known; whoever may change specs takes it in by naming it, and an observer does not."""
+    mirror = Mirror(party.gus)
+    narrow = party.as_role(role)
+    narrow.does("task", action="prepare", spec_id=SPEC)
+    name = "other-2026-01-02-001"
+    new_file(mirror, name)
+    mirror.round()
+    assert mirror.troubles == ["locked"]
+    answer = narrow.does("spec", action="find", spec_id=name)
+    assert answer["data"]["found"] is False
+    assert f"The file of {name} waits: " in " ".join(answer["meta"]["warnings"])
+    refused = narrow.is_refused("task", action="prepare", spec_id=name)
+    assert refused["data"]["error_code"] == "SPEC_NOT_FOUND"
+    assert "waits" in json.dumps(refused)
+    assert party.gus.does("spec", action="find", spec_id=name)["data"]["found"] is True
+    mirror.round()
+    assert mirror.troubles == []
+
+
+def test_a_person_takes_in_what_a_role_or_a_run_keeps_out(party: Party) -> None:
+    """By a command: what a person says is in a file is theirs, whoever else is connected."""
+    mirror = Mirror(party.gus)
+    party.as_role("observer").does("task", action="prepare", spec_id=SPEC)
+    party.start()
+    mirror.round()
+    mirror.edit("Edited")
+    assert mirror.troubles == ["locked"]
+    assert "--take file" in warnings(party.gus)
+    person_of(party.workshop).use(Mirroring).take(SPEC, "file")
+    assert (mirror.title, mirror.troubles) == ("Edited", [])
+
+
+def test_the_rounds_of_other_processes_hold_what_a_connection_may_not(party: Party) -> None:
+    """A command knows no connections of a server; it finds beside the ledger what the server has told."""
+    mirror = Mirror(party.gus)
+    before = mirror.title
+    party.as_role("observer").does("task", action="prepare", spec_id=SPEC)
+    other = party.workshop.project("").core(Identity(kind="agent", name="file")).use(Mirroring)
+    document = json.loads(mirror.path.read_bytes())
+    document["hierarchy"]["task-2-1"]["title"] = "Edited"
+    mirror.path.write_text(json.dumps(document))
+    new_file(mirror, "other-2026-01-02-001")
+    assert [one.kind for one in other.round().troubles.values()] == ["locked", "locked"]
+    assert mirror.title == before
+
+
+def test_the_role_of_a_process_that_has_ended_counts_no_more(tmp_path: Path) -> None:
+    """Its lock is free, and its file is taken away."""
+    roles = OpenRoles()
+    roles.publish(tmp_path, "main", "observer")
+    assert list(published_roles(tmp_path, "main")) == ["observer"]
+    assert list(published_roles(tmp_path, "other")) == []
+    roles.publish(tmp_path, "main", "maintainer")
+    assert list(published_roles(tmp_path, "main")) == ["maintainer"]
+    (path,) = tmp_path.iterdir()
+    left = tmp_path / "roles-main-0123456789abcdef.lock"
+    left.write_bytes(path.read_bytes())
+    assert list(published_roles(tmp_path, "main")) == ["maintainer"]
+    assert not left.exists()

@@ -263,8 +263,8 @@ def test_a_new_file_comes_in(bare: Place):
     """At first sight, and stands as its folder says."""
     (bare.specs / "active").mkdir()
     bare.path("active").write_text(json.dumps(document()))
-    assert bare.agent.core.use(Mirroring).first_sight(SPEC)
-    assert not bare.agent.core.use(Mirroring).first_sight("gone-2026-01-02-001")
+    assert bare.agent.core.use(Mirroring).first_sight(SPEC, "maintainer")
+    assert not bare.agent.core.use(Mirroring).first_sight("gone-2026-01-02-001", "maintainer")
     assert bare.round().written == [SPEC]
     assert bare.read("active") == bare.now
     assert bare.agent.core.items.get(bare.root).category == "active"
@@ -279,10 +279,10 @@ def test_a_new_file_that_is_none_is_told(bare: Place, data: bytes):
     bare.path().write_bytes(data)
     size = bare.agent.ledger_size
     with pytest.raises(MalformedDocument):
-        bare.agent.core.use(Mirroring).first_sight(SPEC)
+        bare.agent.core.use(Mirroring).first_sight(SPEC, "maintainer")
     assert bare.troubles == {SPEC: "invalid"}
     with pytest.raises(MalformedDocument):
-        bare.agent.core.use(Mirroring).first_sight(SPEC)
+        bare.agent.core.use(Mirroring).first_sight(SPEC, "maintainer")
     assert bare.agent.ledger_size == size
     assert bare.path().read_bytes() == data
     with pytest.raises(MalformedDocument):

@@ -17,6 +17,7 @@ from typing import cast
 
 from counterpoint.core.model.work import Alias
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.dialects.foundry.nouns.autonomy import Role
 from counterpoint.dialects.foundry.nouns.nodes import SPEC
 from counterpoint.dialects.foundry.nouns.specs import path_of
 from counterpoint.dialects.foundry.places import SpecsPlaces
@@ -34,8 +35,9 @@ from counterpoint.dialects.foundry.verbs.mirror.rounds import (
     several,
 )
 from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, MalformedDocument, NotFound
+from counterpoint.kernel.errors import CounterpointError, Forbidden, MalformedDocument, NotFound
 
 
 @dataclass(slots=True)
@@ -94,6 +96,8 @@ class Mirroring:
     def _round(self, *, waits: bool) -> Round:
         if not self.files.open():
             return Round()
+        # Also while another process has its turn, which judges edits by it.
+        Locking(self._context).publish_role()
         with self.files.turn(waits=waits) as is_mine:
             is_kept = is_mine and self._has_any() and self._claim()
             return Turn(self._context, self.files).run() if is_kept else Round()
@@ -156,19 +160,23 @@ class Mirroring:
             return ""
         return f"New files of specs still to be read: {left}; a spec that a call names is read at once."
 
-    def first_sight(self, spec: str) -> ImportedSpec | None:
+    def first_sight(self, spec: str, role: Role) -> ImportedSpec | None:
         """Return the spec that the ledger did not have and that came in from its file; None if there is no such file.
 
-        No other file is looked at: what others edited is not the word of this caller. MalformedDocument with all faults.
+        No other file is looked at: what others edited is not the word of this caller. role: the caller's. MalformedDocument with
+        all faults; Forbidden to a role that may not change a spec.
         """
         if not self.files.open() or spec not in self.files.listed():
             return None
         with self.files.turn(waits=True):
             if not self._claim():
                 return None
-            found = Turn(self._context, self.files).first(spec)
+            found = Turn(self._context, self.files, role).first(spec)
         if spec in found.troubles:
-            raise _refused(spec, found.troubles[spec], found.refusals.get(spec))
+            refusal = found.refusals.get(spec)
+            if isinstance(refusal, Forbidden):
+                raise refusal
+            raise _refused(spec, found.troubles[spec], refusal)
         return next(iter(found.imported), None)
 
     def is_in(self, spec: str) -> bool:

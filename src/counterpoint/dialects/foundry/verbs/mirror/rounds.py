@@ -16,6 +16,7 @@ from counterpoint.core.operations.feed import concerned
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import labels_of
 from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.foundry.nouns.autonomy import Role
 from counterpoint.dialects.foundry.nouns.nodes import SPEC, Folder
 from counterpoint.dialects.foundry.nouns.specs import path_of
 from counterpoint.dialects.foundry.rules.importing.mending import Mended, mended
@@ -90,7 +91,9 @@ class Round:
 class Turn:
     """One round, by the process that has the turn."""
 
-    def __init__(self, context: Context, files: SpecFiles) -> None:
+    def __init__(self, context: Context, files: SpecFiles, role: Role | None = None) -> None:
+        """Begin one. role: of the call that takes a file in; None: none does."""
+        self._role: Role | None = role
         self._context = context
         self._files = files
         self._record: Record = files.record()
@@ -192,7 +195,8 @@ class Turn:
             else:
                 self._compare(spec, root, file, digest)
         except CounterpointError as fault:
-            self._refuse(spec, file, digest, "invalid", fault)
+            is_locked = fault.facts.get("error_code") in _LOCKED
+            self._refuse(spec, file, digest, "locked" if is_locked else "invalid", fault)
 
     def _is_full(self) -> bool:
         """Return whether this round has taken in as many new files as one may."""
@@ -246,8 +250,7 @@ class Turn:
                 except (Conflict, Forbidden) as fault:
                     if fault.facts.get("error_code") not in _LOCKED:
                         raise
-                    why = f"{fault.message}; it is looked at again when that is over"
-                    self._trouble(spec, file, digest, "locked", why)
+                    self._refuse(spec, file, digest, "locked", fault)
                     return
             elif wanted.actions:
                 self._done.applied.append(Applied(spec=spec, fixes=wanted.actions))
@@ -282,7 +285,7 @@ class Turn:
         facts: dict[str, Json] = {"file": path}
         if wanted.actions:
             facts |= fix_facts(wanted.actions)
-        with Locking(self._context).edited(spec):
+        with Locking(self._context).edited(spec, self._role):
             told = Applying(self._context).apply(
                 spec,
                 wanted.document,
@@ -297,7 +300,8 @@ class Turn:
     def _import(self, spec: str, file: SpecFile, wanted: Mapping[str, Json]) -> ImportedSpec:
         refuse_other_name(wanted, spec)
         path = path_of(file.folder, spec)
-        return Importing(self._context).make(wanted, _folder(file), source=path)
+        with Locking(self._context).edited(spec, self._role):
+            return Importing(self._context).make(wanted, _folder(file), source=path)
 
     def _mark_changed(self) -> int:
         """Note the specs that the ledger has changed since the last look; answer up to where that is."""
@@ -391,7 +395,13 @@ class Turn:
         self, spec: str, file: SpecFile, digest: str, kind: TroubleKind, why: CounterpointError
     ) -> None:
         self._done.refusals[spec] = why
-        self._trouble(spec, file, digest, kind, why.message)
+        again = (
+            "; it is looked at again when that is over, and a person takes it in at once with"
+            f" `counterpoint import foundry --take file {spec}`"
+            if kind == "locked"
+            else ""
+        )
+        self._trouble(spec, file, digest, kind, f"{why.message}{again}")
 
     def _trouble(
         self, spec: str, file: SpecFile, digest: str, kind: TroubleKind, message: str

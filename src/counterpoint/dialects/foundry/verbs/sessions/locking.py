@@ -9,21 +9,25 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from counterpoint.core.operations.recording.authority import authority_of
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.dialects.foundry.door import Door
 from counterpoint.dialects.foundry.nouns.autonomy import Role, SpecSession
+from counterpoint.dialects.foundry.places import SpecsPlaces
 from counterpoint.dialects.foundry.rules.autonomy.commands import (
     refuse_locked,
     refuse_outside_run,
     refuse_stranger,
 )
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
-from counterpoint.dialects.foundry.rules.autonomy.roles import BOUND, refuse_edit
+from counterpoint.dialects.foundry.rules.autonomy.roles import BOUND, WIDENING, refuse_edit
 from counterpoint.dialects.foundry.verbs.queries import spec_named
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
+from counterpoint.dialects.foundry.verbs.sessions.open_roles import OpenRoles, published_roles
 from counterpoint.dialects.foundry.verbs.sessions.rows import ref_of, spec_of
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 
@@ -55,27 +59,49 @@ class Locking:
             self._context.conditions = before
 
     @contextmanager
-    def edited(self, spec: str) -> Generator[None]:
-        """Refuse what the edit of a spec's file writes during the block, as a call of nobody known would be; Conflict, Forbidden."""
-        with self.held(spec, "", self._role_of_files()):
+    def edited(self, spec: str, role: Role | None = None) -> Generator[None]:
+        """Refuse what a spec's file writes during the block, as a call would be; Conflict, Forbidden.
+
+        role: of the call that takes it in; None: a round does, and it is the word of nobody known, or a person's command, which
+        neither the lock nor a role keeps out.
+        """
+        if role is None:
+            if self._is_person():
+                yield
+                return
+            role = self._role_of_files()
+        refuse_edit(role)
+        with self.held(spec, "", role if role in BOUND else None):
             yield
 
     def is_open(self, spec: str) -> bool:
         """Return whether the edit of a spec's file would be let through now."""
         try:
             role = self._role_of_files()
+            refuse_edit(role)
             with self._context.reading() as view:
-                _refuse_locked(view, spec, "", role)
+                _refuse_locked(view, spec, "", role if role in BOUND else None)
         except (Conflict, Forbidden):
             return False
         return True
 
-    def _role_of_files(self) -> Role | None:
-        """Return the role that changes a spec in its own run only, if edits of files are judged by it; Forbidden where that only reads."""
+    def publish_role(self) -> Role:
+        """Return the least role that open connections of this process were started with, told to other processes."""
         ports = self._context.ports
         role = ports.get(Door).least_role(lambda caller: ports.host.absence(caller) is None)
-        refuse_edit(role)
-        return role if role in BOUND else None
+        ports.remember(OpenRoles).publish(ports.get(SpecsPlaces).state, self._context.project, role)
+        return role
+
+    def _role_of_files(self) -> Role:
+        """Return the least role of the project and of all open connections, by which edits of files are judged."""
+        ports = self._context.ports
+        others = published_roles(ports.get(SpecsPlaces).state, self._context.project)
+        roles = {self.publish_role(), ports.get(Door).role_of("", ""), *others}
+        return next(role for role in WIDENING if role in roles)
+
+    def _is_person(self) -> bool:
+        with self._context.reading() as view:
+            return authority_of(view, self._context) in PEOPLE
 
     def _is_own(self, spec: str) -> bool:
         """Return whether the run that goes on with a spec is the caller's, if there is one."""
