@@ -17,9 +17,10 @@ the modules of `counterpoint.core.model`. All else may change without notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.lifecycles import Lifecycle
 from counterpoint.dialects.call import Call, within
 from counterpoint.dialects.envelope import PEOPLE, fitting_facts, hint_of, message_of
@@ -40,6 +41,7 @@ __all__ = [
     "Json",
     "Lifecycle",
     "Phrases",
+    "Renamed",
     "Settings",
     "Surface",
     "fitting_facts",
@@ -54,13 +56,24 @@ GROUP = "counterpoint.dialects"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """An item that got a name without words, since its title is gone. left: where the former name stays, in words without it."""
+
+    item: str
+    former: str = field(repr=False)
+    name: str
+    left: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """A dialect by its name: how its surface is built, and the tables of states that it brings.
 
     build: makes the surface for the settings that it varies by. types: the tools of each role by
     name, all of them under an empty one; empty if all roles have the same. lifecycles: made known when
     the dialect is first asked for; our own dialects use `dialects/nouns.py` instead, since every command
-    must know their states without having asked for any dialect.
+    must know their states without having asked for any dialect. rename: gives each item whose title was redacted a name without words, if
+    the names that it had in this dialect are made of titles.
     """
 
     name: str
@@ -68,3 +81,4 @@ class Dialect:
     varies_by: tuple[str, ...] = ()
     types: Callable[[], dict[str, list[str]]] = dict
     lifecycles: tuple[Lifecycle, ...] = ()
+    rename: Callable[[Core], list[Renamed]] | None = None

@@ -12,9 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model import lifecycles
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.plugin import GROUP, Dialect
+from counterpoint.dialects.plugin import GROUP, Dialect, Renamed
 from counterpoint.dialects.scoping import scoped
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.protocol.surface import Surface
@@ -64,6 +65,12 @@ def _colibri(settings: Settings) -> Surface[Call]:
     return build(settings)
 
 
+def _foundry_rename(core: Core) -> list[Renamed]:
+    from counterpoint.dialects.foundry.verbs.mirror.renaming import rename_redacted
+
+    return rename_redacted(core)
+
+
 def _foundry(settings: Settings) -> Surface[Call]:
     from counterpoint.dialects.foundry.surface import build
 
@@ -76,7 +83,7 @@ _BUILT_IN: Final = {
         Dialect(name="native", build=_native),
         Dialect(name="workflow", build=_workflow),
         Dialect(name="agentic", build=_agentic),
-        Dialect(name="foundry", build=_foundry),
+        Dialect(name="foundry", build=_foundry, rename=_foundry_rename),
         Dialect(name="colibri", build=_colibri, varies_by=("mode", "proofs")),
         Dialect(
             name="symphony",
@@ -137,6 +144,21 @@ def reading(built: Surface[Call]) -> Surface[Call]:
 def types(name: str) -> dict[str, list[str]]:
     """Return the tools of each role by name, all of them under an empty one; empty without roles."""
     return _dialect(name).types()
+
+
+def rename_redacted(core: Core) -> dict[str, list[Renamed]]:
+    """Give items whose titles were redacted names without words, in every dialect whose names are made of titles; by its name.
+
+    A package that cannot be loaded has named nothing that could be asked for.
+    """
+    renamed: dict[str, list[Renamed]] = {}
+    for name in known():
+        rename = None
+        with suppress(ImportError, AttributeError, NotFound, ValueError, Unavailable):
+            rename = _dialect(name).rename
+        if rename is not None:
+            renamed[name] = rename(core)
+    return renamed
 
 
 def bring_table(name: str) -> None:

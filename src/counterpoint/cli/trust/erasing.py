@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.context import CommandContext, keep_files, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.coordinator import Core
@@ -25,7 +26,9 @@ from counterpoint.core.model.trust.erasures import Erasure
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.trust.erasing import Erased
 from counterpoint.core.rules.trust.erasing import SHORTEST, spellings
+from counterpoint.dialects import registry
 from counterpoint.dialects.nouns import NOUNS
+from counterpoint.dialects.plugin import Renamed
 from counterpoint.evidence.trust.folders import state_folder
 from counterpoint.evidence.trust.residue import files_of, files_of_tree, holding
 from counterpoint.kernel.canonical import Json
@@ -41,6 +44,7 @@ _BEYOND: Final = (
     "what agents and their programs keep",
 )
 _OF_A_SERVER: Final = ("the log, the backups and the copies of the database server",)
+_ENTRY: Final = "entry "
 _CLEANED: Final = ("texts and salts", "search", "kept answers")
 
 
@@ -82,11 +86,16 @@ def redact_command(
 
 def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: str) -> int:
     erased = _erased(context, id_, files, reason)
+    # Before the file is made anew, which leaves nothing of rows that were there.
+    renamed = registry.rename_redacted(context.core)
     with context.out.counting("Making the file anew, writers wait"):
         context.app.store.purge()
     words = [word for word in erased.words if len(word) >= SHORTEST]
     _renew(context, words)
-    left = left_in(context.app, context.core, words)
+    names = [_name_left(context, name, one) for name, some in renamed.items() for one in some]
+    left = [*left_in(context.app, context.core, words), *(at for one in names for at in one.left)]
+    for one in names:
+        context.out.aside(one.told)
     if not erased.receipt:
         before = None if files else _last(context.core, id_)
         if before is not None and before.left:
@@ -102,7 +111,61 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
         lines = _lines_of(left)
         context.out.result({"id": id_, "redacted": [], "left": left}, *lines)
         return 1
-    return _close(context, id_, erased, len(words), left)
+    return _close(context, id_, erased, len(words), left, names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NameLeft:
+    """A name that has gone, in words without it: the present one, the entries that keep the former, and where else it stays."""
+
+    item: str
+    dialect: str
+    name: str
+    entries: tuple[int, ...]
+    left: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        return (
+            f"{self.item} is called {self.name} in {self.dialect} now: its former id had words of the title. The former one leads"
+            f" there. Entries of the ledger keep it for good"
+            f" ({_ranges(self.entries)}), as backups and exports made before do, and git's history if the file was committed."
+        )
+
+
+def _name_left(context: CommandContext, dialect: str, renamed: Renamed) -> _NameLeft:
+    """Look for a former name everywhere; what stays is told without it."""
+    core, tree = context.core, context.app.places.home
+    found = core.erasing.residue([renamed.former])
+    entries = tuple(int(at.removeprefix(_ENTRY)) for at in found if at.startswith(_ENTRY))
+    rows = [f"{_named(at)}, by its former id" for at in found if not at.startswith(_ENTRY)]
+    holders = sum(1 for _ in holding(files_of_tree(tree), {renamed.former.encode()}))
+    if holders:
+        rows.append(
+            f"{counted(holders, 'file')} of the project, by its former id: look for it there"
+        )
+    return _NameLeft(
+        item=renamed.item,
+        dialect=dialect,
+        name=renamed.name,
+        entries=entries,
+        left=tuple(f"{renamed.name} in {at}" for at in rows) + tuple(renamed.left),
+    )
+
+
+def _named(at: str) -> str:
+    return "texts" if at.startswith("texts ") else at
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers in words, neighbours together: `3, 5 to 9`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join(" to ".join(map(str, part)) for part in parts)
 
 
 def _renew(context: CommandContext, words: Sequence[str]) -> None:
@@ -139,11 +202,15 @@ def _room(context: CommandContext) -> str:
 
 
 def close(
-    context: CommandContext, erased: Erased, looked_for: int, left: Sequence[str]
+    context: CommandContext,
+    erased: Erased,
+    looked_for: int,
+    left: Sequence[str],
+    kept: Sequence[str] = (),
 ) -> tuple[Erasure, Proof]:
-    """End the receipt of what was taken away; return it with its proof."""
+    """End the receipt of what was taken away; return it with its proof. kept: further places that nobody can reach."""
     app, core = context.app, context.core
-    beyond = [*_BEYOND, *(_OF_A_SERVER if app.is_remote else ())]
+    beyond = [*_BEYOND, *(_OF_A_SERVER if app.is_remote else ()), *kept]
     own = () if app.is_remote else (file.name for file in files_of(app.database))
     receipt, place = core.erasing.close(
         erased, looked_for=looked_for, cleaned=[*_CLEANED, *own], beyond=beyond, left=left
@@ -204,9 +271,17 @@ def _noun_of(id_: str) -> type[Noun]:
 
 
 def _close(
-    context: CommandContext, id_: str, erased: Erased, looked_for: int, left: Sequence[str]
+    context: CommandContext,
+    id_: str,
+    erased: Erased,
+    looked_for: int,
+    left: Sequence[str],
+    names: Sequence[_NameLeft],
 ) -> int:
-    receipt, proof = close(context, erased, looked_for, left)
+    kept = [
+        f"entries that name {one.name} by its former id: {_ranges(one.entries)}" for one in names
+    ]
+    receipt, proof = close(context, erased, looked_for, left, kept)
     answer: dict[str, Json] = {
         "id": id_,
         "redacted": list(erased.commitments),
@@ -214,6 +289,9 @@ def _close(
         "cleaned": list(receipt.cleaned),
         "beyond": list(receipt.beyond),
         "left": list(receipt.left),
+        "renamed": [
+            {**asdict(one), "entries": [*one.entries], "left": [*one.left]} for one in names
+        ],
         "receipt": {
             "id": receipt.id,
             "status": receipt.status,

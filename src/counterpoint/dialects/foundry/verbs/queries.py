@@ -16,10 +16,11 @@ from counterpoint.core.model.work import ROOT_KINDS, WORKABLE, Alias, Gate, Item
 from counterpoint.core.operations.recording.facets import item_named, line_of
 from counterpoint.core.operations.recording.links import padded
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.foundry.nouns.nodes import NODE, REMOVED, ROOT, SPEC, Tally
+from counterpoint.dialects.foundry.nouns.nodes import FORMER, NODE, REMOVED, ROOT, SPEC, Tally
 from counterpoint.dialects.foundry.rules.nodes import summed
 from counterpoint.dialects.foundry.rules.standing import counted, is_node
 from counterpoint.dialects.foundry.rules.tallies import Held
+from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import NotFound
 
 T = TypeVar("T")
@@ -32,8 +33,35 @@ def spec_named(view: Reading, name: str) -> Item:
     """Return the root of the spec of an id, or of the work of another dialect; NotFound."""
     found = item_named(view, name, SPEC) or view.find(Item, name)
     if found is None or found.parent or found.kind not in ROOT_KINDS:
-        raise NotFound(f"there is no spec {name!r} in this project", error_code="SPEC_NOT_FOUND")
+        raise _renamed(view, name) or NotFound(
+            f"there is no spec {name!r} in this project", error_code="SPEC_NOT_FOUND"
+        )
     return found
+
+
+def former_name(spec: str) -> str:
+    """Return by what a spec is found whose id this was, in the scope of former ids."""
+    return text_digest(spec)
+
+
+def spec_renamed(view: Reading, name: str) -> str:
+    """Return the present id of a spec that had an id before its title was taken away; empty if none had."""
+    former = view.find(Alias, FORMER, former_name(name))
+    root = view.find(Item, former.item) if former is not None else None
+    return spec_id(view, root) if root is not None else ""
+
+
+def _renamed(view: Reading, name: str) -> NotFound | None:
+    """Return the refusal of a former id, which names the present one and not what it was."""
+    present = spec_renamed(view, name)
+    if not present:
+        return None
+    return NotFound(
+        f"this spec is called {present} since its title was redacted",
+        hint=f"Name it {present}.",
+        error_code="SPEC_NOT_FOUND",
+        spec_id=present,
+    )
 
 
 def spec_id(view: Reading, root: Item) -> str:

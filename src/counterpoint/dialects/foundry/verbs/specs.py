@@ -34,7 +34,7 @@ from counterpoint.dialects.foundry.rules.shape import CATEGORIES, TEMPLATES
 from counterpoint.dialects.foundry.rules.standing import folder_of, rolled_up, status_of
 from counterpoint.dialects.foundry.verbs.journal import journal_of
 from counterpoint.dialects.foundry.verbs.performing import perform
-from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_named, spec_renamed
 from counterpoint.dialects.foundry.verbs.reading import all_nodes
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -286,7 +286,7 @@ def _create(context: Context, name: str, kept: dict[str, Json]) -> tuple[SpecLin
     # Opened here so that nobody takes the number between the look and the making.
     with recording(context, "spec.named") as change:
         # Nothing of a secret comes into an id.
-        chosen = _free(change.writing, mask(name, context.ports.secrets), change.now[:10])
+        chosen = free_spec_id(change.writing, mask(name, context.ports.secrets), change.now[:10])
     draft = Draft(
         kind="spec",
         title=name,
@@ -300,8 +300,10 @@ def _create(context: Context, name: str, kept: dict[str, Json]) -> tuple[SpecLin
         return line_of_spec(view, root, counted=False), whole(view, root)
 
 
-def _free(view: Reading, name: str, day: str) -> str:
+def free_spec_id(view: Reading, name: str, day: str) -> str:
     """Return the first id of a name on a day that no spec has, or ever had."""
     start = spec_id_start(name, day)
     names = (f"{start}{number:03}" for number in count(1))
-    return next(one for one in names if view.find(Alias, SPEC, one) is None)
+    return next(
+        one for one in names if view.find(Alias, SPEC, one) is None and not spec_renamed(view, one)
+    )

@@ -33,7 +33,7 @@ from counterpoint.dialects.foundry.rules.importing.drafting import (
 from counterpoint.dialects.foundry.rules.importing.mending import Mended, mended
 from counterpoint.dialects.foundry.rules.shape import text_of
 from counterpoint.dialects.foundry.verbs.placing import placing
-from counterpoint.dialects.foundry.verbs.queries import chunks
+from counterpoint.dialects.foundry.verbs.queries import chunks, spec_renamed
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict
 
@@ -100,6 +100,13 @@ class Importing:
         drafted = draft_of(made.document, folder or folder_said(document), placing(self._context))
         with self._context.reading() as view:
             known = item_named(view, drafted.spec, SPEC)
+            present = "" if known else spec_renamed(view, drafted.spec)
+        if present:
+            raise Conflict(
+                f"the spec of this id is called {present} since its title was redacted",
+                hint="Take this file away: it has the words that were to go.",
+                error_code="DUPLICATE_ENTRY",
+            )
         if known is not None:
             raise Conflict(
                 f"there is a spec {drafted.spec!r} already",
