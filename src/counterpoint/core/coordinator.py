@@ -10,6 +10,7 @@ server that was just started, and most answers need two or three groups.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -93,6 +94,10 @@ class Core:
     def once(self, key: str, request: Json, run: Callable[[], Json]) -> Json:
         """Run a call under an idempotency key; a retry hears the first answer. KeyReused."""
         return once(self._context, key, request, run)
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Answer all that a block reads from one moment, in one transaction; the block writes nothing."""
+        return self._context.one_moment()
 
     def try_out(self, act: Callable[[Core], object]) -> None:
         """Raise what an act would raise for this caller; nothing of it lands.

@@ -62,6 +62,35 @@ def test_a_brief_costs_the_same_after_much_work_as_after_little(
     assert sum(many.values()) <= MORE * sum(few.values())
 
 
+@pytest.mark.parametrize(("is_held", "most"), [(False, 35), (True, 52)])
+def test_a_brief_is_one_transaction_of_few_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_held: bool, most: int
+) -> None:
+    statements: list[str] = []
+
+    def trace(_cursor: apsw.Cursor, text: str, _values: object) -> bool:
+        statements.append(text)
+        return True
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.exec_trace = trace
+
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, watch])
+    (tmp_path / "tree").mkdir()
+    app = open_app(tmp_path / "tree", {}, db=str(tmp_path / "ledger.db"), project="demo")
+    core = app.core(app.agent())
+    item = core.plans.create(core.plans.read("# Orchard\n- [ ] Walnut\n- [ ] Pear\n")).ready[0]
+    if is_held:
+        core.claims.start(item)
+    call = Call(core=core, secret=lambda: b"secret", settings=app.settings)
+    briefing(call, "", 6000)
+    statements.clear()
+    briefing(call, "", 6000)
+    app.close()
+    assert statements.count("BEGIN") == 1
+    assert len(statements) <= most, "\n".join(statements)
+
+
 def _cost(app: App, core: Core, item: str, steps: dict[str, int]) -> dict[str, int]:
     call = Call(core=core, secret=lambda: b"secret", settings=app.settings)
     briefing(call, item, 6000)

@@ -304,3 +304,15 @@ def test_what_fails_as_it_goes_on_undoes_the_act_too(studio, ada):
         return "swallowed"
 
     assert studio.refuses(InvalidInput, lambda: ada.once("k", 1, run)).message == "half-way"
+
+
+def test_a_block_of_one_moment_sees_nothing_that_others_write_meanwhile(tmp_path):
+    studio = Studio(tmp_path / "ledger.db")
+    ada, bob = studio.core("ada"), studio.core("bob")
+    noting(bob, "before")()
+    with ada.one_moment():
+        first = [record.id for record in ada.overview.recent("comment", limit=5)]
+        noting(bob, "meanwhile")()
+        assert [record.id for record in ada.overview.recent("comment", limit=5)] == first
+    assert len(ada.overview.recent("comment", limit=5)) == len(first) + 1
+    studio.store.close()

@@ -187,6 +187,8 @@ class Context:
     is_asked: bool = field(default=False)
     """Whether the conditions were asked in a view or a transaction of this call."""
     _has_looked: bool = field(default=False)
+    _view: Reading | None = field(default=None)
+    """The view of a block that sees one moment."""
 
     @property
     def project(self) -> str:
@@ -204,9 +206,11 @@ class Context:
 
     @contextmanager
     def reading(self) -> Generator[Reading]:
-        """Open a view: of the open transaction if this call has one, else of the store."""
+        """Open a view: of the open transaction or the moment that this call has, else of the store."""
         if self.unit is not None and self.unit.writing is not None:
             yield self.unit.writing
+        elif self._view is not None:
+            yield self._view
         else:
             if not self._has_looked and self.caller.own_seat:
                 self._has_looked = True
@@ -219,3 +223,13 @@ class Context:
                     for ask in self.conditions:
                         ask(view)
                 yield view
+
+    @contextmanager
+    def one_moment(self) -> Generator[None]:
+        """Answer all reading of a block, which writes nothing, from one view; what is asked again is remembered."""
+        with self.reading() as view:
+            self._view = view
+            try:
+                yield
+            finally:
+                self._view = None

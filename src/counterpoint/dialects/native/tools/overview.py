@@ -69,9 +69,10 @@ def brief(
 
 def briefing(call: Call, item: str, room: int) -> dict[str, Json]:
     """Return the brief of an item, or of what the caller holds, in so many bytes; NotFound."""
-    seen = _look(call, item)
-    fixed = {**_caller(call, seen), "next_call": _next_call(call, seen)}
-    sections = _sections(call, seen)
+    with call.core.one_moment():
+        seen = _look(call, item)
+        fixed = {**_caller(call, seen), "next_call": _next_call(call, seen)}
+        sections = _sections(call, seen)
     return _cut(fixed, sections, room)
 
 
