@@ -61,20 +61,21 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
     is_long: also who looks at it, what signs the ledger, and counts of all that ever was.
     """
     core = context.core
-    state, awaiting = core.overview.state(), core.awaiting.list()
-    unsigned = core.signing.unsigned()
-    below = core.overview.progress(state.roots)
-    progress = {name: one.by_category() for name, one in below.items()}
-    lacking = core.permitted.lacking_now()
-    untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
-    runs = paused_runs(core)
-    quorum = quorum_standing(core)
-    signers, proposals = joint_acts(core)
-    waiting = [
-        *proposals,
-        *due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
-        *endings_due(core, state.now),
-    ]
+    with core.one_moment():
+        state, awaiting = core.overview.state(), core.awaiting.list()
+        unsigned = core.signing.unsigned()
+        below = core.overview.progress(state.roots)
+        progress = {name: one.by_category() for name, one in below.items()}
+        lacking = core.permitted.lacking_now()
+        untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
+        runs = paused_runs(core)
+        quorum = quorum_standing(core)
+        signers, proposals = joint_acts(core)
+        waiting = [
+            *proposals,
+            *due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
+            *endings_due(core, state.now),
+        ]
     if context.out.json:
         context.out.answer(
             {
