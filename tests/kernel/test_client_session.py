@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import select
 import stat
 import subprocess
 import sys
@@ -19,7 +20,9 @@ from counterpoint.kernel.client_session import (
     OLD,
     client_session,
     find_credential,
+    find_secret,
     forget_secret,
+    open_client,
     open_secret,
     starter,
 )
@@ -232,6 +235,7 @@ def stat_line(name: str, parent: int) -> bytes:
         ({5: ("uv", 1), 1: ("sh", 0)}, ""),
         ({5: ("uv", 5)}, ""),
         ({}, ""),
+        ({0: ("no boot", 0), 5: ("codex", 1)}, ""),
     ],
 )
 def test_whose_client_says_nothing_is_known_by_the_process_that_started_it(
@@ -241,6 +245,8 @@ def test_whose_client_says_nothing_is_known_by_the_process_that_started_it(
 
     def opened(path: str, *_words: object, **_more: object) -> io.BytesIO | io.StringIO:
         if path.endswith("boot_id"):
+            if 0 in line:
+                raise FileNotFoundError(path)
             return io.StringIO("a-boot\n")
         pid = int(path.split("/")[2])
         if pid not in line:
@@ -250,6 +256,57 @@ def test_whose_client_says_nothing_is_known_by_the_process_that_started_it(
     monkeypatch.setattr("os.getppid", lambda: 5)
     monkeypatch.setattr("builtins.open", opened)
     assert starter() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux has such a descriptor")
+def test_the_end_of_the_client_is_awaited_by_its_number_and_its_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is awaited of what many have in common, of one that is gone, and of another that has got its number."""
+    client = subprocess.Popen(["sleep", "60"])
+    starts: list[str] = []
+
+    def opened(path: str, *_words: object) -> io.BytesIO:
+        line = stat_line("systemd" if path.split("/")[2] == "1" else "codex", 1)
+        return io.BytesIO(line.replace(b"77", starts.pop(0).encode()) if starts else line)
+
+    monkeypatch.setattr("builtins.open", opened)
+    parents = {"client": client.pid, "common": 1, "gone": 2**22 + 1}
+    try:
+        for name, pid in parents.items():
+            monkeypatch.setattr("os.getppid", lambda pid=pid: pid)
+            descriptor = open_client()
+            assert (descriptor >= 0) is (name == "client"), name
+            if descriptor >= 0:
+                assert select.select([descriptor], [], [], 0)[0] == []
+                client.kill()
+                assert select.select([descriptor], [], [], 30)[0] == [descriptor]
+                os.close(descriptor)
+        monkeypatch.setattr("os.getppid", os.getpid)
+        starts += ["77", "78"]
+        assert open_client() == -1
+    finally:
+        client.kill()
+        client.wait()
+
+
+def test_a_secret_is_read_by_its_own_account_and_through_no_link(
+    tmp_path: Path, files: Path
+) -> None:
+    """Whoever holds it; nothing is made by that."""
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    assert find_secret(WORDS, environ) == ""
+    assert [*tmp_path.iterdir()] == []
+    secret = open_secret(WORDS, environ)
+    assert find_secret(WORDS, environ) == secret
+    (file,) = files.iterdir()
+    if os.geteuid() == 0:
+        os.chown(file, 65534, 65534)
+        assert find_secret(WORDS, environ) == ""
+        os.chown(file, 0, 0)
+    moved = file.rename(tmp_path / "moved")
+    file.symlink_to(moved)
+    assert find_secret(WORDS, environ) == ""
 
 
 def test_who_ends_in_order_leaves_no_secret_and_takes_none_from_others(

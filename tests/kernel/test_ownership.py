@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from counterpoint.kernel import ownership
-from counterpoint.kernel.ownership import Untrusted, awaited_at, check_folder, check_peer
+from counterpoint.kernel.ownership import (
+    Untrusted,
+    awaited_at,
+    check_folder,
+    check_peer,
+    is_peer_alive,
+)
 from counterpoint.kernel.places import ForeignFolder, open_private
 
 STRANGER = 61_003
@@ -131,3 +138,35 @@ def test_who_listens_is_asked_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(sys, "platform", "darwin")
     check_peer(Told(), STRANGER)  # pyright: ignore[reportArgumentType] -- all that is asked of a socket
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who listened")
+def test_a_peer_lives_until_its_process_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not somebody has waited for it; other systems do not tell."""
+    path = str(tmp_path / "x.sock")
+    program = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen();"
+        "print(flush=True); sys.stdin.read()"
+    )
+    words = [sys.executable, "-S", "-c", program, path]
+    with (
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as listener,
+        socket.socket(socket.AF_UNIX) as ours,
+    ):
+        assert listener.stdout is not None
+        assert listener.stdin is not None
+        listener.stdout.readline()
+        ours.connect(path)
+        assert is_peer_alive(ours)
+        listener.stdin.close()
+        os.waitid(os.P_PID, listener.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_peer_alive(ours)
+        listener.wait()
+        assert not is_peer_alive(ours)
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    with ours, theirs:
+        assert is_peer_alive(ours)
+        monkeypatch.setattr(sys, "platform", "freebsd")
+        assert not is_peer_alive(ours)

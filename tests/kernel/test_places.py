@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -25,8 +27,10 @@ from counterpoint.kernel.places import (
     find_git_fault,
     find_prefix,
     find_tree_and_home,
+    has_lost_ledger,
     open_private,
     own_folder,
+    short_name,
     state_folder,
     take_lost,
 )
@@ -367,6 +371,12 @@ def empty_head(tree: Path) -> None:
     (tree / ".git" / "HEAD").write_text("")
 
 
+def make_head_a_folder(tree: Path) -> None:
+    """Put a folder in the place of HEAD."""
+    cut_head(tree)
+    (tree / ".git" / "HEAD").mkdir()
+
+
 def cut_objects(tree: Path) -> None:
     """Take the objects away."""
     shutil.rmtree(tree / ".git" / "objects")
@@ -400,6 +410,7 @@ def link_mark(tree: Path) -> None:
         (partial(write_mark, text="gitdir: /gone/x\n"), ("leads to /gone/x", "worktree repair")),
         (partial(write_mark, text="nonsense"), ("names no repository", "remove it")),
         (link_mark, ("/gone, which is not there", "remove it")),
+        (make_head_a_folder, ("/.git/HEAD cannot be read (Is a directory)", "mend", "remove it")),
     ],
 )
 def test_a_git_that_is_no_repository_is_told_with_what_mends_it(
@@ -460,3 +471,47 @@ def test_a_worktree_whose_main_tree_was_moved_is_told(tmp_path: Path) -> None:
     git(moved, "worktree", "repair", str(linked))
     assert find_git_fault(str(linked)) == ""
     assert find_tree_and_home(str(linked)) == (str(linked), str(moved))
+    common = moved / ".git" / "worktrees" / "linked" / "commondir"
+    common.unlink()
+    common.mkdir()
+    assert find_tree_and_home(str(linked)) == (str(linked), str(linked))
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "expected"),
+    [
+        ((), "", False),
+        (("repo/.git/refs/counterpoint/heads/",), "", True),
+        (("repo/refs/counterpoint/heads/",), "", True),
+        (("repo/.git/packed-refs",), "1 refs/heads/main\n", False),
+        (("repo/.git/packed-refs",), "1 refs/counterpoint/heads/2\n", True),
+        (("repo/.git/refs/counterpoint/heads/", "state/counterpoint/ledgers/"), "", False),
+    ],
+)
+def test_a_repository_tells_of_the_ledger_that_was_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    names: tuple[str, ...],
+    text: str,
+    expected: bool,
+) -> None:
+    """By the heads that lie in it, loose or packed, where this account remembers no ledger at all."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            (tmp_path / name).mkdir(parents=True)
+        else:
+            (tmp_path / name).write_text(text)
+    database = tmp_path / "repo" / ".counterpoint" / "ledger.db"
+    assert has_lost_ledger(str(database)) is expected
+    assert not has_lost_ledger(str(database.parents[1] / "else" / "ledger.db"))
+
+
+def test_a_database_has_one_name_on_each_build_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some have no hash of their own, only that of OpenSSL."""
+    expected = hashlib.sha256(b"/a/ledger.db").hexdigest()[:24]
+    assert short_name("/a/ledger.db") == expected
+    for module in ("_sha256", "_sha2"):
+        monkeypatch.setitem(sys.modules, module, None)
+    assert short_name("/a/ledger.db") == expected

@@ -216,9 +216,9 @@ def find_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
         path = f"{state_folder(environ)}/sessions/{_name(words)}"
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            if os.fstat(descriptor).st_uid == os.getuid():
-                kept = os.pread(descriptor, _LONGEST, 0).decode("ascii", "replace")
-                return kept.partition(" ")[0]
+            is_own = os.fstat(descriptor).st_uid == os.getuid()
+            text = os.pread(descriptor, _LONGEST, 0).decode("ascii", "replace")
+            return text.partition(" ")[0] if is_own else ""
         finally:
             os.close(descriptor)
     return ""

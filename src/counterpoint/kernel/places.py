@@ -102,7 +102,8 @@ def find_git_fault(folder: str) -> str:
         )
     except OSError as error:
         fault = f"{error.filename or mark} cannot be read ({error.strerror})"
-        cure = "let this account read it"
+        is_denied = isinstance(error, PermissionError)
+        cure = "let this account read it" if is_denied else f"mend {mark}, or remove it"
     return fault and f"{fault}: {cure}"
 
 
@@ -425,9 +426,13 @@ def _git_folder(tree: str) -> str:
 
 def _said_in(file: str) -> str:
     """Return what a file of git says; neither waits for a pipe nor reads a device to its end. OSError."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, encoding="utf-8", errors="replace") as read:
+    # A folder is told by its path, and leaves no descriptor behind, only if `open` opens it.
+    with open(file, encoding="utf-8", errors="replace", opener=_open_at_once) as read:
         return read.read(_LINK).strip()
+
+
+def _open_at_once(file: str, flags: int) -> int:
+    return os.open(file, flags | os.O_NONBLOCK)
 
 
 def _holds_ledger(folder: str) -> bool:

@@ -91,3 +91,17 @@ def test_programs_of_the_account_are_none_of_a_tree(
         assert find_program("less", f".:{own.parent}") == str(own)
         put(folder, "less")
         assert find_program("less", f".:{folder}:{own.parent}") == str(own)
+
+
+def test_a_folder_that_was_removed_holds_no_tree(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs outside are found as before."""
+    program = put(tmp_path / "bin", "tool")
+    gone = tree / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert find_trees() == frozenset()
+    assert search_path(f"{program.parent}:.") == str(program.parent)
+    assert find_program("tool", f".:{program.parent}") == str(program)
