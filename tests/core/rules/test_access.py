@@ -83,6 +83,14 @@ def test_every_fault_of_a_wish_is_told_at_once():
     assert len(caught.value.facts["faults"]) == 6
 
 
+def test_no_token_has_the_name_of_an_oauth_subject():
+    """Who has such a name was let in by somebody else."""
+    with pytest.raises(InvalidInput) as caught:
+        access.normalized(TokenRequest(name=f"{access.OF_SUBJECTS}bob", scopes=("read",)))
+    (fault,) = caught.value.facts["faults"]
+    assert fault == f"names that begin with {access.OF_SUBJECTS} are those of OAuth subjects"
+
+
 def test_a_wish_is_brought_into_its_plain_form():
     """Sorted, each once, networks without host bits; writing includes reading."""
     wish = access.normalized(

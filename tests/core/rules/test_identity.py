@@ -92,6 +92,7 @@ def test_a_runner_that_is_a_script_is_passed_over() -> None:
         (Peer(line(RELAY, "claude", "bash*", "systemd"), BOOT), None),
         (Peer((), BOOT), "unseen"),
         (Peer((), BOOT, is_foreign=True), "foreign"),
+        (Peer((), BOOT, is_covered=True), "covered"),
         (Peer(line(RELAY, "claude", "gone"), BOOT), "cut"),
         (Peer(line(RELAY, "claude", "bash*", "systemd")[:-1], BOOT), None),
         (Peer(line(RELAY, "sh", "systemd"), BOOT), "orphan"),
@@ -102,7 +103,7 @@ def test_it_is_said_why_nobody_is_attested(peer: Peer, doubt: str | None) -> Non
     assert doubt_of(peer) == doubt
     assert (principal_of(peer, ()) is None) == (doubt is not None)
     known = {name_of(process, peer) for process in peer.lineage}
-    assert (principal_of(peer, known) is None) == (doubt in {"unseen", "foreign", "cut"})
+    assert (principal_of(peer, known) is None) == (doubt in {"unseen", "foreign", "covered", "cut"})
 
 
 def test_one_process_is_one_principal_and_another_another() -> None:

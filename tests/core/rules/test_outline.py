@@ -599,3 +599,70 @@ def test_a_title_has_no_control_characters():
     """As no other text of a plan's has."""
     with pytest.raises(MalformedDocument, match=r"line 2: the character U\+0000"):
         load("# T\n- [ ] a\0b\n")
+
+
+@pytest.mark.parametrize(
+    ("bullet", "told"),
+    [
+        ("Depends on: x", "'Depends on' stands within text, so it is text and not the attribute 'after'"),
+        ("lebels: b", "'lebels' stands within text, so it is text and not the attribute 'labels'"),
+        ("prioritie: 2", "did you mean 'priority'?"),
+    ],
+)  # fmt: skip
+def test_what_may_mean_an_attribute_below_other_words_is_told_or_refused(
+    bullet: str, told: str
+) -> None:
+    """It is refused where it begins like one, as only a slip of the pen does."""
+    found = outline.read(f"# T\n- [ ] t\n  - plain bullet\n    - {bullet}\n")
+    assert found.draft is not None
+    told_of = [*found.draft.remarks, *(problem for _, problem in found.faults)]
+    assert [told in words for words in told_of] == [True]
+    is_refused = bool(found.faults)
+    assert (f"- {bullet}" in found.draft.children[0].body) is not is_refused
+
+
+def test_a_word_that_is_longer_than_any_attribute_is_near_to_none():
+    """However alike it is."""
+    assert load(f"# T\n- [ ] a\n  - {'priority' * 5}: 1\n").children[0].priority == 2
+
+
+@pytest.mark.parametrize("front", ["---\ntitle: T\npriority:\n---\n", "# T\n- priority:\n"])
+def test_an_attribute_without_a_value_is_refused(front: str) -> None:
+    """In front matter as in a list."""
+    (fault,) = outline.read(f"{front}- [ ] a\n").faults
+    assert fault[1] == "'priority' has no value"
+
+
+def test_a_comment_within_a_paragraph_ends_in_it():
+    """In whatever line of it; else it is at fault where it begins."""
+    assert load("# T\nA <!-- b\nmore\nc --> d\n- [ ] a\n").body == "A <!-- b\nmore\nc --> d"
+    for behind in ("- [ ] a\n", ""):
+        ((line, problem),) = outline.read(f"# T\nA <!-- b\nmore\n{behind}").faults
+        assert (line, "does not end with its paragraph" in problem) == (2, True)
+
+
+def test_tasks_without_a_title_above_them_are_no_plan():
+    """The right form is told, and no part is made."""
+    found = outline.read("- [] y\n")
+    assert found.faults == [(1, "a task is written `- [ ] y`")]
+    assert found.draft is None
+
+
+def test_with_patience_a_box_of_another_form_is_a_task_and_an_empty_one_is_left_out():
+    """What is left out is told of."""
+    found = outline.read("# T\n- [ ]\n- [] y\n[x] z\n", title="Other")
+    assert found.draft is not None
+    assert [(child.title, child.done) for child in found.draft.children] == [
+        ("y", False),
+        ("z", True),
+    ]
+    assert found.draft.remarks == ("line 2: a box without a title is left out",)
+
+
+def test_a_fence_that_hangs_on_an_attribute_is_text_and_read_back():
+    """With a backslash before the attribute there is no list any more that held the fence."""
+    body = "- after: a\n    ```\n    - [ ] x\n    ```"
+    draft = Draft(kind="plan", title="T", body=body, children=(Draft(kind="task", title="a"),))
+    text = dump(draft)
+    assert "\\- after: a\n    \\```\n    \\- [ ] x\n    \\```" in text
+    assert (load(text).body, len(load(text).children)) == (body, 1)

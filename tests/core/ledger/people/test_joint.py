@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.ledger.people.joint import MADE, SIGNED, SIGNERS, WITHDRAWN
+from counterpoint.core.ledger.people.joint import MADE, SIGNED, SIGNERS, WITHDRAWN, Joint
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.kernel.errors import Conflict, CounterpointError, Forbidden, NotFound
 from fakes.people import Person
@@ -336,3 +336,100 @@ def test_both_verifiers_find_what_an_agent_says_of_keys(story: Signed) -> None:
         ("key.revoked", {"key": story.sam.key}),
     ):
         assert story.is_found([*before, {**last, "a": action, "w": agent, "f": facts}]), action
+
+
+def test_a_reason_is_kept_and_the_same_number_again_writes_nothing() -> None:
+    """Whether an act takes several now is told by its action; without a signature nobody asks for them."""
+    town = Town(threshold=1)
+    verbs = town.pat.unsigned.joint_acts
+    assert not verbs.asks_several(SIGNERS)
+    ask = verbs.proposed(2)
+    assert town.pat.does(ask, "we are three").joint_acts.require(2, "we are three") == 2
+    entry = town.studio.last()
+    assert entry.action == SIGNERS
+    assert entry.facts["reason"] == "we are three"
+    assert verbs.asks_several(SIGNERS)
+    assert not verbs.asks_several("item.approved")
+    before = town.studio.image()
+    assert verbs.require(2) == 2
+    assert town.studio.image() == before
+    ann = Studio().core("ann", kind="human")
+    with pytest.raises(Forbidden, match="without a signature nobody can"):
+        ann.joint_acts.require(2)
+
+
+T1, T2, T9 = (f"2026-01-0{day}T00:00:00.000Z" for day in (1, 2, 9))
+PROPOSED = {"act": "policy.changed", "decision": {"policy": "person"}}
+OPEN = {"proposal": "prp_1", "proposed": PROPOSED, "open_until": T2}
+
+
+@pytest.mark.parametrize(
+    ("action", "facts", "time", "signer", "fault"),
+    [
+        (SIGNED, {"proposal": "prp_1", "proposed": PROPOSED}, T1, "s", ""),
+        (SIGNED, {"proposal": "prp_1", "proposed": PROPOSED}, T1, "", "no person signed that"),
+        (SIGNED, {"proposal": "prp_1", "proposed": PROPOSED}, T9, "s", "that expired at"),
+        (SIGNED, {"proposal": "prp_1", "proposed": PROPOSED}, T1, "p", "has signed before"),
+        (SIGNED, {"proposal": "prp_1", "proposed": {}}, T1, "s", "another proposal than was made"),
+        (SIGNED, {"proposal": "prp_2", "proposed": PROPOSED}, T1, "s", "that is not open"),
+        (SIGNED, {"proposal": 1, "proposed": PROPOSED}, T1, "s", "that is not open"),
+        (WITHDRAWN, {"proposal": "prp_1"}, T1, "p", ""),
+        (WITHDRAWN, {"proposal": "prp_1"}, T1, "s", "of somebody else"),
+        (MADE, {**OPEN, "proposal": "prp_2"}, T1, "s", ""),
+        (MADE, OPEN, T1, "s", "that there was before"),
+        (MADE, {**OPEN, "proposal": ""}, T1, "s", "that there was before"),
+        (MADE, {**OPEN, "proposal": "prp_2", "proposed": {}}, T1, "s", "of another form"),
+        (MADE, {**OPEN, "proposal": "prp_2", "open_until": "soon"}, T1, "s", "lasts too long"),
+    ],
+)
+def test_each_entry_about_a_proposal_is_judged_by_those_before(
+    action: str, facts: dict[str, Any], time: str, signer: str, fault: str
+) -> None:
+    """One that is at fault opens, signs and closes nothing."""
+    joint = Joint()
+
+    def read(number: int, action: str, facts: dict[str, Any], time: str, signer: str) -> list[str]:
+        who = {"i": {"i": signer, "k": "person"}} if signer else {}
+        rows = [{"t": "keys", "k": {}, "v": {}}] if action.startswith("key.") else []
+        entry = {"n": number, "a": action, "t": time, "w": who, "f": facts, "r": rows}
+        return list(joint.read(entry))
+
+    assert read(1, "key.enrolled", {"key": "p", "owner": "pat"}, T1, "p") == []
+    assert read(2, "key.enrolled", {"key": "s", "owner": "sam"}, T1, "p") == []
+    assert read(3, MADE, OPEN, T1, "p") == []
+    faults = read(4, action, facts, time, signer)
+    assert [fault in problem for problem in faults] == ([True] if fault else [])
+    signers = {name: list(proposal.signed) for name, proposal in joint.proposals.items()}
+    if fault:
+        assert signers == {"prp_1": ["pat"]}
+    else:
+        after = {
+            SIGNED: {"prp_1": ["pat", "sam"]},
+            WITHDRAWN: {},
+            MADE: {"prp_1": ["pat"], "prp_2": ["sam"]},
+        }
+        assert signers == after[action]
+
+
+def test_a_key_is_enrolled_as_it_was_proposed_and_as_nobody_elses() -> None:
+    """How it is stored only its owner knows; a proposal of another program may name neither key nor owner."""
+    town = Town()
+    verbs = town.pat.unsigned.joint_acts
+    eve = Person(studio=town.studio, name="eve")
+    people = town.pat.unsigned.people
+    proposed = people.enrolment(eve.public_key, "eve", "ssh")
+    assert verbs.as_proposed(proposed) is proposed
+    odd = ProposedAct(action=proposed.action, decision={"owner": "eve"})
+    town.step(town.pat, odd)
+    town.step(town.pat, proposed)
+    town.strict(town.pat)
+    stored_otherwise = people.enrolment(eve.public_key, " Eve", "passphrase")
+    assert verbs.as_proposed(stored_otherwise).decision == proposed.decision
+    with pytest.raises(Conflict, match="proposes this key as one of eve"):
+        verbs.as_proposed(people.enrolment(eve.public_key, "mallory", "ssh"))
+    assert [verbs.get(one.id).act for one in verbs.open()] == [
+        *[proposed.action] * 2,
+        STRICT.action,
+    ]
+    with pytest.raises(NotFound, match="no proposal 'prp_x' is open"):
+        verbs.get("prp_x")

@@ -15,7 +15,7 @@ from counterpoint.core.ledger.lines import dump_texts
 from counterpoint.core.ledger.note import open_note
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosign
-from counterpoint.core.ledger.witnesses.quorum import WitnessPolicy, parse_policy
+from counterpoint.core.ledger.witnesses.quorum import WitnessPolicy, parse_policy, signers_of
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Forbidden, MalformedDocument, QuorumMissing
@@ -214,3 +214,10 @@ def test_what_a_person_signs_names_the_witnesses_and_what_was_before() -> None:
     assert isinstance(proposed, ProposedAct)
     assert proposed.decision == FEWER.to_facts()
     assert "2 of w1, w2, w3 had to sign" in str(proposed.shown["less"])
+
+
+@pytest.mark.parametrize("document", ["", "no note", "origin\n1\nhash\n"])
+def test_nobody_has_signed_what_is_no_checkpoint(document: str) -> None:
+    """Whatever is asked of witnesses."""
+    assert signers_of(document, ASKED) == []
+    assert signers_of(document, NOBODY) == []

@@ -445,3 +445,56 @@ def test_one_task_goes_out_by_itself(studio, ada):
     below = ada.use(ForeignExports).work(whole.items[0].id)
     assert [item.parent for item in below.items[:2]] == ["", ""]
     studio.refuses(NotFound, lambda: ada.use(ForeignExports).work("nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("item", "state", "approval", "told"),
+    [
+        (
+            {"state": "review", "said": "review"},
+            "active",
+            False,
+            ["has to be handed in here again"],
+        ),
+        ({"state": "review", "said": "testing"}, "active", False, []),
+        ({"state": "active", "approval": True}, "open", True, ["begun there with an approval"]),
+        ({"state": "active", "approval": True, "is_phase": True}, "active", True, []),
+        ({"state": "cancelled", "approval": True}, "cancelled", False, ["it is cancelled there"]),
+        ({"state": "done", "approval": True}, "done", True, []),
+    ],
+)
+def test_a_state_comes_in_as_far_as_it_can_be_had_here(item, state, approval, told):
+    """Nobody has approved or handed in anything here: it is told what has to be done again."""
+    settled = foreign.settle(work(ForeignItem(id="b-1", title="t", **item)))
+    found = settled.items["b-1"]
+    assert (found.state, found.approval) == (state, approval)
+    assert len(settled.remarks) == len(told)
+    for words, remark in zip(told, settled.remarks, strict=True):
+        assert words in remark.problem
+
+
+def test_a_check_that_is_no_command_is_left_out_and_told():
+    """The others come in, each once."""
+    item = ForeignItem(id="b-1", title="t", checks=(("make",), (" ",), ("make",)))
+    settled = foreign.settle(work(item))
+    assert settled.items["b-1"].checks == (("make",),)
+    (remark,) = settled.remarks
+    left_out = "b-1: its check ' ' is left out: one of its commands is empty"
+    assert (remark.weight, remark.problem) == ("loss", left_out)
+
+
+def test_a_gate_that_was_decided_here_is_left_and_told(studio, ada, person):
+    """The source asks for it no more; what opens another is named."""
+    verbs = ada.use(ForeignImports)
+    asked = ForeignItem(id="b-1", title="t", review=True, checks=(("make",),))
+    verbs.bring(work(asked), SOURCE)
+    item = ada.items.find("b-1").id
+    ada.claims.start(item)
+    person.items.edit(item, Edit(waive=("review",), reason="it is small"))
+    said = verbs.bring(work(replace(asked, review=False, checks=())), SOURCE)
+    whys = {one.fields: one.why for one in said.kept}
+    assert whys["review",].startswith("it was decided here")
+    assert (
+        f"`counterpoint waive {item} check-1 --reason WHY`, and so on, opens them"
+        in whys["checks",]
+    )

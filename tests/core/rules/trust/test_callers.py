@@ -127,6 +127,11 @@ def test_who_may_be_an_agent_counts_as_one(who: str) -> None:
     assert acts(MAYBE[who], ()) == "person"
 
 
+def test_behind_what_is_mounted_over_the_processes_anybody_may_be_an_agent() -> None:
+    """Whoever sees nothing of his own making sees no agent either."""
+    assert acts(Peer((), "boot", is_covered=True), ()) == "agent"
+
+
 def test_what_an_agent_starts_is_that_agent_before_its_connection_was_kept() -> None:
     """However it is known that it has connected; that one of another boot is known makes nobody one."""
     inner = Peer(

@@ -67,11 +67,15 @@ class JointActs:
         """
         for proposal in self.open():
             decision = proposal.decision
-            if proposal.act == enrolment.action and decision["key"] == enrolment.decision["key"]:
-                owners = {person_of(str(one["owner"])) for one in (decision, enrolment.decision)}
+            # What another program has proposed may lack either.
+            is_same_key = decision.get("key") == enrolment.decision["key"]
+            if proposal.act == enrolment.action and is_same_key:
+                owners = {
+                    person_of(str(one.get("owner"))) for one in (decision, enrolment.decision)
+                }
                 if len(owners) > 1:
                     raise Conflict(
-                        f"{proposal.id} proposes this key as one of {decision['owner']}",
+                        f"{proposal.id} proposes this key as one of {decision.get('owner')}",
                         hint=f"`counterpoint policy --sign {proposal.id}` signs that.",
                     )
                 return replace(enrolment, decision=decision)

@@ -400,7 +400,7 @@ def _inside(areas: Iterable[str], tell: Tell) -> Iterator[str]:
 
 def _commands(checks: Iterable[tuple[str, ...]], tell: Tell) -> Iterator[tuple[str, ...]]:
     for argv in dict.fromkeys(checks):
-        if problem := next((fault for _, fault in field_faults(checks=(argv,))), ""):
+        if problem := "; ".join(field_faults(checks=(argv,))):
             tell(f"its check {' '.join(argv)[:80]!r} is left out: {problem}", "loss")
         else:
             yield argv

@@ -314,8 +314,7 @@ class _Reading:
         above = items[-1] if items and items[-1].line == begin + self.first else None
         source = self.sources[begin]
         match = _MARKER.match(source, above.column if above else 0)
-        if match is None:  # the parser found one, so this is for the type checker alone
-            return Holder(line=begin + self.first, column=0)
+        assert match is not None  # noqa: S101 - the parser has found one
         blanks = len(match[2])
         has_text = match.end() < len(source)
         # Five blanks and more begin indented code, one column behind the bullet.
@@ -363,10 +362,8 @@ class _Reading:
         if _COMMENT_END not in content:
             self._tear(begin, end, "comment")
             return
+        # A comment ends with the line that holds its end.
         last = self.sources[end - 1]
-        while last.strip() == "" and end - begin > 1:
-            end -= 1
-            last = self.sources[end - 1]
         start = last.find(_COMMENT) + len(_COMMENT) if end - begin == 1 else 0
         behind = last[last.find(_COMMENT_END, max(0, start - 2)) + len(_COMMENT_END) :]
         if behind.strip():
