@@ -298,3 +298,18 @@ def test_an_agent_makes_no_credential(studio, person):
     core = studio.core("x")
     assert core.identities.attest(peer, credential=made.secret) is not None
     studio.refuses(Forbidden, lambda: core.identities.attest(peer, {maker}, credential=made.secret))
+
+
+def test_who_has_the_name_of_a_token_by_chance_is_heard_under_his_other_one(person):
+    """A subject of OAuth has both; whose name is free keeps it."""
+    person.tokens.create(TokenRequest(name="ops"))
+    subject = replace(bearer("ops"), spare_name="oauth:ops")
+    assert person.tokens.identify(subject).agent == "oauth:ops"
+    assert person.tokens.identify(replace(subject, name="dev")).agent == "dev"
+
+
+def test_behind_what_covers_the_processes_nobody_is_known_and_anybody_may_be(studio):
+    """It stands for whoever cannot be seen there."""
+    origin = studio.core("x").identities.attest(Peer((), "b", is_covered=True)).origin
+    assert (origin.doubt, origin.process, origin.unseen.boot) == ("covered", None, "b")
+    assert studio.core("x").identities.attest(Peer((), "b")).origin.unseen is None

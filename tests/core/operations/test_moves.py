@@ -7,9 +7,18 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, ReadyFilter, Report
+from counterpoint.core.model.filters import (
+    Check,
+    Edit,
+    Handover,
+    Judgment,
+    Note,
+    ReadyFilter,
+    Report,
+)
 from counterpoint.core.model.lifecycles import LIFECYCLES, PART
 from counterpoint.core.model.work import Gate
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     GateClosed,
@@ -318,3 +327,26 @@ def test_finished_means_finished_whatever_a_table_calls_it(monkeypatch, ada, per
     with pytest.raises(GateClosed, match="review"):
         ada.items.edit(made.root.id, Edit(status="ticked"))
     assert person.items.edit(made.root.id, Edit(status="skipped")).status == "skipped"
+
+
+def test_what_waits_for_a_person_stays_in_the_way_when_it_is_reopened(studio, ada):
+    """It never left it: what needs it is counted once."""
+    plan = ada.plans.create(ada.plans.read("# P\n- [ ] a\n- [ ] b\n  - after: a\n"))
+    first, second = (item.id for item in plan.items[1:])
+    blocker = Note(kind="blocker", body="ask ann", item=first, tags=("needs-person",))
+    token = ada.claims.start(first).claim.token
+    ada.journal.append(blocker)
+    report = Report(outcome="done", summary="so", open_at_end="needs-person")
+    assert ada.tasks.finish(first, token, report).item.status == "done"
+    assert ada.items.get(second).blockers == 1
+    ada.items.edit(first, Edit(status="open", reason="again"))
+    assert ada.items.get(second).blockers == 1
+    studio.check()
+
+
+def test_an_agent_hears_that_others_judge_what_waits_for_a_review(studio, ada):
+    """A closed gate refuses the end by word too."""
+    made = ada.plans.create(ada.plans.read("# P\n- [ ] a\n  - review: yes\n")).items[1].id
+    work(ada, made)
+    fault = studio.refuses(GateClosed, lambda: ada.items.edit(made, Edit(status="done")))
+    assert Act.REVIEW.value in fault.hint.lower()

@@ -236,3 +236,33 @@ def test_what_any_session_of_a_principal_holds_is_its_own(studio, ids):
     assert [one.claim for one in window.overview.held_anywhere()] == [started.claim]
     assert window.overview.held() == ()
     assert eve.overview.held_anywhere() == nobody.overview.held_anywhere() == ()
+
+
+def test_what_a_predecessor_holds_is_found_by_its_capability(studio, ids):
+    """Also by whom nothing attests."""
+    ada = studio.core("ada", capability="secret")
+    started = ada.claims.start(ids["Anvil"])
+    eve = studio.core("eve")
+    nobody = Core(
+        studio.ports, replace(eve.caller, actor=replace(eve.caller.actor, principal=None))
+    )
+    for core in (eve, nobody):
+        assert [live.claim for live in core.overview.held_anywhere("secret")] == [started.claim]
+        assert core.overview.held_anywhere("another") == ()
+
+
+def test_a_tree_is_walked_in_its_order_however_wide_it_is(studio, ada):
+    """From one item, or from all that stand at the top."""
+    titles = [f"t{number}" for number in range(101)]
+    children = tuple(Draft(kind="task", title=title) for title in titles)
+    plan = ada.plans.create(Draft(kind="plan", title="P", children=children)).root.id
+    ada.plans.create(Draft(kind="task", title="Other"))
+    below = [(1, title) for title in titles]
+    with studio.view() as view:
+        reader = ItemReader(view)
+        lines = [(level, str(item.title)) for level, item in reader.walk((), plan)]
+        assert lines == [(0, "P"), *below]
+        lines = [(level, str(item.title)) for level, item in reader.walk(("open",))]
+        assert [(0, "P"), *below, (0, "Other")] == [
+            line for line in lines if line in {(0, "P"), *below, (0, "Other")}
+        ]

@@ -14,3 +14,13 @@ def test_an_agent_makes_no_repository_the_projects(studio, ada, person):
     assert ada.projects.root_commits() == before == ROOTS
     assert person.projects.adopt(OTHERS) == (*ROOTS, *OTHERS)
     assert ada.projects.remember_repository(("c" * 40,)) == (*ROOTS, *OTHERS)
+
+
+def test_the_same_repository_again_writes_nothing(studio, person):
+    """What a person signs names its first commits."""
+    proposed = person.projects.proposed_adoption(OTHERS)
+    assert (proposed.action, proposed.decision) == ("repository.adopted", {"roots": [*OTHERS]})
+    assert person.projects.adopt(OTHERS) == OTHERS
+    before = studio.image()
+    assert person.projects.adopt(OTHERS) == OTHERS
+    assert studio.image() == before

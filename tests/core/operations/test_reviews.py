@@ -6,7 +6,7 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Edit, Judgment, Report
+from counterpoint.core.model.filters import Edit, ItemFilter, Judgment, Report
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.work import Gate
 from counterpoint.core.operations.recording.last_reads import LastReads
@@ -314,3 +314,29 @@ def test_a_waived_start_gate_stays_waived(studio, ada, bob):
     gate = ada.overview.find(Gate, made, "approval")
     assert gate is not None
     assert gate.status == "waived"
+
+
+def test_what_was_rejected_is_handed_in_again_only_if_it_changed(studio, ada, bob, ids):
+    """Another file, or another commit, is something else."""
+    studio.tree.commit()
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    bob.reviews.review(ids["One"], Judgment(approves=False, reason="bad"))
+    for fix in ada.items.list(ItemFilter(parent=(ids["One"],), status=("open",)), 0, 9):
+        ada.items.edit(fix.id, Edit(status="cancelled", reason="it stays"))
+    fault = studio.refuses(Conflict, lambda: ada.reviews.submit(ids["One"], "out.md", "see"))
+    assert "was rejected at the commit" in fault.message
+    studio.tree.write("out.md", "better")
+    assert ada.reviews.submit(ids["One"], "out.md", "see").item.status == "review"
+
+
+def test_in_a_tree_without_commits_a_verdict_is_of_none(studio, ada, bob, ids, monkeypatch):
+    """A folder without a repository has no head."""
+
+    def head(_root, _name):
+        raise NotFound("there is no repository")
+
+    finish(ada, ids["A"])
+    monkeypatch.setattr(studio.tree, "head", head)
+    assert bob.reviews.review(ids["A"], YES).verdict.subject == ""

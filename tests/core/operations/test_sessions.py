@@ -189,3 +189,20 @@ def test_a_caller_writes_in_another_session(studio, ada):
     assert (studio.last().actor.name, studio.last().actor.session) == ("ada", session)
     assert ada.once("key", {"n": 1}, run) == {"ok": True}
     assert studio.image().size == before + 2
+
+
+def test_whose_work_was_continued_is_told_whatever_was_continued_since(studio, ada, bob, held):
+    """What it had changed before is no part of the work that began anew."""
+    studio.tree.write("src/old", "1")
+    studio.clock.pass_by(minutes=31)
+    bob.sessions.hand_over(Handover(action="continue", session=mine(ada)))
+    studio.clock.pass_by(minutes=1)
+    cyd, eve = studio.core("cyd"), studio.core("eve")
+    cyd.claims.start(cyd.plans.create(Draft(kind="task", title="Other")).root.id)
+    cyd.sessions.hand_over(Handover(action="pause", summary="s"))
+    eve.sessions.hand_over(Handover(action="continue", session=mine(cyd)))
+    studio.tree.write("src/new", "1")
+    measured = bob.tasks.finish(held, 2, DONE).measured
+    assert measured is not None
+    assert [change.path for change in measured.files] == ["src/new"]
+    assert [(apart.by, apart.paths) for apart in measured.apart] == [("ada", ("src/old",))]

@@ -504,3 +504,19 @@ def test_who_only_says_to_be_a_person_ends_no_live_claim(studio, first):
             AlreadyClaimed,
             lambda item=item, edit=edit: Core(studio.ports, said).items.edit(item, edit),
         )
+
+
+def test_what_a_client_left_is_offered_first_and_once_when_it_is_started_again(studio, hall, first):
+    """Whatever comes before it by priority; nobody else is offered it first."""
+    urgent, left = (
+        first.plans.create(Draft(kind="task", title=title, priority=priority)).root.id
+        for title, priority in (("B", 0), ("A", 3))
+    )
+    first.claims.start(left)
+    leave(hall, first, 999)
+    again, other = window(studio, "cn_2", "secret"), window(studio, "cn_3", "third")
+    offers = {
+        core: [offer.item.id for offer in core.ready.offers(ReadyFilter(), 9)]
+        for core in (again, other)
+    }
+    assert offers == {again: [left, urgent], other: [urgent, left]}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.core.model.filters import Check, Edit, Report
+from counterpoint.core.model.filters import Check, Edit, Judgment, Report
 from counterpoint.core.model.journal import Outcome, StartPoint
 from counterpoint.core.model.runs import HookReport
 from counterpoint.core.model.trust.checking import Checking
@@ -15,6 +15,7 @@ from counterpoint.core.model.work import Criterion
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
     ClaimLost,
+    Conflict,
     GateClosed,
     InvalidInput,
     MalformedDocument,
@@ -292,3 +293,25 @@ def test_what_the_own_tools_changed_stays_own_in_an_area_of_another(
     ended = ada.tasks.finish(walnut, token, Report(outcome="done", summary="planted"))
     assert ended.measured.file_count == int(is_own)
     assert [part.by for part in ended.measured.apart] == ([] if is_own else ["bob"])
+
+
+def test_why_work_ends_so_stands_in_its_entry(studio, ada, claim):
+    """Beside what was done."""
+    item, token = claim()
+    ada.tasks.finish(item, token, replace(DONE, reason="no time is left"))
+    assert studio.last().facts["reason"] == "no time is left"
+
+
+def test_work_that_was_rejected_does_not_come_again_unchanged(studio, ada, bob, claim):
+    """Unless it is said why, or something has changed."""
+    studio.tree.write("a", "1")
+    commit = studio.tree.commit()
+    item, token = claim("review: yes")
+    assert ada.tasks.finish(item, token, DONE).item.status == "review"
+    bob.reviews.review(item, Judgment(approves=False, reason="no"))
+    token = ada.claims.start(item).claim.token
+    same = replace(DONE, reason="")
+    fault = studio.refuses(Conflict, lambda: ada.tasks.finish(item, token, same))
+    assert f"{item} was rejected at the commit {commit[:12]}" in fault.message
+    again = ada.tasks.finish(item, token, replace(DONE, reason="it is right as it is"))
+    assert again.item.status == "review"

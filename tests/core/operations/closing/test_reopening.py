@@ -101,3 +101,35 @@ def test_a_large_tree_comes_back_whole(studio: Studio, ada: Core) -> None:
     ada.items.edit(made.root.id, REOPEN)
     assert set(states(ada).values()) == {"open"}
     studio.check()
+
+
+def test_what_was_given_up_twice_comes_back_as_it_was_the_second_time(ada: Core, yard) -> None:
+    """Each reopening ends what the one before could bring back."""
+    for _ in range(2):
+        ada.items.edit(yard["Yard"], CANCEL)
+        ada.items.edit(yard["Yard"], REOPEN)
+    assert states(ada)["Tar it"] == "open"
+    ada.items.edit(yard["Tar it"], CANCEL)
+    ada.items.edit(yard["Yard"], CANCEL)
+    ada.items.edit(yard["Yard"], REOPEN)
+    assert states(ada)["Tar it"] == "cancelled"
+
+
+def test_what_lies_below_something_that_has_ended_comes_back_with_nothing(ada: Core) -> None:
+    """It was moved there since; what holds it stays as it ended."""
+    ada.plans.create(ada.plans.read("# P\n## Q\n- [ ] q\n## R\n- [ ] r\n- [ ] s\n"))
+    named = ids(ada)
+    token = ada.claims.start(named["q"]).claim.token
+    ada.tasks.finish(named["q"], token, DONE)
+    assert states(ada)["Q"] == "done"
+    ada.items.edit(named["P"], CANCEL)
+    ada.items.edit(named["s"], Edit(parent=named["Q"]))
+    ada.items.edit(named["P"], REOPEN)
+    assert states(ada) == {
+        "P": "open",
+        "Q": "done",
+        "q": "done",
+        "R": "open",
+        "r": "open",
+        "s": "cancelled",
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from builders import known_connection
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people.statement import Statement
-from counterpoint.core.model.access import Principal, TokenRequest
+from counterpoint.core.model.access import Actor, Principal, TokenRequest
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Judgment, Note, Report
 from counterpoint.core.model.identity import Confirmation, Key, Origin, ProposedAct
@@ -394,3 +395,75 @@ def test_whoever_is_no_person_hears_why_and_what_to_do(studio: Studio) -> None:
             assert "in a terminal that no agent has started" in fault.hint
             # Nobody has a key, and the first would be refused to each of them: it is not advised.
             assert ("sign it" in fault.hint, core.people.may_bring_first()) == (False, False)
+
+
+def test_who_worked_at_a_terminal_is_the_person_whose_key_signs_there(
+    studio: Studio, pat: Person
+) -> None:
+    """Known once, and never of an agent's process, or of one that did nothing: he does not judge his own work."""
+    terminal = known_connection("cn_shell", boot="b", pid=5, started=5, held_since=4)
+    idle = known_connection("cn_idle", boot="b", pid=6, started=6)
+    agent = known_connection("cn_agent_ada", boot="b", pid=7, started=7)
+    context = Context(ports=studio.ports, caller=studio.core("ada").caller)
+    with recording(context, "connection.opened") as change:
+        change.put(agent)
+    principal = Principal(strength="connection", id=terminal.id)
+    session = studio.mint.mint("ses")
+    worker = Actor(kind="human", name="pat", session=session, principal=principal)
+    here = replace(pat.unsigned.caller, actor=worker, origin=Origin(boot="b", process=terminal))
+    core = Core(studio.ports, here)
+    plan = core.plans.create(core.plans.read("# P\n- [ ] C\n  - review: yes\n"))
+    (own,) = plan.ready
+    started = core.claims.start(own)
+    core.tasks.finish(own, started.claim.token, Report(outcome="done", summary="it works"))
+    before = studio.image()
+    for origin in (Origin(), Origin(boot="b", process=idle), Origin(boot="b", process=agent)):
+        Core(studio.ports, replace(here, origin=origin)).people.take_along(pat.key)
+        assert studio.image() == before
+
+    def judge() -> object:
+        signed = pat.does(pat.unsigned.reviews.proposed(own, YES), YES.reason).caller
+        caller = replace(signed, origin=here.origin)
+        return Core(studio.ports, caller).reviews.review(own, YES)
+
+    studio.refuses(Forbidden, judge)
+    core.people.take_along(pat.key)
+    entry = studio.last()
+    assert (entry.action, entry.facts) == ("key.used", {"key": pat.key, "succeeds": terminal.id})
+    before = studio.image()
+    core.people.take_along(pat.key)
+    assert studio.image() == before
+    studio.refuses(Forbidden, lambda: pat.judge(own, YES))
+    studio.refuses(Forbidden, judge)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda core: core.erasing.refuse(),
+        lambda core: core.signing.refuse_opening(),
+        lambda core: core.projects.adopt(("b" * 40,)),
+    ],
+)
+def test_what_is_tried_out_is_refused_to_an_agent_and_lands_for_nobody(
+    studio: Studio, act: Callable[[Core], object]
+) -> None:
+    """A person is asked to sign only what would be done then."""
+    studio.refuses(Forbidden, lambda: studio.core("eve").try_out(act))
+    before = studio.image()
+    studio.core("ann", kind="human").try_out(act)
+    assert studio.image() == before
+
+
+def test_whoever_may_be_an_agent_hears_that_he_can_sign_once_a_key_is_in_force(
+    studio: Studio, pat: Person
+) -> None:
+    """Before that only who may bring the first one hears it."""
+    hidden = Origin(boot="b", doubt="orphan")
+    ada = known_connection("cn_agent_ada", boot="b", pid=7, started=7)
+    context = Context(ports=studio.ports, caller=studio.core("ada").caller)
+    with recording(context, "connection.opened") as change:
+        change.put(ada)
+    core = Core(studio.ports, replace(pat.unsigned.caller, origin=hidden))
+    fault = studio.refuses(Forbidden, lambda: core.tokens.create(TokenRequest(name="x")))
+    assert fault.hint.endswith("sign it.")

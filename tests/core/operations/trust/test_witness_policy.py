@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.note import open_note
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosign
 from counterpoint.core.ledger.witnesses.quorum import WitnessPolicy
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.trust.heads import SignedHead, WitnessedHead
-from counterpoint.kernel.errors import Forbidden, QuorumMissing, Unavailable
+from counterpoint.kernel.errors import Forbidden, QuorumMissing, StoreCorrupt, Unavailable
 from fakes.people import Person
 from fakes.studio import FixedKey, Studio
 
 
 @dataclass
 class Eye:
-    """A witness elsewhere that cosigns what it is given. is_away: whether it answers nobody."""
+    """A witness elsewhere that cosigns what it is given.
+
+    is_away: whether it answers nobody. before: what is done once it is asked, and before it answers.
+    """
 
     number: int
+    before: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     is_away: bool = False
     kept: str = ""
     pair: FixedKey = field(init=False)
@@ -66,6 +72,8 @@ class Eye:
         return head.note + cosign(text, self.key, self.pair.sign, 1_700_000_000)
 
     def _fail(self) -> None:
+        if self.before:
+            self.before.pop()()
         if self.is_away:
             raise Unavailable("it does not answer")
 
@@ -203,3 +211,48 @@ def test_without_a_signed_head_all_are_missing(yard: Yard) -> None:
     yard.verbs.require(yard.policy(1))
     assert yard.verbs.standing().signers == ()
     assert yard.faults() == ["quorum_missing"]
+
+
+def test_a_head_that_was_signed_while_witnesses_were_asked_is_asked_for_anew(yard: Yard) -> None:
+    """A few times; where others sign all the time nobody has the newest."""
+    yard.verbs.require(yard.policy(1))
+    yard.write()
+    yard.two.is_away = True
+
+    def overtake() -> None:
+        yard.write()
+        raise Unavailable("it has a later head, and signs no older one")
+
+    yard.one.before = [overtake]
+    assert yard.verbs.standing(asks=True).signers == (yard.one.key,)
+    assert not yard.one.before
+    yard.one.before = [overtake]
+    before = yard.studio.image().size
+    assert yard.verbs.vouched().size == before + 1
+    assert not yard.one.before
+    yard.write()
+    yard.one.before = [overtake] * 99
+    assert yard.verbs.standing(asks=True).signers == ()
+    with pytest.raises(Unavailable, match="have heads of this ledger signed all the time"):
+        yard.verbs.vouched()
+
+
+def test_before_a_project_is_opened_nothing_is_asked_of_witnesses(yard: Yard) -> None:
+    """Nor of one that has moved away."""
+    elsewhere = Core(replace(yard.studio.ports, project="other"), yard.studio.system.caller)
+    standing = elsewhere.witness_policies.standing(yard.policy(2))
+    assert (standing.policy.count, standing.fault) == (0, None)
+
+
+def test_what_cannot_be_read_while_witnesses_are_counted_is_a_fault(yard: Yard) -> None:
+    """It is among the others, and no crash."""
+    yard.verbs.require(yard.policy(1))
+    yard.write()
+
+    def kept(_ledger: str) -> tuple[str, ...]:
+        raise StoreCorrupt("it has no columns")
+
+    ports = replace(yard.studio.ports, cosigned=kept)
+    audit = Core(ports, yard.studio.system.caller).audit
+    assert "store_corrupt" in [fault.code for fault in audit.verify().faults]
+    assert audit.verify(alone=True).faults == ()

@@ -110,8 +110,7 @@ def joint_of(view: Reading) -> Joint:
     ]
     for place in sorted(places):
         # What is wrong with them is for those who verify.
-        for _ in joint.read(load_fields(next(view.entries(place, place + 1)))):
-            pass
+        list(joint.read(load_fields(next(view.entries(place, place + 1)))))
     return joint
 
 

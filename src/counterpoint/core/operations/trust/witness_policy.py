@@ -142,7 +142,8 @@ class WitnessPolicies:
         kept = self._context.ports.cosigned(project.ledger)
         signed = self._signers(policy, (last.note, *kept), size, is_strict=asks)
         if asks and len(signed) < policy.count:
-            answers = self._asked(project.ledger, last)
+            # Whoever is far away answers late: no view is open meanwhile.
+            answers = tuple(self._asked(project.ledger, last))
             signed |= self._signers(policy, answers, last.size, is_strict=True)
         signers = tuple(key for key in policy.keys if key in signed)
         return QuorumStanding(policy=policy, size=size, signers=signers)
