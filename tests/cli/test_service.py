@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ import pytest
 from counterpoint.cli.server.serve import serve_command
 from counterpoint.cli.service import handover
 from counterpoint.cli.service.accounts import find_account
+from counterpoint.cli.service.command import _check_words
 from counterpoint.cli.service.handover import Handover, Service, load_service, write_record
 from counterpoint.cli.service.unit import HARDENING, start_line, unit_of
 from counterpoint.kernel import places
-from counterpoint.kernel.errors import LedgerBroken
+from counterpoint.kernel.errors import InvalidInput, LedgerBroken
 
 COMMAND = "counterpoint service install"
 UNIT = Path(__file__).parents[2] / "packaging" / "systemd" / "counterpoint@.service"
@@ -86,6 +88,43 @@ def test_the_unit_is_as_hard_as_the_one_in_packaging_and_starts_what_there_is(se
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         assert "Unknown" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "quoted"),
+    [
+        ("a\nExecStartPre=+/bin/sh", '"a\\x0aExecStartPre=+/bin/sh"'),
+        ("a\\", '"a\\\\"'),
+        ('%n "$HOME" ${X}', '"%%n \\"$$HOME\\" $${X}"'),
+        ("; rm", '"; rm"'),
+        ("\x1b'\t\r", '"\\x1b\'\\x09\\x0d"'),
+        ("caf\u00e9\udcff", '"caf\\xc3\\xa9\\xff"'),
+        ("", '""'),
+    ],
+)
+def test_no_name_ends_its_line_in_a_unit_or_is_expanded_there(service, tmp_path, word, quoted):
+    """As systemd reads quotes, escapes, specifiers and variables; a control character is refused before."""
+    text = unit_of(replace(service, project=word))
+    assert f'"--project" {quoted} "--socket"' in text
+    assert text.count("\n") == unit_of(service).count("\n")
+    program = unit_of(replace(service, program=("/opt/a$b%c",)))
+    assert 'ExecStart="/opt/a$b%%c" serve' in program
+    if word.isprintable():
+        _check_words(replace(service, project=word))
+    else:
+        with pytest.raises(InvalidInput, match="cannot be printed"):
+            _check_words(replace(service, project=word))
+    if shutil.which("systemd-analyze"):
+        file = tmp_path / "shop.service"
+        file.write_text(unit_of(replace(service, project=word, program=("/bin/true",))))
+        ran = subprocess.run(
+            ["systemd-analyze", "verify", str(file)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert "shop.service:" not in ran.stderr
 
 
 def test_only_root_leads_agents_to_another_account(service, tmp_path, monkeypatch):

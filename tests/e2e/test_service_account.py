@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ import pytest
 
 import counterpoint
 from builders import git
+from counterpoint.cli.service.accounts import Account
+from counterpoint.cli.service.handover import Handover, Service
+from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.places import SERVICES, service_file
 
 PATIENCE = 60
@@ -276,6 +279,84 @@ def test_what_fails_on_the_way_is_undone(machine: Machine) -> None:
     assert "Nothing was changed: what was done was undone." in ran.err
     machine.database.write_bytes(intact)
     assert is_whole(machine)
+
+
+def another_project(machine: Machine) -> Machine:
+    """Give a second project of the person."""
+    tree = machine.tree.with_name("mill")
+    tree.mkdir()
+    git(tree, "init", "-q")
+    for path in (tree, *tree.rglob("*")):
+        shutil.chown(path, PERSON, PERSON)
+    other = Machine(machine.program, tree)
+    assert other.run(PERSON, "init", "--yes").code == 0
+    return other
+
+
+@pytest.mark.parametrize(
+    "is_first", [True, pytest.param(False, marks=pytest.mark.long)], ids=["as made", "backwards"]
+)
+def test_the_last_service_of_an_account_takes_it_along(machine: Machine, is_first: bool) -> None:
+    """In whatever order they go; a record that cannot be read takes no account from a ledger."""
+    other = another_project(machine)
+    install(machine)
+    install(other)
+    first, last = (machine, other) if is_first else (other, machine)
+    record = Path(service_file(str(last.database)))
+    content = record.read_text()
+    record.write_text("{")
+    back = first.run("root", "service", "remove")
+    assert back.code == 0, back.err
+    assert f"The account {SERVER} stays: it has /var/lib/{SERVER}/" in back.err
+    assert pwd.getpwnam(SERVER)
+    for words in ("remove", "install"):
+        refused = last.run("root", "service", words)
+        assert (refused.code, f"{record} says" in refused.err) == (3, True), refused.err
+    record.write_text(content)
+    back = last.run("root", "service", "remove")
+    assert back.code == 0, back.err
+    assert is_whole(machine)
+    assert is_whole(other)
+    Path(service_file(str(other.database))).unlink(missing_ok=True)
+
+
+def test_no_folder_is_given_away_or_removed_that_was_there_before(machine: Machine) -> None:
+    """Neither the home of no account, nor where another service is met; a link in the account's folder is not followed."""
+    home, met = Path("/var/lib", SERVER), Path("/run", f"{SERVER}-shop")
+    for folder in (home, met):
+        folder.mkdir()
+        (folder / "precious").touch()
+        ran = machine.run("root", "service", "install", "--account", SERVER)
+        assert ran.code != 0
+        assert f"{folder} is there" in ran.err
+        assert (folder / "precious").exists()
+        shutil.rmtree(folder)
+    owner = Account("root", 0, 0, "/root")
+    service = replace(_service(machine), owner=PERSON)
+    subprocess.run(("useradd", "--system", SERVER), check=True, timeout=PATIENCE)
+    home.mkdir(mode=0o700)
+    shutil.chown(home, SERVER, SERVER)
+    target = met.with_name(f"{SERVER}-target")
+    target.mkdir()
+    try:
+        service.folder.symlink_to(target)
+        with pytest.raises(Unavailable, match="is no folder of"):
+            Handover(service=service, owner=owner).make_folders()
+        assert target.stat().st_uid == 0
+    finally:
+        target.rmdir()
+
+
+def _service(machine: Machine) -> Service:
+    return Service(
+        **dict.fromkeys(("project", "ledger", "owner", "state"), "x"),
+        name="shop",
+        account=SERVER,
+        tree=str(machine.tree),
+        database=str(machine.database),
+        users=(),
+        program=(),
+    )
 
 
 @pytest.mark.long

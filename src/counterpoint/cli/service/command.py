@@ -26,6 +26,8 @@ from counterpoint.cli.service.handover import (
     Service,
     Step,
     check_ledger_name,
+    list_other_ledgers,
+    list_services,
     load_service,
     look_into,
     write_record,
@@ -39,7 +41,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     Unavailable,
 )
-from counterpoint.kernel.places import DATABASE, find_service, state_folder
+from counterpoint.kernel.places import DATABASE, find_service, service_file, state_folder
 from counterpoint.kernel.starting.programs import own_command
 
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_-]{0,30}")
@@ -91,7 +93,7 @@ def install_command(
     interrupted, or lets further accounts in. `counterpoint service remove` undoes it.
     """
     out, database = output_for(json=as_json), _database()
-    if record := find_service(database):
+    if record := _find_record(database):
         service = load_service(record)
         if service.stage == "served":
             _serve_more(out, service, users, dry_run=dry_run)
@@ -122,7 +124,7 @@ def remove_command(dry_run: bool, as_json: bool) -> None:
     The account goes too if it was made for this and serves nothing else.
     """
     out, database = output_for(json=as_json), _database()
-    record = find_service(database)
+    record = _find_record(database)
     if not record:
         raise NotFound(
             f"no service has the ledger of {Path(database).parent.parent}",
@@ -144,6 +146,9 @@ def remove_command(dry_run: bool, as_json: bool) -> None:
 
     _do(out, before, leave)
     _do(out, after, None)
+    if service.makes and find_account(service.account) is not None:
+        files = ", ".join(map(str, list_other_ledgers(service)))
+        out.aside(f"The account {service.account} stays: it has {files or 'another service'}.")
     out.result(
         {"removed": service.name, "ledger": service.database},
         f"The ledger is {service.owner}'s again: {service.database}. Start connected agents anew.",
@@ -152,6 +157,17 @@ def remove_command(dry_run: bool, as_json: bool) -> None:
 
 def _database() -> str:
     return str(find_places(Path.cwd()).folder / DATABASE)
+
+
+def _find_record(database: str) -> dict[str, Any]:
+    """Return the record of the service that has a ledger; empty without one. Unavailable for one that cannot be read."""
+    record, file = find_service(database), service_file(database)
+    if not record and os.path.lexists(file):
+        raise Unavailable(
+            f"{file} says which service has this ledger, and cannot be read",
+            hint="Have root look at it: it must be JSON, and a file that root alone can write. Put it right, then repeat the command.",
+        )
+    return record
 
 
 def _prepare(
@@ -187,6 +203,7 @@ def _prepare(
             f"{short!r} is no name of a service",
             hint="Give one of small letters, digits and `-`: `--name shop`.",
         )
+    made = [other for other in list_services() if other.account == account and other.makes]
     service = Service(
         name=short,
         project=project,
@@ -198,14 +215,41 @@ def _prepare(
         state=state or state_folder({"HOME": owner.home}),
         users=tuple(dict.fromkeys((owner.name, *users))),
         program=tuple(own_command()),
-        makes=present is None or bool(record and record["stage"] == "moving" and record["makes"]),
+        makes=present is None
+        or bool(made)
+        or bool(record and record["stage"] == "moving" and record["makes"]),
     )
-    if service.folder.exists() and not record:
-        raise Conflict(
-            f"there is a service {short} of {account} already: {service.folder}",
-            hint="Give this one another name: `--name NAME`.",
-        )
+    _check_words(service)
+    if not record:
+        _check_places(service, is_account_there=present is not None)
     return Handover(service=service, owner=owner)
+
+
+def _check_places(service: Service, *, is_account_there: bool) -> None:
+    """Refuse to make what is there already, since undoing it removes it; Conflict."""
+    account = service.account
+    if not is_account_there and os.path.lexists(service.home):
+        raise Conflict(
+            f"{service.home} is there, and there is no account {account} that it could be the home of",
+            hint="Give `--account` a name that has neither account nor folder: both are made.",
+        )
+    # `a-b` and `c` make the same names as `a` and `b-c`.
+    for path in (service.folder, service.socket.parent, unit.unit_file(service)):
+        if os.path.lexists(path):
+            raise Conflict(
+                f"{path} is there already, so there is another service {service.name} of {account}",
+                hint="Give this one another name: `--name NAME`.",
+            )
+
+
+def _check_words(service: Service) -> None:
+    """Refuse names and paths with control characters: they would stand in files of the system and in lines to type. InvalidInput."""
+    for word in (*service.command, service.state):
+        if not word.isprintable():
+            raise InvalidInput(
+                f"{word!r} has characters that cannot be printed, and would stand in what starts the service",
+                hint="Give the project, or the folder, a name without them.",
+            )
 
 
 def _owner_of(database: str) -> Account:

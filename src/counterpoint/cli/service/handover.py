@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -26,7 +27,13 @@ from counterpoint.cli.service.accounts import Account, find_account, hand_files,
 from counterpoint.evidence.trust.personal import adopt_notes, folder_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.durable import sync
-from counterpoint.kernel.errors import Conflict, LedgerBroken, ProgramMissing, Unavailable
+from counterpoint.kernel.errors import (
+    Conflict,
+    CounterpointError,
+    LedgerBroken,
+    ProgramMissing,
+    Unavailable,
+)
 from counterpoint.kernel.frozen import frozen
 from counterpoint.kernel.places import SERVICES, config_folder, service_file, state_folder
 from counterpoint.kernel.starting.programs import find_program
@@ -109,9 +116,11 @@ def load_service(value: dict[str, Any]) -> Service:
     """Return a service from its record; Unavailable for one that this version cannot read."""
     try:
         fields: dict[str, Any] = {name: value[name] for name in Service.__dataclass_fields__}
+        fields.update(users=tuple(value["users"]), program=tuple(value["program"]))
     except KeyError as missing:
         raise Unavailable(f"the record of the service has no {missing}") from None
-    fields.update(users=tuple(value["users"]), program=tuple(value["program"]))
+    except TypeError:
+        raise Unavailable("the record of the service is none") from None
     check_ledger_name(fields["ledger"])
     return Service(**fields)
 
@@ -226,20 +235,10 @@ class Handover:
     def make_folders(self) -> None:
         """Make the folders of the service, unless they are there and of its account; Conflict."""
         service, account = self.service, self.account
-        for folder, mode in (
-            (service.home, 0o700),
-            (service.folder, 0o700),
-            (service.socket.parent, 0o755),
-        ):
-            with suppress(FileExistsError):
-                folder.mkdir(mode=0o700)
-                os.chown(folder, account.uid, account.gid)
-                folder.chmod(mode)
-            if folder.is_symlink() or folder.lstat().st_uid != account.uid:
-                raise Conflict(
-                    f"{folder} is there, and does not belong to {account.name}",
-                    hint="Look whose it is, and take it away, or give another `--name` or `--account`.",
-                )
+        _make_folder(service.home, 0o700, account)
+        # Root makes nothing by name in a folder of the account, which could lay a link there.
+        run_as(account, lambda: _make_folder(service.folder, 0o700, account))
+        _make_folder(service.socket.parent, 0o755, account)
 
     def _record(self) -> None:
         write_record(self.service)
@@ -330,15 +329,19 @@ class Handover:
             # What lies below is the account's, and may be a link to anywhere: it has no rights there that root has.
             signer = Path(state_folder(self._environ)) / "signer" / service.ledger
             run_as(self.account, lambda: shutil.rmtree(signer, ignore_errors=True))
+        uid = account.uid if (account := find_account(service.account)) else None
         for folder in (service.folder, service.socket.parent):
-            shutil.rmtree(folder, ignore_errors=True)
-        Path(service_file(service.database)).unlink(missing_ok=True)
+            _remove_folder(folder, uid)
+        file = Path(service_file(service.database))
+        goes = service.makes and not _pass_on(service)
+        for path in (file, file.with_suffix(".draft")):
+            path.unlink(missing_ok=True)
         with suppress(OSError):
             Path(SERVICES).rmdir()
             Path(SERVICES).parent.rmdir()
-        if service.makes and not _is_used(service.account) and find_account(service.account):
+        if goes and uid is not None:
             run_program("userdel", service.account)
-            shutil.rmtree(service.home, ignore_errors=True)
+            _remove_folder(service.home, uid)
 
     @property
     def _environ(self) -> dict[str, str]:
@@ -362,17 +365,65 @@ def run_program(name: str, *words: str) -> None:
 
 
 def list_services() -> list[Service]:
-    """Return the services that root has written down."""
+    """Return the services that root has written down, as far as that can be read."""
     services: list[Service] = []
-    with suppress(FileNotFoundError):
-        for file in sorted(Path(SERVICES).glob("*.json")):
-            with suppress(Unavailable, ValueError):
-                services.append(load_service(json.loads(file.read_text(encoding="utf-8"))))
+    for file in sorted(Path(SERVICES).glob("*.json")):
+        with suppress(CounterpointError, OSError, ValueError):
+            services.append(load_service(json.loads(file.read_bytes())))
     return services
 
 
-def _is_used(account: str) -> bool:
-    return any(service.account == account for service in list_services())
+def list_other_ledgers(service: Service) -> list[Path]:
+    """Return the ledgers of the account of a service but its own, also those whose record cannot be read."""
+    files = (
+        file for name in (service.file.name, HANDED) for file in service.home.glob(f"*/{name}")
+    )
+    return sorted(file for file in files if file.parent != service.folder)
+
+
+def _pass_on(service: Service) -> bool:
+    """Return whether the account of a service stays for others, which remove it with the last of them."""
+    others = [
+        other
+        for other in list_services()
+        if other.account == service.account and other.database != service.database
+    ]
+    for other in others:
+        if not other.makes:
+            write_record(replace(other, makes=True))
+    return bool(others or list_other_ledgers(service))
+
+
+def _make_folder(folder: Path, mode: int, account: Account) -> None:
+    """Make a folder for an account, unless it is there and of that account; Conflict. A link is never followed."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.fchown(descriptor, account.uid, account.gid)
+            os.fchmod(descriptor, mode)
+        finally:
+            os.close(descriptor)
+    if not _is_folder_of(folder, account.uid):
+        raise Conflict(
+            f"{folder} is there, and is no folder of {account.name}",
+            hint="Look whose it is, and take it away, or give another `--name` or `--account`.",
+        )
+
+
+def _remove_folder(folder: Path, uid: int | None) -> None:
+    """Remove a folder of an account, and nothing that was there before it: undoing comes here too. None: it is gone."""
+    if uid is not None and _is_folder_of(folder, uid):
+        # It follows no link, nor what is laid in the place of a folder meanwhile.
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_folder_of(folder: Path, uid: int) -> bool:
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == uid
 
 
 def look_into(database: str) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,8 @@ from counterpoint.cli.service.handover import Service, run_program
 
 UNITS: Final = Path("/etc/systemd/system")
 _RUNS: Final = Path("/run/systemd/system")
+
+_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "%": "%%", "$": "$$"}
 
 HARDENING: Final = """\
 # It needs nothing else of the machine.
@@ -57,6 +60,9 @@ def unit_file(service: Service) -> Path:
 def unit_of(service: Service) -> str:
     """Return the unit of a service."""
     run = service.socket.parent.name
+    first, *words = service.command
+    # In the path of a program nothing is taken for a variable.
+    program = _quote(first).replace("$$", "$")
     return f"""\
 # Written by `counterpoint service install`; `counterpoint service remove` takes it away.
 
@@ -68,7 +74,7 @@ Type=exec
 User={service.account}
 Group={service.account}
 Environment=HOME={service.home}
-ExecStart={" ".join(map(_quote, service.command))}
+ExecStart={program} {" ".join(map(_quote, words))}
 Restart=on-failure
 
 # The ledger and the signer: nobody else opens this folder.
@@ -115,6 +121,17 @@ def stop(service: Service) -> None:
 
 
 def _quote(word: str) -> str:
-    """Return a word as a line of a unit has it, in which nothing of it is expanded."""
-    text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return text if text.isascii() and text.replace("/", "").isalnum() else f'"{text}"'
+    """Return a word as a line of a unit has it, in which nothing of it is expanded (systemd.syntax, systemd.service).
+
+    What is no printable character of ASCII is written as its bytes, so that no word ends its line.
+    """
+    if word.isascii() and word.replace("/", "").isalnum():
+        return word
+    return f'"{"".join(map(_escape, os.fsencode(word)))}"'
+
+
+def _escape(byte: int) -> str:
+    character = chr(byte)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return character if character.isascii() and character.isprintable() else f"\\x{byte:02x}"
