@@ -399,7 +399,7 @@ def export(
         context.out.line(f"Wrote {file}. Verify it anywhere:")
         key = context.core.audit.key.to_text()
         if receipt is None and verdict is None:
-            context.out.line(f"  counterpoint verify {file.name} --key '{key}'")
+            context.out.line(f"  counterpoint verify {file.name} --key '{key}'", is_exact=True)
         else:
             context.out.line(f"  with a tool for its format, and the key {key}")
 

@@ -9,10 +9,14 @@ from datetime import datetime
 from typing import Final
 
 from counterpoint.kernel.clock import moment
+from counterpoint.kernel.matching.expressions import expression
 
 _MINUTE: Final = "%Y-%m-%d %H:%M"
 SECOND: Final = "%Y-%m-%d %H:%M:%S"
 DAY_AND_SECOND: Final = "%m-%d %H:%M:%S"
+_TIMESTAMP: Final = expression(
+    r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"
+)
 
 
 def local_time(time: str, form: str = _MINUTE) -> str:
@@ -28,6 +32,11 @@ def local_time_with_zone(time: str) -> str:
     """Return a timestamp for a sentence, which has no heading: with its offset."""
     local = moment(time).astimezone()
     return f"{local.strftime(_MINUTE)} ({_zone(local)})"
+
+
+def localize(text: str) -> str:
+    """Return a text of the core with its timestamps by the clock of this machine."""
+    return _TIMESTAMP.sub(lambda match: local_time_with_zone(match[0]), text)
 
 
 def local_zone() -> str:

@@ -148,9 +148,11 @@ def plainly(arguments: Sequence[str]) -> Plainly | None:
 
 def refused(refusal: CounterpointError, *, as_json: bool = False) -> int:
     """Say what was refused and what to do next; answer the exit code of its kind."""
+    from counterpoint.cli.local_time import localize
+
     out = output_for()
-    out.aside(f"counterpoint: {refusal.message}", style="red")
-    out.aside(name_item_of(refusal.hint_in(PHRASES), refusal.message))
+    out.aside(localize(f"counterpoint: {refusal.message}"), style="red")
+    out.aside(localize(name_item_of(refusal.hint_in(PHRASES), refusal.message)))
     if as_json:
         _answer_refusal(refusal)
     return EXIT_CODES[refusal.kind]

@@ -223,7 +223,7 @@ def lease(claim: Claim, now: Timestamp, departure: Departure | None = None) -> s
         free = "free for others"
         if now < departure.free_at:
             free += f" in {span(now, min(departure.free_at, claim.leased_until))}"
-        return f"gone since {departure.since}, {free}"
+        return f"gone for {span(departure.since, now)}, {free}"
     left = span(now, claim.leased_until)
     if claim.is_ahead(now):
         return "given by a clock that was ahead, free for others"

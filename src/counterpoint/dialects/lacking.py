@@ -31,7 +31,7 @@ def said_of_lacking(found: Lacking) -> str:
     names = ", ".join(f"`{one}`" for one in shown)
     return (
         f"these commands of checks are not allowed yet: {names}{more}."
-        f" A person allows them with: {allowing_line(found.commands)}"
+        f" A person allows them with: `{allowing_line(found.commands)}`"
     )
 
 

@@ -83,7 +83,7 @@ plugins = false
 command = "counterpoint"
 args = ["mcp", "--agent", "codex"]
 required = true
-env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_SURFACE", "COUNTERPOINT_ROLE", "COUNTERPOINT_RUN", "COUNTERPOINT_CREDENTIAL"]
+env_vars = ["COUNTERPOINT_DB", "COUNTERPOINT_PROJECT", "COUNTERPOINT_DIALECT", "COUNTERPOINT_SURFACE", "COUNTERPOINT_ROLE", "COUNTERPOINT_RUN", "COUNTERPOINT_CREDENTIAL"]
 
 [mcp_servers.counterpoint.tools.verify]
 approval_mode = "approve"

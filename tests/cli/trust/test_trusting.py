@@ -117,11 +117,11 @@ def test_a_command_that_would_not_be_run_is_told_before_an_agent_fails_on_it(
         == found
         == (
             "these commands of checks are not allowed yet: `sh -c 'exit 0'`."
-            """ A person allows them with: counterpoint trust --allow 'sh -c '"'"'exit 0'"'"''"""
+            """ A person allows them with: `counterpoint trust --allow 'sh -c '"'"'exit 0'"'"''`"""
         )
     )
     assert verdict == "warn"
-    call(*shlex.split(said.partition(": counterpoint ")[2]))
+    call(*shlex.split(said.partition(": `counterpoint ")[2].removesuffix("`")))
     assert told()[:2] == ("", "ok")
     file = ledger / "counterpoint.toml"
     kept = file.read_text()

@@ -237,7 +237,7 @@ def test_a_plan_says_which_of_its_commands_nobody_has_let_be_run(workshop: Works
     for dry_run in (True, False):
         (said,) = ada.does("plan", markdown=text, dry_run=dry_run)["warnings"]
         assert (
-            "`make all`. A person allows them with: counterpoint trust --allow 'make all'" in said
+            "`make all`. A person allows them with: `counterpoint trust --allow 'make all'`" in said
         )
     assert "warnings" not in ada.does("plan", markdown="# Ship\n- [ ] Build\n")
 

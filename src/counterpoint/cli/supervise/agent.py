@@ -24,7 +24,9 @@ GRACE_SECONDS: Final = 20.0
 """How long an agent has to end by itself once it is asked to."""
 LAST_WORDS: Final = 2_000
 """Bytes that are shown of what an agent said first and last, if it failed."""
-LEADING: Final = tuple(f"{PREFIX}{name}" for name in ("DB", "PROJECT", "SURFACE", "ROLE", "RUN"))
+LEADING: Final = tuple(
+    f"{PREFIX}{name}" for name in ("DB", "PROJECT", "DIALECT", "SURFACE", "ROLE", "RUN")
+)
 """The variables that lead what an agent starts to the ledger, the run and the role that it works in."""
 _ROLES: Final = ("COUNTERPOINT_ROLE", "FOUNDRY_MCP_ROLE")
 _OWN: Final = ("agent", "item", "profile", "session", "tool_scope", "run", "worktree", "surface")

@@ -11,6 +11,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
+from counterpoint.cli.local_time import localize
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.paging import pageable
 from counterpoint.cli.present import (
@@ -244,7 +245,7 @@ def _print_offers(
         },
         ("id", "priority", "title", "why"),
         [
-            (o.item.id, f"{o.item.priority}", one_line(o.item.title), "; ".join(o.why))
+            (o.item.id, f"{o.item.priority}", one_line(o.item.title), localize("; ".join(o.why)))
             for o in offers
         ],
         nothing=_nothing(core),

@@ -17,6 +17,7 @@ from counterpoint.cli.local_time import (
     local_time,
     local_time_with_zone,
     local_zone,
+    localize,
 )
 from counterpoint.cli.output import Output, one_line, terminal_columns, wrapped
 from counterpoint.cli.paging import pageable
@@ -289,7 +290,7 @@ def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
         "needed by": ", ".join(facets.needed_by),
         "claim": held if claim and claim.is_held else "",
         "ready": "yes" if facets.readiness.is_offered else "no",
-        "why": list(facets.readiness.reasons),
+        "why": [localize(reason) for reason in facets.readiness.reasons],
         "changed": local_time_with_zone(item.updated_at),
     }
 

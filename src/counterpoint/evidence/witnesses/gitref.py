@@ -229,7 +229,7 @@ def read_head(
     try:
         answer = git.ask("cat-file", "--batch", stdin=asked, extra=extra)
     except GitRefused as fault:
-        raise Unavailable(f"git does not read it: {fault}") from fault
+        raise Unavailable(f"git does not read it: {' '.join(str(fault).split())}") from fault
     name, found, rest = _object(answer)
     if found is None:
         return None
