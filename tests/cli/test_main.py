@@ -493,3 +493,10 @@ def test_what_is_counted_is_said_in_its_number():
         *("1 text is", "1 text was", "1 text waits"),
         *("2 texts are", "2 texts were", "2 texts wait"),
     ]
+
+
+@pytest.mark.parametrize("words", [["import", "beads"], ["backup"]])
+def test_a_name_that_is_too_long_for_a_file_is_refused(call, ledger, words):
+    """Exit code 2, and no inner error."""
+    said = call(*words, "x" * 5_000)
+    assert (said.code, "name of a file is too long" in said.err) == (2, True)

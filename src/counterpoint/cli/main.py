@@ -14,6 +14,7 @@ fields that a refused tool has (dialects/envelope.py); the words for people stay
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -26,6 +27,7 @@ from counterpoint.cli.phrases import PHRASES, name_item_of
 from counterpoint.kernel.entrances import entered
 from counterpoint.kernel.errors import (
     CounterpointError,
+    InvalidInput,
     Kind,
     Unavailable,
     Unexpected,
@@ -78,6 +80,9 @@ def _run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as fault:  # noqa: BLE001 -- this is the top: it is told, and ends with 3
+        if isinstance(fault, OSError) and fault.errno == errno.ENAMETOOLONG:
+            refusal = InvalidInput("the name of a file is too long", hint="Name another file.")
+            return refused(refusal, as_json=as_json)
         if "--debug" in arguments:
             _log(fault)
         return _unforeseen(fault, as_json=as_json)

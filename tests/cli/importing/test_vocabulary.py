@@ -86,3 +86,21 @@ def test_waits_of_spec_kit_are_found_in_other_words(call: Any, ledger: Path) -> 
         "[waits]",
         "[waits]",
     ]
+
+
+def test_statuses_of_linear_and_files_that_are_none_are_told(call: Any, ledger: Path) -> None:
+    """A status or priority that nobody knows; a folder and a link in place of a file are named."""
+    rows = "L-1,a,Ready to Merge,soon\nL-2,b,Won't do,No priority\nL-3,c,Triage,1\nL-4,d,,\n"
+    (ledger / "i.csv").write_text(f"ID,Title,Status,Priority\n{rows}")
+    answer = call("import", "linear", "i.csv")
+    assert answer.out.count("means open here") == 1
+    assert "L-1: the status 'Ready to Merge' means open here" in answer.out
+    assert "L-1: the priority 'soon' means medium here" in answer.out
+    items = json.loads(call("list", "--all", "--json").out)["items"]
+    states = {item["title"]: (item["status"], item["priority"]) for item in items}
+    assert [states[title] for title in "abcd"] == [
+        ("open", 2), ("cancelled", 4), ("backlog", 0), ("open", 4),
+    ]  # fmt: skip
+    (ledger / "link.csv").symlink_to("i.csv")
+    assert "it is a link: name what it leads to" in call("import", "linear", "link.csv").err
+    assert "imported: .: it cannot be read" in call("import", "markdown", ".").err

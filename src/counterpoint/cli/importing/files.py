@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from errno import EINVAL
+from errno import EINVAL, ELOOP
 from pathlib import Path
 from typing import Final, cast
 
@@ -57,14 +57,16 @@ def unimported(files: Sequence[str], tool: str) -> str:
 
 def read_text(path: Path, name: str = "", limit: int = TEXT_LIMIT) -> str:
     """Return the text of a file; NotFound, and MalformedDocument for what is no plain file of text of that size."""
-    name = name or path.name
+    name = name or path.name or str(path)
     try:
         with os.fdopen(_opened(path), "rb") as opened:
             data = opened.read(limit + 1)
     except FileNotFoundError:
         raise NotFound(f"there is no file {str(path)!r}", hint="Name one that is there.") from None
     except OSError as fault:
-        raise refused(name, f"it cannot be read: {fault.strerror or fault}") from fault
+        is_link = fault.errno == ELOOP
+        problem = "it is a link: name what it leads to" if is_link else fault.strerror or fault
+        raise refused(name, f"it cannot be read: {problem}") from fault
     if len(data) > limit:
         raise refused(name, f"it has more than {limit:,} bytes")
     try:

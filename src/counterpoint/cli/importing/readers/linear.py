@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.cli.importing.files import FILE_LIMIT, read_text, refused, rows_of
+from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
 
 TOOL: Final = "linear"
@@ -19,10 +20,10 @@ _FACTS: Final[Mapping[str, str]] = {
     "due": "Due Date", "estimate": "Estimate", "cycle": "Cycle Name", "team": "Team", "project": "Project",
     "milestone": "Project Milestone", "address": "URL",
 }  # fmt: skip
-_BACKLOG: Final = frozenset({"backlog", "triage", "icebox"})
-_ACTIVE: Final = frozenset({"in progress", "in review", "started", "review", "in development"})
-_DONE: Final = frozenset({"done", "completed", "released", "shipped", "merged"})
-_DROPPED: Final = frozenset({"canceled", "cancelled", "duplicate", "won't fix"})
+_STATES: Final[Mapping[str, str]] = {
+    "triage": "backlog", "in development": "active", "released": "done", "shipped": "done", "merged": "done",
+    "duplicate": "cancelled",
+}  # fmt: skip
 
 
 def read(path: Path) -> list[ForeignWork]:
@@ -54,15 +55,22 @@ def _item(
         for heading in ("Related to", "Duplicate of")
         if _cell(row, heading)
     ]
+    state = _state(row)
+    if state is None:
+        problem = f"{name}: the status {_cell(row, 'Status')!r} means open here"
+        remarks.append(Remark(problem, where))
+    priority = _PRIORITIES.get(_cell(row, "Priority").lower())
     project = _cell(row, "Project")
     return ForeignItem(
         id=name,
         title=_cell(row, "Title"),
         body=row.get("Description", "").strip(),
         parent=_cell(row, "Parent issue"),
-        state=_state(row),
+        state=state or "open",
         said=_cell(row, "Status"),
-        priority=_PRIORITIES.get(_cell(row, "Priority").lower(), 2),
+        priority=priority_of(_cell(row, "Priority"), name, where, remarks)
+        if priority is None
+        else priority,
         assignee=_cell(row, "Assignee"),
         labels=(*_list(row, "Labels"), *([f"project: {project}"] if project else [])),
         needs=tuple(dict.fromkeys([*_list(row, "Blocked by"), *blocks.get(name, ())])),
@@ -71,16 +79,15 @@ def _item(
     )
 
 
-def _state(row: Mapping[str, str]) -> str:
-    """Return the state here: its name may be anything, so dates count before it."""
-    said = _cell(row, "Status").lower()
-    if _cell(row, "Canceled") or said in _DROPPED:
+def _state(row: Mapping[str, str]) -> str | None:
+    """Return the state here: its name may be anything, so dates count before it; None where neither says it."""
+    status = _cell(row, "Status")
+    state = state_of(status, _STATES) if status else "open"
+    if _cell(row, "Canceled") or state == "cancelled":
         return "cancelled"
-    if _cell(row, "Completed") or said in _DONE:
+    if _cell(row, "Completed") or state == "done":
         return "done"
-    if said in _ACTIVE or (_cell(row, "Started") and said not in _BACKLOG):
-        return "active"
-    return "backlog" if said in _BACKLOG else "open"
+    return "active" if _cell(row, "Started") and state != "backlog" else state
 
 
 def _cell(row: Mapping[str, str], heading: str) -> str:

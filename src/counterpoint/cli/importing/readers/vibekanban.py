@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from counterpoint.cli.importing.readers.vocabulary import state_of
-from counterpoint.core.model.foreign import ForeignItem, ForeignWork
+from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
 from counterpoint.kernel.errors import NotFound
 from counterpoint.storage.foreign.tables import ForeignTables, Value
 
@@ -57,14 +57,20 @@ def read(path: Path) -> list[ForeignWork]:
         if _text(row["branch"]):
             branches[_id(row["task_id"])].append(_text(row["branch"]))
     found: defaultdict[str, list[ForeignItem]] = defaultdict(list)
+    remarks: defaultdict[str, list[Remark]] = defaultdict(list)
     for row in tasks:
-        found[_id(row["project_id"])].append(_item(row, attempts, branches, file.name))
+        item = _item(row, attempts, branches, file.name)
+        found[_id(row["project_id"])].append(item)
+        if state_of(item.said, _STATES) is None:
+            problem = f"{item.id}: the status {item.said!r} means open here"
+            remarks[_id(row["project_id"])].append(Remark(problem, item.where))
     return [
         ForeignWork(
             tool=TOOL,
             key=name,
             title=f"{projects.get(name) or name} (vibe-kanban)",
             items=tuple(items),
+            remarks=tuple(remarks[name]),
         )
         for name, items in found.items()
     ]
