@@ -23,7 +23,7 @@ from counterpoint.dialects.foundry.rules.autonomy.gating import (
 from counterpoint.dialects.foundry.verbs.gates.judging import Judging
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.gates.proving import gate_events
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.gates import phase_gates
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
@@ -146,7 +146,7 @@ class Gated:
         def act(context: Context) -> None:
             with recording(context.in_session(self.session), "run.stepped") as change:
                 holding.take_up(change, self.session)
-                known = Nodes(change.writing, spec_named(change.writing, SPEC))
+                known = Nodes(change.writing, get_spec(change.writing, SPEC))
                 before = last_step(change.writing, self.session)
                 change.put(
                     SessionStep(
@@ -156,7 +156,7 @@ class Gated:
                         id=step,
                         type=kind,
                         task="",
-                        phase=known.named(phase).id,
+                        phase=known.get(phase).id,
                         attempt=f"attempt_{self.steps}",
                         reason="",
                         proof=text_digest(PROOF),
@@ -195,7 +195,7 @@ class Gated:
             with joined(inside):
                 with recording(inside, "run.stepped") as change:
                     change.open_session()
-                    known = Nodes(change.writing, spec_named(change.writing, SPEC))
+                    known = Nodes(change.writing, get_spec(change.writing, SPEC))
                     step = last_step(change.writing, self.session)
                     assert step is not None
                     row = change.writing.find(GateEvidence, attempt)
@@ -221,7 +221,7 @@ class Gated:
             with context.reading() as view:
                 row = view.find(SpecSession, self.session)
                 assert row is not None
-                shape = shape_of(view, spec_named(view, SPEC))
+                shape = shape_of(view, get_spec(view, SPEC))
                 return phase_gates(view, shape, row, shown_terms(row))
 
         return self.agent.core.use(look)
@@ -231,7 +231,7 @@ class Gated:
 
         def look(context: Context) -> None:
             with context.reading() as view:
-                events = gate_events(view, shape_of(view, spec_named(view, SPEC)))
+                events = gate_events(view, shape_of(view, get_spec(view, SPEC)))
             refuse_unproven([one for one in self.gates() if one.is_satisfied], events)
 
         self.agent.core.use(look)

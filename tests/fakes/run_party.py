@@ -89,7 +89,7 @@ def add_step(agent: Agent, session: str, task: str, *, number: int = 1, **more: 
             known = Nodes(change.writing, change.get(Item, row.spec))
             plain: dict[str, Any] = {
                 "type": "implement_task",
-                "phase": known.named(task).parent if task else "",
+                "phase": known.get(task).parent if task else "",
                 "attempt": "",
                 "reason": "",
                 "proof": f"{number:064x}",
@@ -109,7 +109,7 @@ def add_step(agent: Agent, session: str, task: str, *, number: int = 1, **more: 
                     session=session,
                     number=number,
                     id=f"step_{session[-6:]}_{number}",
-                    task=known.named(task).id if task else "",
+                    task=known.get(task).id if task else "",
                     issued_at=change.now,
                     **plain | more,
                 )
@@ -132,7 +132,7 @@ def add_evidence(agent: Agent, session: str, phase: str, verdict: Any = "pass") 
                     id=attempt,
                     session=session,
                     step="step_1",
-                    phase=known.named(phase).id,
+                    phase=known.get(phase).id,
                     verdict=verdict,
                     findings=Prose("[]"),
                     reviewer="deterministic",

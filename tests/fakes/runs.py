@@ -9,7 +9,11 @@ from counterpoint.dialects.foundry.rules.autonomy.contexts import Reading
 from counterpoint.dialects.foundry.rules.autonomy.deciding import PhaseState, Situation, TaskRef
 from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate, integrity_of
 from counterpoint.dialects.foundry.rules.autonomy.receipts import KeptReceipt
-from counterpoint.dialects.foundry.rules.autonomy.results import Known, StepResult, proof_digest
+from counterpoint.dialects.foundry.rules.autonomy.results import (
+    ReportContext,
+    StepResult,
+    proof_digest,
+)
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.clock import Timestamp, later
 
@@ -102,7 +106,7 @@ def report(kind: str = "implement_task", **more: Any) -> StepResult:
     return StepResult(**given)
 
 
-def known(kind: str = "implement_task", **more: Any) -> Known:
+def known(kind: str = "implement_task", **more: Any) -> ReportContext:
     """Return what the server knows while such a step is out, and all that it needs is there."""
     out = more.pop("outstanding", step(kind))
     given: dict[str, Any] = {
@@ -116,7 +120,7 @@ def known(kind: str = "implement_task", **more: Any) -> Known:
         "limits": Limits(),
         **more,
     }
-    return Known(**given)
+    return ReportContext(**given)
 
 
 def phase(name: str = "phase-1", **more: Any) -> PhaseState:

@@ -17,7 +17,7 @@ from counterpoint.dialects.foundry.rules.autonomy.limits import read_terms
 from counterpoint.dialects.foundry.rules.autonomy.reviewer import PhaseWork, Review
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
 from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
 from fakes.run_reference import PLAN, is_verify
@@ -107,13 +107,13 @@ class World:
         for spec in (SPEC, OTHER):
             self.studio.core("ada").plans.create(draft(spec))
         other = self.gus.use(Starting).start(OTHER, read_terms({})).run.session
-        told = self.gus.use(Stepping).next(RunOf(session=other), None).data
+        told = self.gus.use(Stepping).next(RunSelector(session=other), None).data
         self.foreign = self.gus.use(Replaying).proof(str(step_of(told)["step_id"]))
 
     @property
-    def run(self) -> RunOf:
+    def run(self) -> RunSelector:
         """The run that goes on."""
-        return RunOf(session=self.session)
+        return RunSelector(session=self.session)
 
     def size(self) -> int:
         """Answer how many entries the ledger has."""

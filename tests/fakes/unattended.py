@@ -15,13 +15,17 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
     Limits,
     StopConditions,
 )
-from counterpoint.dialects.foundry.rules.autonomy.contexts import reading, stepped, told
+from counterpoint.dialects.foundry.rules.autonomy.contexts import (
+    count_step,
+    current_use,
+    report_use,
+)
 from counterpoint.dialects.foundry.rules.autonomy.counting import (
     Result,
+    count_rebase,
+    count_result,
+    count_resumption,
     is_completed,
-    rebased,
-    recorded,
-    resumed,
 )
 from counterpoint.dialects.foundry.rules.autonomy.deciding import (
     Complete,
@@ -46,7 +50,7 @@ from counterpoint.dialects.foundry.rules.autonomy.gating import (
 )
 from counterpoint.dialects.foundry.rules.autonomy.receipts import KeptReceipt
 from counterpoint.dialects.foundry.rules.autonomy.results import (
-    Known,
+    ReportContext,
     judge,
     proof_digest,
     read_result,
@@ -137,11 +141,11 @@ class Run:
             gate=self.gates[name],
         )
 
-    def known(self, proof: str) -> Known:
+    def known(self, proof: str) -> ReportContext:
         """Answer what is known when a report comes with a proof."""
         digest = proof_digest(proof)
         waiver = self.gates[self.out.phase].waiver if self.out and self.out.phase else ""
-        return Known(
+        return ReportContext(
             session="s-1",
             now=self.now,
             outstanding=self.out,
@@ -193,8 +197,8 @@ class Run:
         result = Result(
             type=step.type, outcome=outcome, task=step.task, phase=step.phase, gate=gate.status
         )
-        self.counters = recorded(self.counters, result)
-        self.context = stepped(self.context)
+        self.counters = count_result(self.counters, result)
+        self.context = count_step(self.context)
         self.heartbeat = self.now
         if is_completed(result) and step.task in self.tasks:
             self.tasks[step.task] = "done"
@@ -218,7 +222,7 @@ class Run:
             ),
             policy=self.policy,
             counters=self.counters,
-            context=reading(self.context, LIMITS),
+            context=current_use(self.context, LIMITS),
             heartbeat_at=self.heartbeat,
             structure=self.present().digest,
             kept_structure=self.structure.digest,
@@ -319,7 +323,7 @@ class Run:
         """Go on, each gate that waited for a person reviewed."""
         for phase in tuple(self.gates):
             self._put_gate(after_resume(self.gates[phase], self.reason))
-        self.counters = resumed(self.counters, self.reason, self.work_phase())
+        self.counters = count_resumption(self.counters, self.reason, self.work_phase())
         if self.reason == "context_limit":
             self.context = ContextUse()
         self.status, self.reason, self.heartbeat = "running", "", self.now
@@ -339,7 +343,7 @@ class Run:
             if phase not in found.kept_gates:
                 self.gates[phase] = PhaseGate(phase=phase)
         names = frozenset(after.tasks) | frozenset(after.phases)
-        self.counters = rebased(self.counters, names, len(found.completed_removed))
+        self.counters = count_rebase(self.counters, names, len(found.completed_removed))
         self.structure = after
         self.tidy_gates()
         self.status, self.reason, self.heartbeat = "running", "", self.now
@@ -351,7 +355,7 @@ class Run:
 
     def tell(self, pct: int) -> None:
         """Send a sign of life with the use of the context."""
-        self.context = told(self.context, pct, self.now, LIMITS)
+        self.context = report_use(self.context, pct, self.now, LIMITS)
         self.heartbeat = self.now
 
     def wait(self, seconds: int) -> None:

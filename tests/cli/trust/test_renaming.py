@@ -10,7 +10,7 @@ import pytest
 
 from counterpoint.app import App
 from counterpoint.core.model.filters import Note
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.specs import free_spec_id
 from counterpoint.kernel.errors import NotFound
 from fakes.spec_documents import edited
@@ -63,7 +63,7 @@ def test_a_spec_without_its_title_goes_by_an_id_without_words(
     assert items.find(OLD) is items.find(f"{OLD}/task-1-1") is None
     assert items.find(f"{NEW}/task-1-1") is not None
     with app.store.reading(app.project) as view, pytest.raises(NotFound) as refused:
-        spec_named(view, OLD)
+        get_spec(view, OLD)
     assert refused.value.message == f"this spec is called {NEW} since its title was redacted"
     again = call("audit", "redact", root, "--reason", "private", "--json")
     assert (again.code, again.json.get("renamed")) == (0, None)

@@ -13,7 +13,7 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.dialects.foundry.error_log import ErrorLog
 from counterpoint.dialects.foundry.nouns.errors import ErrorRecord
-from counterpoint.dialects.foundry.rules.errors import fingerprint_of, kept, without_texts
+from counterpoint.dialects.foundry.rules.errors import fingerprint_of, keep_recent, without_texts
 from counterpoint.dialects.foundry.verbs.errors import Errors
 from counterpoint.settings import Settings
 
@@ -239,7 +239,7 @@ def test_what_another_process_put_aside_and_left_is_not_lost(tmp_path: Path) -> 
     path.rename(path.with_suffix(".aside"))
     log.append("demo", record(2))
     assert len(log.read("demo")) == 2
-    assert log.clean("demo", lambda seen: kept(seen, "", 10)) == (2, 0)
+    assert log.clean("demo", lambda seen: keep_recent(seen, "", 10)) == (2, 0)
     assert [one.id for one in log.read("demo")] == [record(1).id, record(2).id]
 
 
@@ -294,7 +294,7 @@ def test_many_processes_lose_nothing_while_one_cleans(tmp_path: Path) -> None:
         process.start()
     log = ErrorLog(state=tmp_path)
     while any(process.is_alive() for process in many):
-        log.clean("demo", lambda seen: kept(seen, "", 10_000))
+        log.clean("demo", lambda seen: keep_recent(seen, "", 10_000))
     for process in many:
         process.join()
         assert process.exitcode == 0

@@ -32,7 +32,7 @@ from counterpoint.core.model.runs import Run, RunOrder
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.places import FOLDERS, specs_dir
 from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
@@ -146,7 +146,7 @@ def _record_round(
 
         def find_root(context: Context) -> str:
             with context.reading() as view:
-                return spec_named(view, spec).id
+                return get_spec(view, spec).id
 
         order = RunOrder(run=f"{session}-{log.stem}", item=core.use(find_root), agent=NAME)
         return core.runs.ingest(results, order).run

@@ -42,28 +42,28 @@ class AutonomyFiles:
 
     def is_stop_asked(self, spec: str) -> bool:
         """Return whether somebody asks the run of a spec to stop."""
-        with suppress(OSError, PathOutside), self._folder(SIGNALS) as place:
-            said = os.stat(_name(spec), dir_fd=place, follow_symlinks=False)
-            return stat.S_ISREG(said.st_mode)
+        with suppress(OSError, PathOutside), self._folder(SIGNALS) as folder:
+            status = os.stat(_name(spec), dir_fd=folder, follow_symlinks=False)
+            return stat.S_ISREG(status.st_mode)
         return False
 
     def clear_stop(self, spec: str) -> None:
         """Take that away, once it was done."""
         if self.is_stop_asked(spec):
-            with suppress(OSError, PathOutside), self._folder(SIGNALS) as place:
-                os.unlink(_name(spec), dir_fd=place)
+            with suppress(OSError, PathOutside), self._folder(SIGNALS) as folder:
+                os.unlink(_name(spec), dir_fd=folder)
 
     def sidecar(self) -> Sidecar | None:
         """Return what the file beside the sandbox says; None without one, and for one that says nothing."""
         if not self.is_sandboxed:
             return None
-        with suppress(OSError, PathOutside), self._folder(CONTEXT) as place:
-            descriptor = os.open(_SIDECAR, _READ, dir_fd=place)
+        with suppress(OSError, PathOutside), self._folder(CONTEXT) as folder:
+            descriptor = os.open(_SIDECAR, _READ, dir_fd=folder)
             with os.fdopen(descriptor, "rb") as file:
-                said = os.fstat(descriptor)
-                if stat.S_ISREG(said.st_mode):
+                status = os.fstat(descriptor)
+                if stat.S_ISREG(status.st_mode):
                     content = file.read(_LARGEST)
-                    written = stamp(datetime.fromtimestamp(said.st_mtime, UTC))
+                    written = stamp(datetime.fromtimestamp(status.st_mtime, UTC))
                     return sidecar_of(content, written)
         return None
 
@@ -76,13 +76,13 @@ class AutonomyFiles:
         finally:
             os.close(top)
         try:
-            place = os.open(name, _DOWN, dir_fd=own)
+            folder = os.open(name, _DOWN, dir_fd=own)
         finally:
             os.close(own)
         try:
-            yield place
+            yield folder
         finally:
-            os.close(place)
+            os.close(folder)
 
 
 def _name(spec: str) -> str:

@@ -55,8 +55,8 @@ class ConfigFile:
 
         Raises MalformedDocument, for a value of another type too.
         """
-        said, name = self.said()
-        return {section: _merged(section, said) for section in SECTIONS}, name
+        file_settings, name = self.said()
+        return {section: _merged(section, file_settings) for section in SECTIONS}, name
 
     def said(self) -> tuple[dict[str, Any], str]:
         """Return all that the file says, and its name; nothing and an empty name without one. MalformedDocument."""
@@ -70,16 +70,16 @@ class ConfigFile:
             raise MalformedDocument(f"{FILE} cannot be read: {fault}") from fault
 
 
-def _merged(section: str, said: Mapping[str, Any]) -> dict[str, Json]:
-    found: Any = said.get(section, {})
-    if not isinstance(found, dict):
+def _merged(section: str, file_settings: Mapping[str, Any]) -> dict[str, Json]:
+    raw: Any = file_settings.get(section, {})
+    if not isinstance(raw, dict):
         raise MalformedDocument(f"{FILE}: `{section}` is no table")
-    given = cast("dict[str, Json]", found)
+    section_values = cast("dict[str, Json]", raw)
     merged: dict[str, Json] = {}
     for key, default in SECTIONS[section].items():
-        value = given.get(key, default)
+        value = section_values.get(key, default)
         if type(value) is not type(default):
-            wanted = "true or false" if isinstance(default, bool) else "text"
-            raise MalformedDocument(f"{FILE}: `{section}.{key}` must be {wanted}")
+            type_name = "true or false" if isinstance(default, bool) else "text"
+            raise MalformedDocument(f"{FILE}: `{section}.{key}` must be {type_name}")
         merged[key] = value
     return merged

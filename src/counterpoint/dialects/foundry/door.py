@@ -61,11 +61,11 @@ class Door:
 
     def configured(self, role: str, posture: str) -> Configured:
         """Return what is configured for a connection that was started with a role and a posture; MalformedDocument."""
-        found = self._known.get((role, posture))
-        if found is None:
-            found = configured(self.file.said()[0], self.environ, role, posture)
-            self._known[role, posture] = found
-        return found
+        policy = self._known.get((role, posture))
+        if policy is None:
+            policy = configured(self.file.said()[0], self.environ, role, posture)
+            self._known[role, posture] = policy
+        return policy
 
     def admit(self, caller: str, call: str, role: str, posture: str) -> None:
         """Let a call through; RateLimited, Forbidden if its role may not make it, MalformedDocument.
@@ -85,14 +85,14 @@ class Door:
             count.calls += call != _LOOK
             self._denials.get(caller, Denials()).refuse(self.tick())
         try:
-            said = self.configured(role, posture).role
+            default_role = self.configured(role, posture).role
         except MalformedDocument:
             # Nobody is given more for a file that says nothing.
             if may_call(UNKNOWN, call):
                 return
             raise
         try:
-            refuse_call(said, call)
+            refuse_call(default_role, call)
         except Forbidden:
             self._count(caller)
             raise
@@ -131,7 +131,7 @@ class Door:
 
     def _count(self, caller: str) -> None:
         with self._lock:
-            known = self._denials.pop(caller, Denials())
-            self._denials[caller] = known.denied(self.tick())
+            denials = self._denials.pop(caller, Denials())
+            self._denials[caller] = denials.denied(self.tick())
             while len(self._denials) > _CALLERS:
                 self._denials.popitem(last=False)

@@ -135,12 +135,12 @@ def present(
 
     details: one object for each warning that a program can act on. pagination: that of `page`. telemetry: what was measured.
     """
-    said = list(warnings)
+    texts = list(warnings)
     if pagination and (pagination["has_more"] or cast("int", pagination["page_size"]) > MANY):
-        said.append("The list is long or goes on: narrow it, or ask for less at a time.")
+        texts.append("The list is long or goes on: narrow it, or ask for less at a time.")
     meta = sparse(
         version=VERSION,
-        warnings=cast("Json", said),
+        warnings=cast("Json", texts),
         warning_details=list(details),
         pagination=dict(pagination or {}),
         telemetry=dict(telemetry or {}),
@@ -150,12 +150,12 @@ def present(
 
 def page(cursor: str, size: int, total: int | None = None) -> dict[str, Json]:
     """Return what is told of a page. cursor: where to go on, empty at the end; size: how many it has."""
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "cursor": cursor or None,
         "has_more": bool(cursor),
         "page_size": size,
     }
-    return told if total is None else {**told, "total_count": total}
+    return fields if total is None else {**fields, "total_count": total}
 
 
 def request_id(tool: str) -> str:
@@ -166,10 +166,10 @@ def request_id(tool: str) -> str:
 def stamped(answer: Json, **meta: Json) -> Json:
     """Return an answer of `present` with more said of the call; what was measured is added to."""
     whole = cast("dict[str, Json]", answer)
-    said = cast("dict[str, Json]", whole["meta"])
-    if "telemetry" in said and "telemetry" in meta:
-        meta["telemetry"] = {**said["telemetry"], **cast("dict[str, Json]", meta["telemetry"])}
-    return {**whole, "meta": {**said, **sparse(**meta)}}
+    fields = cast("dict[str, Json]", whole["meta"])
+    if "telemetry" in fields and "telemetry" in meta:
+        meta["telemetry"] = {**fields["telemetry"], **cast("dict[str, Json]", meta["telemetry"])}
+    return {**whole, "meta": {**fields, **sparse(**meta)}}
 
 
 def deprecated(called: str, present_name: str) -> dict[str, Json]:
@@ -179,40 +179,40 @@ def deprecated(called: str, present_name: str) -> dict[str, Json]:
 
 def code_of(refusal: CounterpointError) -> str:
     """Return the code of a refusal."""
-    given = refusal.facts.get("error_code")
-    if isinstance(given, str) and given in TYPES:
-        return given
+    code = refusal.facts.get("error_code")
+    if isinstance(code, str) and code in TYPES:
+        return code
     if "argument" in refusal.facts:
         return "INVALID_FORMAT"
     kind = envelope.code_of(refusal, _CODES, _EXCEPTIONS)
-    found = cast("Sequence[Json]", refusal.facts.get("faults", ()))
-    faults = [cast("dict[str, Json]", one) for one in found if isinstance(one, dict)]
+    listed = cast("Sequence[Json]", refusal.facts.get("faults", ()))
+    faults = [cast("dict[str, Json]", fault) for fault in listed if isinstance(fault, dict)]
     return (_of_faults(faults) if refusal.kind == "invalid" else "") or kind
 
 
 def _of_faults(faults: Sequence[Mapping[str, Json]]) -> str:
     """Return the code of faults of arguments; empty if they have none of their own."""
-    if any(str(one.get("problem", "")).startswith(MISSING) for one in faults):
+    if any(str(fault.get("problem", "")).startswith(MISSING) for fault in faults):
         return "MISSING_REQUIRED"
     # A fault with `valid` is of an argument that there is not, and names those there are. A command that there is not is a
     # wrong value, an action is not: so the released program says it.
-    wrong = (one for one in faults if one.get("path") not in _WHICH and "valid" not in one)
+    wrong = (fault for fault in faults if fault.get("path") not in _WHICH and "valid" not in fault)
     return "INVALID_FORMAT" if any(wrong) else ""
 
 
 def _remediation(refusal: CounterpointError) -> str:
     """Return what to do next; a command of a person names the node, the gate if there is only one, and what is to be run."""
-    said = hint_of(refusal, PHRASES)
+    hint = hint_of(refusal, PHRASES)
     about, gates = (
         refusal.facts.get("about"),
         cast("Sequence[Json]", refusal.facts.get("gates") or refusal.facts.get(_WAIVABLE, ())),
     )
     if isinstance(about, str):
-        said = _ID.sub(lambda found: f"{found[1]} {about}", said)
+        hint = _ID.sub(lambda match: f"{match[1]} {about}", hint)
     command = refusal.facts.get("command")
     if isinstance(command, str) and len(command) <= _PASTED:
-        said = said.replace("'COMMAND'", shlex.quote(command))
-    return said.replace(" GATE --reason ", f" {gates[0]} --reason ") if len(gates) == 1 else said
+        hint = hint.replace("'COMMAND'", shlex.quote(command))
+    return hint.replace(" GATE --reason ", f" {gates[0]} --reason ") if len(gates) == 1 else hint
 
 
 def refuse(refusal: CounterpointError) -> Json:
@@ -240,5 +240,5 @@ def refuse(refusal: CounterpointError) -> Json:
     if "remediation" in facts:
         # What it names is said in the words of this surface there only.
         facts["remediation"] = data["remediation"]
-    room = {**answer, **details}
-    return {**answer, "data": {**data, "details": {**fitting_facts(facts, room), **details}}}
+    skeleton = {**answer, **details}
+    return {**answer, "data": {**data, "details": {**fitting_facts(facts, skeleton), **details}}}

@@ -62,22 +62,26 @@ class ErrorLog:
     def read(self, project: str) -> list[ErrorRecord]:
         """Return what is kept, in the order in which it was written; OSError."""
         path = self._path(project)
-        return [record for one in (_former(path), _aside(path), path) for record in _records(one)]
+        return [
+            record
+            for log_path in (_former(path), _aside(path), path)
+            for record in _records(log_path)
+        ]
 
     def clean(self, project: str, keep: Keep) -> tuple[int, int]:
         """Let go of all but what is to be kept; answer how many stay and how many go. OSError."""
         path = self._path(project)
         with _locked(path, fcntl.LOCK_EX):
             # One that ended in the middle of this has left what it put aside.
-            left = list(_records(_aside(path)))
+            remaining = list(_records(_aside(path)))
             _put_aside(path, _aside(path))
-            seen = [*_records(_former(path)), *left, *_records(_aside(path))]
-            kept = keep(seen)
+            seen = [*_records(_former(path)), *remaining, *_records(_aside(path))]
+            recent = keep(seen)
             draft = path.with_suffix(".draft")
-            draft.write_bytes(b"".join(map(_line, kept)))
+            draft.write_bytes(b"".join(map(_line, recent)))
             draft.replace(_former(path))
             _aside(path).unlink(missing_ok=True)
-        return len(kept), len(seen) - len(kept)
+        return len(recent), len(seen) - len(recent)
 
     def _path(self, project: str) -> Path:
         name = sha256(project.encode())[:_NAME_LENGTH]
@@ -146,7 +150,7 @@ def _records(path: Path) -> Iterator[ErrorRecord]:
 def _record(line: bytes) -> ErrorRecord | None:
     """Return what a line says; None if it says nothing that can be read."""
     try:
-        said = cast("dict[str, str]", orjson.loads(line))
-        return ErrorRecord(**said)
+        fields = cast("dict[str, str]", orjson.loads(line))
+        return ErrorRecord(**fields)
     except (orjson.JSONDecodeError, TypeError):
         return None

@@ -33,13 +33,13 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
         if refusal.facts.get("error_code") != "SPEC_NOT_FOUND":
             raise
         try:
-            made = _first_sight(call, spec)
+            imported = _first_sight(call, spec)
         except Forbidden as fault:
             raise NotFound(refusal.message, hint=_waits(spec, fault), **refusal.facts) from fault
         # While this call waited for its turn at the files another may have taken it in.
-        if made is None and not call.core.use(Mirroring).is_in(spec):
+        if imported is None and not call.core.use(Mirroring).is_in(spec):
             raise _with_keeper(call, spec, refusal) from refusal
-        answer = _warned(run(), _told(made) if made else "")
+        answer = _warned(run(), _told(imported) if imported else "")
     answer = _warned(_warned(answer, _warning(call, spec)), _arriving(call))
     return _warned(answer, _kept_elsewhere(call))
 
@@ -73,9 +73,9 @@ def _with_keeper(call: Call, spec: str, refusal: NotFound) -> NotFound:
     """Return a refusal of a spec that there is not; it says so if a file of another project has that name."""
     with suppress(CounterpointError):
         mirroring = call.core.use(Mirroring)
-        said = mirroring.kept_elsewhere()
-        if said and spec in mirroring.files.listed():
-            return NotFound(refusal.message, hint=said, **refusal.facts)
+        elsewhere = mirroring.kept_elsewhere()
+        if elsewhere and spec in mirroring.files.listed():
+            return NotFound(refusal.message, hint=elsewhere, **refusal.facts)
     return refusal
 
 
@@ -85,12 +85,12 @@ def _kept_elsewhere(call: Call) -> str:
     return ""
 
 
-def _told(made: ImportedSpec) -> str:
+def _told(spec: ImportedSpec) -> str:
     """Return in few words what was mended in the file of a spec that has just come in; empty for nothing."""
-    if not made.fixes:
+    if not spec.fixes:
         return ""
-    named = few([one.id for one in made.fixes], _FIXES_TOLD)
-    return f"{made.spec} came in from its file, in which was mended: {named}"
+    fix_ids = few([fix.id for fix in spec.fixes], _FIXES_TOLD)
+    return f"{spec.spec} came in from its file, in which was mended: {fix_ids}"
 
 
 def _warning(call: Call, spec: str) -> str:
@@ -111,5 +111,5 @@ def _warned(answer: Json, warning: str) -> Json:
         return answer
     whole = cast("dict[str, Json]", answer)
     meta = object_of(whole.get("meta"))
-    said = [*cast("list[Json]", meta.get("warnings", [])), warning]
-    return {**whole, "meta": {**meta, "warnings": said}}
+    warnings = [*cast("list[Json]", meta.get("warnings", [])), warning]
+    return {**whole, "meta": {**meta, "warnings": warnings}}

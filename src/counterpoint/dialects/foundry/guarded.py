@@ -31,10 +31,10 @@ def admit(call: Call, tool: Tool[Call], arguments: Mapping[str, Json]) -> None:
     part = tool.meant(arguments)
     if not isinstance(part, Action):
         return
-    said = call.settings
+    settings = call.settings
     try:
-        door_of(call).admit(call.core.caller.own_seat, part.name, said.role, said.posture)
-        if said.role or said.posture:
+        door_of(call).admit(call.core.caller.own_seat, part.name, settings.role, settings.posture)
+        if settings.role or settings.posture:
             # Other processes read files of specs too, and judge them by it.
             call.core.use(Locking).publish_role()
     except Forbidden as refusal:

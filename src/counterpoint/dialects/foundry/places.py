@@ -20,17 +20,17 @@ PLANS: Final = ".plans"
 PLAN_REVIEWS: Final = ".plan-reviews"
 
 
-def specs_dir(home: Path, said: str = "") -> Path:
+def specs_dir(home: Path, setting: str = "") -> Path:
     """Return the folder of specs of a project, whether or not it is there; PathOutside, InvalidInput.
 
-    home: the main worktree. said: where else it is to be, from the home on; empty: nowhere.
+    home: the main worktree. setting: where else it is to be, from the home on; empty: nowhere.
     """
-    chosen = home / (_expanded(said) if said else SPECS)
+    chosen = home / (_expanded(setting) if setting else SPECS)
     if not is_below(home, chosen):
         raise PathOutside(
             f"the folder of specs {str(chosen)[:200]!r} lies outside the project",
             hint="Let FOUNDRY_MCP_SPECS_DIR name a folder of this project, or take it away."
-            if said
+            if setting
             else f"Put a folder in the place of the link `{SPECS}`, or take it away.",
         )
     return chosen
@@ -75,7 +75,7 @@ class SpecsPlaces:
 
         It is taken from the worktree on, and may be absolute or begin with `~`.
         """
-        found = self.tree / _expanded(path)
-        if not any(is_below(root, found) for root in (self.tree, self.home)):
+        target = self.tree / _expanded(path)
+        if not any(is_below(root, target) for root in (self.tree, self.home)):
             raise PathOutside(f"`{path[:200]}` leads outside the project")
-        return Path(os.path.realpath(found))
+        return Path(os.path.realpath(target))

@@ -50,11 +50,11 @@ def create_plan(home: Path, specs: Path, slug: str, text: str) -> str:
 def list_plans(home: Path, specs: Path) -> list[PlanFile]:
     """Return every plan by name; PathOutside, InvalidInput if there are too many."""
     reviews = [path.name for path in _files(_folder(home, specs, PLAN_REVIEWS))]
-    found: list[PlanFile] = []
+    files: list[PlanFile] = []
     for path in _files(_folder(home, specs, PLANS)):
         status = path.stat()
         own = (name for name in reviews if name.startswith(f"{path.stem}-"))
-        found.append(
+        files.append(
             PlanFile(
                 name=path.stem,
                 path=f"{PLANS}/{path.name}",
@@ -63,7 +63,7 @@ def list_plans(home: Path, specs: Path) -> list[PlanFile]:
                 reviews=tuple(f"{PLAN_REVIEWS}/{name}" for name in own),
             )
         )
-    return found
+    return files
 
 
 def skeleton(name: str, day: Timestamp) -> str:

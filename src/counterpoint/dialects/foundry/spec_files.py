@@ -58,15 +58,15 @@ class LastRecords:
         """Return what is kept beside a ledger of a project; of what is not there, or cannot be read, nothing is known."""
         path = state / _record_name(project)
         try:
-            said = path.stat()
+            status = path.stat()
         except OSError:
             return Record()
         # It is put in its place whole, as another file.
-        file = said.st_ino, said.st_mtime_ns, said.st_size
-        known = self._known.get(path)
-        if known is None or known[0] != file:
-            known = self._known[path] = file, _load_record(state, project, evidence)
-        return known[1]
+        file = status.st_ino, status.st_mtime_ns, status.st_size
+        cached = self._known.get(path)
+        if cached is None or cached[0] != file:
+            cached = self._known[path] = file, _load_record(state, project, evidence)
+        return cached[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +132,8 @@ class SpecFiles:
         # Also two ledgers may be of one folder: it lies beside that of the folder, where there is one.
         beside = self.home / FOLDER
         beside = beside if beside.is_dir() and not beside.is_symlink() else self.state
-        place = os.path.relpath(self.specs, beside)
-        return beside / f"mirror-{text_digest(place)[:16]}"
+        link_target = os.path.relpath(self.specs, beside)
+        return beside / f"mirror-{text_digest(link_target)[:16]}"
 
     def _keeper(self) -> str:
         try:
@@ -152,7 +152,7 @@ class SpecFiles:
         for path in sorted(self.state.glob("specs-*.json")):
             project = path.name.removeprefix("specs-").removesuffix(".json")
             written = _load_record(self.state, project, self.evidence).files
-            if any(self.look(one.folder, spec) is not None for spec, one in written.items()):
+            if any(self.look(file.folder, spec) is not None for spec, file in written.items()):
                 return project
         return ""
 
@@ -192,38 +192,40 @@ class SpecFiles:
 
     def listed(self) -> dict[str, list[SpecFile]]:
         """Return the files of specs by the id that each is named for; links and hidden files are none."""
-        found: dict[str, list[SpecFile]] = {}
+        files: dict[str, list[SpecFile]] = {}
         for folder in FOLDERS:
-            place = self.specs / folder
-            if place.is_symlink() or not place.is_dir():
+            folder_path = self.specs / folder
+            if folder_path.is_symlink() or not folder_path.is_dir():
                 continue
-            with os.scandir(place) as entries:
+            with os.scandir(folder_path) as entries:
                 for entry in entries:
                     name = entry.name.removesuffix(_SUFFIX)
                     if name == entry.name or not is_safe_id(name):
                         continue
                     with suppress(FileNotFoundError):
-                        said = entry.stat(follow_symlinks=False)
-                        if stat.S_ISREG(said.st_mode):
-                            one = SpecFile(folder, said.st_mtime_ns, said.st_size)
-                            found.setdefault(name, []).append(one)
-        return found
+                        status = entry.stat(follow_symlinks=False)
+                        if stat.S_ISREG(status.st_mode):
+                            file = SpecFile(folder, status.st_mtime_ns, status.st_size)
+                            files.setdefault(name, []).append(file)
+        return files
 
     def look(self, folder: str, spec: str) -> SpecFile | None:
         """Return the file of a spec in a folder; None if there is no plain file."""
         try:
-            said = os.lstat(self.specs / folder / f"{spec}{_SUFFIX}")
+            status = os.lstat(self.specs / folder / f"{spec}{_SUFFIX}")
         except OSError:
             return None
         return (
-            SpecFile(folder, said.st_mtime_ns, said.st_size) if stat.S_ISREG(said.st_mode) else None
+            SpecFile(folder, status.st_mtime_ns, status.st_size)
+            if stat.S_ISREG(status.st_mode)
+            else None
         )
 
     def read(self, folder: str, spec: str) -> bytes:
         """Return the bytes of a file, one more than may be if there are more; NotFound, Unavailable."""
         try:
-            with self._folder(folder, make=False) as place:
-                descriptor = os.open(f"{spec}{_SUFFIX}", _READ, dir_fd=place)
+            with self._folder(folder, make=False) as folder_descriptor:
+                descriptor = os.open(f"{spec}{_SUFFIX}", _READ, dir_fd=folder_descriptor)
                 with os.fdopen(descriptor, "rb") as file:
                     return file.read(FILE_LIMIT + 1)
         except FileNotFoundError as fault:
@@ -234,38 +236,43 @@ class SpecFiles:
     def write(self, folder: str, spec: str, content: bytes) -> SpecFile:
         """Put a file in its place, whole or not at all, durably; Unavailable."""
         try:
-            with self._folder(folder, make=True) as place:
+            with self._folder(folder, make=True) as folder_descriptor:
                 passing = f".{spec}.{os.urandom(8).hex()}.part"
-                descriptor = os.open(passing, _FRESH, 0o644, dir_fd=place)
+                descriptor = os.open(passing, _FRESH, 0o644, dir_fd=folder_descriptor)
                 try:
                     with os.fdopen(descriptor, "wb") as file:
                         file.write(content)
                         file.flush()
                         os.fsync(file.fileno())
-                        said = os.fstat(file.fileno())
-                    os.rename(passing, f"{spec}{_SUFFIX}", src_dir_fd=place, dst_dir_fd=place)
+                        status = os.fstat(file.fileno())
+                    os.rename(
+                        passing,
+                        f"{spec}{_SUFFIX}",
+                        src_dir_fd=folder_descriptor,
+                        dst_dir_fd=folder_descriptor,
+                    )
                 except OSError:
-                    os.unlink(passing, dir_fd=place)
+                    os.unlink(passing, dir_fd=folder_descriptor)
                     raise
-                os.fsync(place)
+                os.fsync(folder_descriptor)
         except OSError as fault:
             raise _unwritten(self.specs / folder, fault) from fault
-        return SpecFile(folder, said.st_mtime_ns, said.st_size)
+        return SpecFile(folder, status.st_mtime_ns, status.st_size)
 
     def remove(self, folder: str, spec: str) -> None:
         """Take a file away, if it is there."""
-        with suppress(OSError), self._folder(folder, make=False) as place:
-            os.unlink(f"{spec}{_SUFFIX}", dir_fd=place)
+        with suppress(OSError), self._folder(folder, make=False) as folder_descriptor:
+            os.unlink(f"{spec}{_SUFFIX}", dir_fd=folder_descriptor)
 
     def tidy(self) -> None:
         """Take away what a process that was killed had begun to write."""
         for folder in FOLDERS:
-            with suppress(OSError), self._folder(folder, make=False) as place:
-                with os.scandir(place) as entries:
+            with suppress(OSError), self._folder(folder, make=False) as folder_descriptor:
+                with os.scandir(folder_descriptor) as entries:
                     names = [entry.name for entry in entries]
                 for name in names:
                     if name.startswith(".") and name.endswith(".part"):
-                        os.unlink(name, dir_fd=place)
+                        os.unlink(name, dir_fd=folder_descriptor)
 
     @contextmanager
     def _folder(self, folder: str, *, make: bool) -> Generator[int]:
@@ -274,13 +281,13 @@ class SpecFiles:
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(folder, dir_fd=top)
-            place = os.open(folder, _DOWN, dir_fd=top)
+            folder_descriptor = os.open(folder, _DOWN, dir_fd=top)
         finally:
             os.close(top)
         try:
-            yield place
+            yield folder_descriptor
         finally:
-            os.close(place)
+            os.close(folder_descriptor)
 
 
 def _record_name(project: str) -> str:
@@ -299,8 +306,8 @@ def dump_document(document: object) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _unwritten(place: Path, fault: OSError) -> Unavailable:
+def _unwritten(path: Path, fault: OSError) -> Unavailable:
     return Unavailable(
-        f"{place} cannot be read or written ({fault.strerror})",
+        f"{path} cannot be read or written ({fault.strerror})",
         hint="See that it is a folder of this account, and no link.",
     )

@@ -21,7 +21,7 @@ from counterpoint.dialects.foundry.rules.autonomy.signals import (
     loop_signal,
     recommended_actions,
 )
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
 from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
 from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
@@ -51,8 +51,8 @@ def _with_proof(call: Call, answer: Json, data: dict[str, Json]) -> Json:
     if not step:
         return answer
     proof = call.core.use(Replaying).proof(str(step["step_id"]))
-    told = {**data, STEP: {**step, PROOF: proof or None}}
-    return {**object_of(answer), "data": told}
+    with_proof = {**data, STEP: {**step, PROOF: proof or None}}
+    return {**object_of(answer), "data": with_proof}
 
 
 def _signal(call: Call, arguments: Mapping[str, Json], refusal: CounterpointError) -> None:
@@ -61,24 +61,24 @@ def _signal(call: Call, arguments: Mapping[str, Json], refusal: CounterpointErro
     session = str(refusal.facts.get("session_id") or arguments.get("session_id") or "")
     faults = 0
     if code == EVIDENCE:
-        wanted = RunOf(session=session, spec=str(arguments.get("spec_id") or ""))
-        faults = call.core.use(Replaying).count_fault(wanted)
+        selector = RunSelector(session=session, spec=str(arguments.get("spec_id") or ""))
+        faults = call.core.use(Replaying).count_fault(selector)
     standing = Standing(error_code=code, evidence_faults=faults)
-    place = Place(
+    target = Place(
         session=session,
         spec=_spec(call, session) or str(arguments.get("spec_id") or ""),
         phase=str(refusal.facts.get("phase_id") or ""),
     )
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "loop_signal": loop_signal(standing),
-        "recommended_actions": cast("Json", recommended_actions(standing, place)),
+        "recommended_actions": cast("Json", recommended_actions(standing, target)),
     }
-    refusal.facts = {**refusal.facts, **told}
+    refusal.facts = {**refusal.facts, **fields}
 
 
 def _spec(call: Call, session: str) -> str:
     """Return the spec of a run; empty where that cannot be asked."""
     if session:
         with suppress(CounterpointError):
-            return call.core.use(Watching).named(RunOf(session=session)).spec
+            return call.core.use(Watching).get(RunSelector(session=session)).spec
     return ""

@@ -124,14 +124,14 @@ def within(
 
     if not isinstance(tool, Action) or not tool.called:
         return ran()
-    told = deprecated(tool.called, tool.spoken)
+    warning = deprecated(tool.called, tool.spoken)
     logger.warning("the former name %s of %s was used", tool.called, tool.name)
     try:
         answer = ran()
     except CounterpointError as refusal:
-        _add(refusal, deprecated=told)
+        _add(refusal, deprecated=warning)
         raise
-    return stamped(answer, deprecated=told)
+    return stamped(answer, deprecated=warning)
 
 
 def around(call: Call, tool: Tool[Call], arguments: Mapping[str, Json], run: Run) -> Json:
@@ -158,15 +158,15 @@ def _retold(
 ) -> CounterpointError:
     """Return a refusal in the words of specs; as it is where the ledger cannot be asked for them."""
     # As they came: what is no id at all is looked for nowhere.
-    given = {
+    values = {
         name: value
         for name, value in arguments.items()
         if isinstance(value, str) and len(value) <= NODE_ID_LIMIT and value.isprintable()
     }
-    node = next((given[name] for name in _NODES if name in given), "")
+    node = next((values[name] for name in _NODES if name in values), "")
     if refusal.kind not in _ABOUT_LEDGER:
         with suppress(CounterpointError):
-            return call.core.use(Naming).retold(refusal, given.get("spec_id", ""), node)
+            return call.core.use(Naming).reword(refusal, values.get("spec_id", ""), node)
     return refusal
 
 

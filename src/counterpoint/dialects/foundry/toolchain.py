@@ -34,8 +34,8 @@ def find_program(name: str) -> str:
     """Return where a program is; empty if it is not on the PATH outside of the tree."""
     if name == "python" and (settings := _environment()):
         return str(settings.parent / "bin" / "python")
-    found = (programs.find_program(alias) for alias in _OTHER_NAMES.get(name, (name,)))
-    return next((path for path in found if path), "")
+    paths = (programs.find_program(alias) for alias in _OTHER_NAMES.get(name, (name,)))
+    return next((path for path in paths if path), "")
 
 
 def runtime(name: str) -> Runtime:
@@ -57,8 +57,8 @@ def missing_packages(names: Sequence[str]) -> list[str]:
         installed = {*_packages(settings.parent)}
         return [name for name in names if _normal(name) not in installed]
     path = find_program("python")
-    said = _output((path, "-I", "-c", _INSTALLED, *names)) if path else None
-    return list(names) if said is None else said.split()
+    output = _output((path, "-I", "-c", _INSTALLED, *names)) if path else None
+    return list(names) if output is None else output.split()
 
 
 def _environment() -> Path | None:

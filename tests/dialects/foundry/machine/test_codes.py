@@ -187,14 +187,14 @@ def _review(yard: Yard, action: str = "fidelity-gate", **changed: Any) -> Refusa
 
 def _meanwhile(yard: Yard) -> Refusal:
     """Somebody else changes the run between the look and the change."""
-    run, look = STANDING["paused"](yard), Rebasing._before
+    run, look = STANDING["paused"](yard), Rebasing._load_structure
 
     def slow(self: Rebasing, row: SpecSession) -> Any:
-        yard.patch.setattr(Rebasing, "_before", look)
+        yard.patch.setattr(Rebasing, "_load_structure", look)
         set_run(yard.agent("gus"), row.session, version=row.version + 1)
         return look(self, row)
 
-    yard.patch.setattr(Rebasing, "_before", slow)
+    yard.patch.setattr(Rebasing, "_load_structure", slow)
     return at(run, "rebase")
 
 

@@ -32,7 +32,7 @@ from counterpoint.dialects.foundry.verbs.sessions.rebasing import Rebasing
 from counterpoint.dialects.foundry.verbs.sessions.rows import counters_in
 from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
 from counterpoint.dialects.foundry.verbs.sessions.views import Ending, Resumption
-from counterpoint.dialects.foundry.verbs.steps.living import Sign
+from counterpoint.dialects.foundry.verbs.steps.heartbeats import Heartbeat
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
 from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
 from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
@@ -335,7 +335,7 @@ class Walk(RuleBasedStateMachine):
     @rule(pct=st.sampled_from([5, 20, 20, 25, 30, 30, 55, 80]))
     def send_a_sign_of_life(self, pct: int) -> None:
         """With the use of the context; not to a run that is over."""
-        beat = lambda: self.world.fay.use(Replaying).heartbeat(self.world.run, Sign(pct=pct))  # noqa: E731 -- one call of many
+        beat = lambda: self.world.fay.use(Replaying).heartbeat(self.world.run, Heartbeat(pct=pct))  # noqa: E731 -- one call of many
         is_live = self.reference.state in {"running", "paused"}
         assert self.refused(beat) == ("" if is_live else REFUSED)
         if is_live:

@@ -14,7 +14,7 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.places import SpecsPlaces
-from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
+from counterpoint.dialects.foundry.verbs.reviews.panel import ReviewerChoice
 from counterpoint.dialects.foundry.verbs.reviews.specs import SpecReviews
 from counterpoint.kernel.errors import Unavailable
 from fakes.reviews import SPEC, Servers, beside_plan, point, remarks
@@ -359,7 +359,7 @@ def test_a_review_that_nobody_waits_for_is_not_written(
         raise Unavailable("nobody waits")
 
     def held(context: Context) -> None:
-        wanted = Consulted(providers=("one", "two"))
+        wanted = ReviewerChoice(providers=("one", "two"))
         SpecReviews(context, gone).review(SPEC, "full", wanted)
 
     with pytest.raises(Unavailable, match="nobody waits"):

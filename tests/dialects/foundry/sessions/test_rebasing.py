@@ -13,7 +13,7 @@ from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
 from counterpoint.dialects.foundry.rules.autonomy.structure import structure_of
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions.rebasing import Rebasing
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.dialects.foundry.verbs.specs import whole
@@ -160,13 +160,13 @@ def test_a_run_that_was_changed_meanwhile_is_looked_at_again(
 ) -> None:
     """What somebody else did between the look and the change is not written over."""
     session = paused(party)
-    before = Rebasing._before
+    before = Rebasing._load_structure
 
     def slow(self: Any, row: Any) -> Any:
         set_run(party.gus, session, version=row.version + 1)
         return before(self, row)
 
-    monkeypatch.setattr(Rebasing, "_before", slow)
+    monkeypatch.setattr(Rebasing, "_load_structure", slow)
     reply = party.fay.call("task", {"action": "session", "command": "rebase"}).answer["data"]
     assert reply["error_code"] == "VERSION_CONFLICT"
 
@@ -185,7 +185,7 @@ def test_the_shape_of_a_spec_is_that_of_its_document(party: Party, ada: Agent) -
 
     def read(context: Any) -> None:
         with context.reading() as view:
-            root = spec_named(view, SPEC)
+            root = get_spec(view, SPEC)
             shape, document = shape_of(view, root), structure_of(whole(view, root))
             assert shape.structure.phases == document.phases
             assert dict(shape.structure.tasks) == dict(document.tasks)

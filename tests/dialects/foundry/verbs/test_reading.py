@@ -11,7 +11,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note, Report
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.rules.nodes import document_of
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.reading import all_nodes, node_of, nodes_of
 from counterpoint.kernel.errors import NotFound
 
@@ -27,13 +27,13 @@ class Looking:
     def document(self, spec: str) -> dict[str, Any]:
         """Return the document of a spec."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
+            known = Nodes(view, get_spec(view, spec))
             return document_of(known.spec, all_nodes(known))
 
     def singly(self, spec: str) -> dict[str, Any]:
         """Return the nodes of a spec, each read by itself."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
+            known = Nodes(view, get_spec(view, spec))
             items = known.tree()[0]
             found = [node_of(Nodes(view, known.root), item) for item in items]
             assert found == nodes_of(known, items)
@@ -42,7 +42,7 @@ class Looking:
     def item(self, spec: str, node: str) -> str:
         """Return the id of the item of a node."""
         with self._context.reading() as view:
-            return Nodes(view, spec_named(view, spec)).named(node).id
+            return Nodes(view, get_spec(view, spec)).get(node).id
 
 
 @pytest.fixture

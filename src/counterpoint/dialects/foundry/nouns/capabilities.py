@@ -28,10 +28,10 @@ _PREFLIGHT: Final[Mapping[str, Json]] = {
 }
 
 
-def capabilities(version: str, held: Mapping[str, Json] | None = None) -> dict[str, Json]:
+def capabilities(version: str, holdings: Mapping[str, Json] | None = None) -> dict[str, Json]:
     """Return what the server can do, and what of it is turned on.
 
-    held: what runs of the caller are held to, with `posture_profile`, `security` and `session_defaults`; None: they are left out.
+    holdings: what runs of the caller are held to, with `posture_profile`, `security` and `session_defaults`; None: they are left out.
     """
     autonomy: dict[str, Json] = {
         "supported_by_binary": dict(AUTONOMY),
@@ -42,8 +42,8 @@ def capabilities(version: str, held: Mapping[str, Json] | None = None) -> dict[s
         "responses_as_truth": True,
         "description": "What is listed is a hint; what an answer says holds.",
     }
-    if held is not None:
-        autonomy |= held
+    if holdings is not None:
+        autonomy |= holdings
         conventions["role_preflight"] = dict(_PREFLIGHT)
     return {
         "schema_version": SCHEMA_VERSION,

@@ -28,9 +28,9 @@ class Dependency:
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-def overall(found: Sequence[Dependency]) -> Grade:
+def overall(dependencies: Sequence[Dependency]) -> Grade:
     """Return the grade of the whole: that of the worst."""
-    grades = {one.grade for one in found}
+    grades = {dependency.grade for dependency in dependencies}
     for grade in _WORST:
         if grade in grades:
             return grade

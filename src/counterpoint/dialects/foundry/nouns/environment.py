@@ -74,27 +74,27 @@ def project_type(files: Collection[str]) -> str:
 
 def runners(files: Collection[str], *, has_tests: bool, npm_test: str) -> list[Runner]:
     """Return what may run the tests, the surest first. files: of the top folder. npm_test: the script of that name."""
-    found: list[Runner] = []
+    runners: list[Runner] = []
     if "pytest.ini" in files or "conftest.py" in files:
-        found.append(
+        runners.append(
             Runner(name="pytest", project_type="python", confidence=0.95, reason="pytest.ini")
         )
     elif project_type(files) == "python":
         sure = 0.8 if has_tests else 0.5
-        found.append(
+        runners.append(
             Runner(name="pytest", project_type="python", confidence=sure, reason="a Python project")
         )
     if npm_test:
-        known = next((name for name in ("vitest", "jest", "mocha") if name in npm_test), "npm")
-        found.append(
-            Runner(name=known, project_type="node", confidence=0.9, reason="the script `test`")
+        runner = next((name for name in ("vitest", "jest", "mocha") if name in npm_test), "npm")
+        runners.append(
+            Runner(name=runner, project_type="node", confidence=0.9, reason="the script `test`")
         )
     for name, kind, marker in (("go", "go", "go.mod"), ("cargo", "rust", "Cargo.toml")):
         if marker in files:
-            found.append(Runner(name=name, project_type=kind, confidence=0.9, reason=marker))
-    if "Makefile" in files and not found:
-        found.append(Runner(name="make", project_type=UNKNOWN, confidence=0.3, reason="Makefile"))
-    return sorted(found, key=lambda one: -one.confidence)
+            runners.append(Runner(name=name, project_type=kind, confidence=0.9, reason=marker))
+    if "Makefile" in files and not runners:
+        runners.append(Runner(name="make", project_type=UNKNOWN, confidence=0.3, reason="Makefile"))
+    return sorted(runners, key=lambda candidate: -candidate.confidence)
 
 
 def permissions(preset: Preset, tools: Collection[str]) -> list[str]:

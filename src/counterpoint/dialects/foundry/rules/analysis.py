@@ -1,4 +1,4 @@
-"""What can be counted and found in a document: statistics, bottlenecks, gaps."""
+"""Statistics, bottlenecks and gaps of a document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from counterpoint.kernel.canonical import Json, object_of
 
 BOTTLENECK_THRESHOLD: Final = 3
 WEIGHTS: Final = {"titles": 0.25, "descriptions": 0.40, "file_paths": 0.35}
-"""What each category counts for in the score; one that has nothing to check counts for nothing."""
+"""The weight of each category in the score; one without anything to check has none."""
 _TASKS: Final = frozenset({"task", "subtask"})
 _DESCRIBED: Final = frozenset({"task", "subtask", "verify", "research"})
 _MESSAGES: Final = {
@@ -47,13 +47,13 @@ def stats(document: Json, size: int = 0) -> dict[str, Json]:
     kinds = Counter(word_of(node.get("type")) for node in tree.nodes.values())
     tasks = [node for node in tree.nodes.values() if is_one_of(node.get("type"), _TASKS)]
     counted = Counter(word_of(node.get("status")) for node in tasks)
-    found = rollup(tree)
-    total, completed = found.counts.get(ROOT, (0, 0))
+    derived = rollup(tree)
+    total, completed = derived.counts.get(ROOT, (0, 0))
     return {
         "spec_id": text_of(whole.get("spec_id")),
         "title": text_of(whole.get("title")) or text_of((tree.root or {}).get("title")),
         "version": version_of(whole),
-        "status": text_of(whole.get("status")) or found.status,
+        "status": text_of(whole.get("status")) or derived.status,
         "totals": {
             "nodes": len(tree.nodes),
             "tasks": len(tasks),
@@ -73,18 +73,18 @@ def version_of(document: Json) -> str:
     """Return the version of a spec: what it says itself, else that of its last revision."""
     whole = object_of(document)
     metadata = metadata_of(whole)
-    revisions = [object_of(one) for one in items_of(metadata.get("revision_history"))]
-    said = [whole.get("version"), metadata.get("version")]
-    said += [one.get("version") for one in reversed(revisions)]
-    return next((text_of(one) for one in said if has_text(one)), "")
+    revisions = [object_of(entry) for entry in items_of(metadata.get("revision_history"))]
+    versions = [whole.get("version"), metadata.get("version")]
+    versions += [revision.get("version") for revision in reversed(revisions)]
+    return next((text_of(version) for version in versions if has_text(version)), "")
 
 
 def dependency_report(
     document: Json, bottleneck_threshold: int = BOTTLENECK_THRESHOLD
 ) -> dict[str, Json]:
-    """Return how many dependencies there are, who holds up at least so many others, and every circle.
+    """Return the number of dependencies, the nodes that block at least so many others, and every circle.
 
-    A dependency counts once, whichever side tells it; soft ones count too, but hold nobody up.
+    A dependency counts once, whichever side names it; soft ones count too, but block nobody.
     """
     nodes = nodes_of(document)
     hard, soft = hard_edges(nodes), soft_edges(nodes)
@@ -110,7 +110,7 @@ def dependency_report(
 
 
 def completeness(document: Json) -> dict[str, Json]:
-    """Return how complete the nodes of a document are said, from 0 to 100, and what is missing where."""
+    """Return how complete the nodes of a document are described, from 0 to 100, and what is missing where."""
     totals: Counter[str] = Counter()
     issues: list[dict[str, Json]] = []
     for name, node in nodes_of(document).items():
@@ -122,8 +122,8 @@ def completeness(document: Json) -> dict[str, Json]:
                 issues.append(
                     {"node_id": name, "category": category, "message": _MESSAGES[category]}
                 )
-    issues.sort(key=lambda one: natural_key(one["node_id"]))
-    missing = Counter(one["category"] for one in issues)
+    issues.sort(key=lambda issue: natural_key(issue["node_id"]))
+    missing = Counter(issue["category"] for issue in issues)
     return {
         "completeness_score": _score(totals, missing),
         "categories": {
@@ -148,8 +148,8 @@ def _checks(node: Node) -> Iterator[tuple[str, bool]]:
     kind = word_of(node.get("type"))
     yield "titles", has_text(node.get("title"))
     if kind in _DESCRIBED:
-        said = [metadata.get(name) for name in ("command", "expected", "query")]
-        is_said = kind not in _TASKS and any(map(has_text, said))
+        texts = [metadata.get(name) for name in ("command", "expected", "query")]
+        is_said = kind not in _TASKS and any(map(has_text, texts))
         yield "descriptions", is_said or bool(description_of(metadata))
     if kind in _TASKS and text_of(metadata.get("task_category")).strip().lower() in FILE_CATEGORIES:
         yield "file_paths", has_text(metadata.get("file_path"))

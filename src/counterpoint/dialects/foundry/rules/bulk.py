@@ -1,7 +1,7 @@
-"""Phases that come with their tasks: what is given for them, and drafted of it.
+"""Phases that come with their tasks: parsed and drafted.
 
-Every phase ends with a task that runs the tests and one that compares what was built with what was wanted; what is
-given for one of these is kept as it is, and only what is missing is added.
+Every phase ends with a task that runs the tests and one that compares the work with the spec; a given task of
+one of these types is kept as it is, and only what is missing is added.
 """
 
 from __future__ import annotations
@@ -70,38 +70,38 @@ FIDELITY: Final = TaskDraft(
 )
 
 
-def tasks_of(given: Json, defaults: Mapping[str, Json]) -> tuple[TaskDraft, ...]:
+def tasks_of(value: Json, defaults: Mapping[str, Json]) -> tuple[TaskDraft, ...]:
     """Return the tasks that are given for a phase; InvalidInput names every fault with its place.
 
     defaults: values of a task that does not say another.
     """
-    listed = items_of(given)
+    listed = items_of(value)
     faults = [f"there are more than {LIST_LIMIT} tasks"] if len(listed) > LIST_LIMIT else []
     faults += [f"metadata_defaults {fault}" for fault in _faults(defaults)]
-    made: list[TaskDraft] = []
-    for place, one in enumerate(listed[:LIST_LIMIT]):
-        parts = {**_fit(defaults, object_of(one)), **object_of(one)}
-        found = list(_faults(parts, is_whole=True)) if object_of(one) else ["is no object"]
-        faults += [f"tasks[{place}] {fault}" for fault in found]
-        if not found:
-            made.append(_task(parts))
+    drafts: list[TaskDraft] = []
+    for index, part in enumerate(listed[:LIST_LIMIT]):
+        parts = {**_fit(defaults, object_of(part)), **object_of(part)}
+        task_faults = list(_faults(parts, is_whole=True)) if object_of(part) else ["is no object"]
+        faults += [f"tasks[{index}] {fault}" for fault in task_faults]
+        if not task_faults:
+            drafts.append(_task(parts))
     if faults:
-        # Told once, however many there are that do not know them.
+        # Listed once, however many tasks have unknown keys.
         valid = f" A task has: {', '.join(sorted(_TAKEN))}." if _UNKNOWN in "".join(faults) else ""
         hint = f"Correct these; nothing was made.{valid}"
         raise InvalidInput("; ".join(faults[:20]), hint=hint, faults=faults[:100])
-    return tuple(made)
+    return tuple(drafts)
 
 
 def _fit(defaults: Mapping[str, Json], task: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return the defaults that a task of its type may have: only work in files has a category and a file."""
+    """Return the defaults for a task of its type: only work in files has a category and a file."""
     if task.get(TYPE, defaults.get(TYPE, "task")) in {"task", "subtask"}:
         return defaults
     return {name: value for name, value in defaults.items() if name not in _OF_WORK}
 
 
 def _faults(parts: Mapping[str, Json], *, is_whole: bool = False) -> Iterator[str]:
-    """Return what is wrong with the parts of a task; is_whole: whether nothing may be missing."""
+    """Yield the faults of a task's parts; is_whole: whether nothing may be missing."""
     yield from (f"{_UNKNOWN} {quoted(name)}" for name in parts if name not in _TAKEN)
     for name, words in _WORDS.items():
         if name in parts and not is_one_of(parts[name], words):
@@ -129,12 +129,12 @@ def _is_duration(value: Json) -> bool:
 
 
 def _are_texts(value: Json) -> bool:
-    return isinstance(value, list) and all(has_text(one) for one in items_of(value))
+    return isinstance(value, list) and all(has_text(text) for text in items_of(value))
 
 
 def _task(parts: Mapping[str, Json]) -> TaskDraft:
     """Return the task that parts without a fault make."""
-    kept = {name: value for name, value in parts.items() if name not in {*_OWN, TYPE}}
+    own_values = {name: value for name, value in parts.items() if name not in {*_OWN, TYPE}}
     more = {n: v for n, v in object_of(parts.get("metadata")).items() if n not in _OWN}
     inner = {**object_of(parts.get("metadata")), **parts}
     return TaskDraft(
@@ -143,14 +143,16 @@ def _task(parts: Mapping[str, Json]) -> TaskDraft:
         description=description_of(inner),
         acceptance=tuple(texts_of(inner.get("acceptance_criteria"))),
         file_path=text_of(inner.get("file_path")),
-        kept={**more, **kept},
+        kept={**more, **own_values},
     )
 
 
 def with_scaffold(phase: PhaseDraft) -> tuple[TaskDraft, ...]:
     """Return the tasks of a phase with those that verify it."""
-    there = {one.kept.get("verification_type") for one in phase.tasks if one.type == "verify"}
-    missing = [one for one in (RUN_TESTS, FIDELITY) if one.kept["verification_type"] not in there]
+    types = {task.kept.get("verification_type") for task in phase.tasks if task.type == "verify"}
+    missing = [
+        task for task in (RUN_TESTS, FIDELITY) if task.kept["verification_type"] not in types
+    ]
     return (*phase.tasks, *missing)
 
 
@@ -176,11 +178,11 @@ def phase_draft(
         attributes={**phase.kept, **({PURPOSE: phase.purpose} if phase.purpose else {})},
         children=_ordered(children, tasks),
     )
-    made = tuple(
+    nodes = tuple(
         MadeNode(id=own, title=task.title, type=task.type)
         for own, task in zip(names, tasks, strict=True)
     )
-    return draft, made
+    return draft, nodes
 
 
 def _names(phase: str, tasks: Sequence[TaskDraft], is_taken: Callable[[str], bool]) -> list[str]:
@@ -202,7 +204,7 @@ def _targeted(task: TaskDraft, phase: str) -> TaskDraft:
 
 
 def _task_draft(spec: str, name: str, task: TaskDraft) -> Draft:
-    kept = {**task.kept, **({TYPE: task.type} if task.type != "task" else {})}
+    attributes = {**task.kept, **({TYPE: task.type} if task.type != "task" else {})}
     return Draft(
         kind="task",
         title=task.title,
@@ -211,7 +213,7 @@ def _task_draft(spec: str, name: str, task: TaskDraft) -> Draft:
         acceptance=task.acceptance,
         areas=(task.file_path,) if task.file_path else (),
         aliases=((NODE, f"{spec}/{name}"),),
-        attributes=kept,
+        attributes=attributes,
         needs=(),
     )
 

@@ -1,4 +1,4 @@
-"""Tasks that say nearly the same.
+"""Tasks with nearly the same texts.
 
 How alike two texts are is Dice's coefficient: twice the pieces they share, of all their pieces. A piece is a run of three
 letters, in small letters, each counted as often as it is there. It is
@@ -49,12 +49,12 @@ _PIECE: Final = 3
 
 @dataclass(slots=True)
 class _Search:
-    """What a search has found, and what it has left to do."""
+    """The state of a search: pairs found, and work left."""
 
     threshold: float
     max_pairs: int
     work: int = _WORK_LIMIT
-    found: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
+    similarities: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
     compared: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
     is_cut: bool = False
 
@@ -83,17 +83,18 @@ def duplicates(
         texts = [description_of(metadata_of(node)) for node in nodes.values()]
         _compare(texts, search)
     pairs = sorted(
-        search.found, key=lambda pair: (-search.found[pair], *map(natural_key, _of(names, pair)))
+        search.similarities,
+        key=lambda pair: (-search.similarities[pair], *map(natural_key, _of(names, pair))),
     )
-    told: dict[str, Json] = {
+    report: dict[str, Json] = {
         "duplicates": [
             {
-                "node_a": names[one],
+                "node_a": names[first],
                 "node_b": names[other],
-                "similarity": math.floor(100 * search.found[one, other]) / 100,
+                "similarity": math.floor(100 * search.similarities[first, other]) / 100,
                 "scope": scope,
             }
-            for one, other in pairs[:max_pairs]
+            for first, other in pairs[:max_pairs]
         ],
         "duplicate_count": min(len(pairs), max_pairs),
         "scope": scope,
@@ -102,15 +103,15 @@ def duplicates(
         "pairs_compared": len(search.compared),
     }
     if search.is_cut or len(pairs) > max_pairs:
-        told["truncated"] = True
-    return told
+        report["truncated"] = True
+    return report
 
 
-def similarity(one: str, other: str) -> float:
+def similarity(first: str, other: str) -> float:
     """Return how alike two texts are, from 0 to 1."""
-    mine, theirs = _pieces(one), _pieces(other)
-    total = mine.total() + theirs.total()
-    return 2 * (mine & theirs).total() / total if total else 0.0
+    pieces, theirs = _pieces(first), _pieces(other)
+    total = pieces.total() + theirs.total()
+    return 2 * (pieces & theirs).total() / total if total else 0.0
 
 
 def _refuse(scope: str, threshold: float, max_pairs: int) -> None:
@@ -135,17 +136,17 @@ def _pieces(text: str) -> Counter[str]:
         return Counter()
     # A blank on both sides makes pieces of the first and the last letter, and of the shortest text.
     edged = f" {plain} ".ljust(_PIECE)
-    return Counter(edged[place : place + _PIECE] for place in range(len(edged) - _PIECE + 1))
+    return Counter(edged[start : start + _PIECE] for start in range(len(edged) - _PIECE + 1))
 
 
 def _numbered(texts: Sequence[str], search: _Search) -> list[frozenset[int]]:
     """Return the pieces of each text as numbers, the rarest piece of all having the smallest."""
     ids: dict[tuple[str, int], int] = {}
     rows: list[list[int]] = []
-    left = _LETTERS_LIMIT
+    letters_left = _LETTERS_LIMIT
     for text in texts:
-        left -= min(len(text), _LETTERS)
-        if left < 0:
+        letters_left -= min(len(text), _LETTERS)
+        if letters_left < 0:
             search.is_cut = True
             break
         rows.append(
@@ -156,7 +157,7 @@ def _numbered(texts: Sequence[str], search: _Search) -> list[frozenset[int]]:
             ]
         )
     often = Counter(piece for row in rows for piece in row)
-    rank = {piece: place for place, (piece, _) in enumerate(reversed(often.most_common()))}
+    rank = {piece: position for position, (piece, _) in enumerate(reversed(often.most_common()))}
     return [frozenset(rank[piece] for piece in row) for row in rows]
 
 
@@ -165,28 +166,28 @@ def _compare(texts: Sequence[str], search: _Search) -> None:
     share = search.threshold / (2 - search.threshold)
     least = [math.ceil(len(row) * share - 1e-9) for row in rows]
     index: dict[int, list[int]] = defaultdict(list)
-    for mine, row in enumerate(rows):
-        rarest = sorted(row)[: len(row) - least[mine] + min(least[mine], _SHARED)]
-        if search.work <= 0 or len(search.found) > search.max_pairs:
+    for own, row in enumerate(rows):
+        rarest = sorted(row)[: len(row) - least[own] + min(least[own], _SHARED)]
+        if search.work <= 0 or len(search.similarities) > search.max_pairs:
             search.is_cut = True
             return
-        for other in _candidates(index, rarest, mine, least, search):
-            if not least[mine] <= len(rows[other]) <= len(row) / share + 1e-9:
+        for other in _candidates(index, rarest, own, least, search):
+            if not least[own] <= len(rows[other]) <= len(row) / share + 1e-9:
                 continue  # too short or too long to share enough
-            pair = other, mine
+            pair = other, own
             search.compared.add(pair)
             search.work -= _COMPARING + len(row)
             alike = _alike(row, rows[other])
             if alike >= search.threshold - 1e-9:
-                search.found[pair] = max(alike, search.found.get(pair, 0.0))
+                search.similarities[pair] = max(alike, search.similarities.get(pair, 0.0))
         for piece in rarest:
-            index[piece].append(mine)
+            index[piece].append(own)
 
 
 def _candidates(
     index: dict[int, list[int]],
     pieces: Sequence[int],
-    mine: int,
+    own: int,
     least: Sequence[int],
     search: _Search,
 ) -> Iterator[int]:
@@ -199,9 +200,9 @@ def _candidates(
         if search.work <= 0:
             return
     for other, count in shared.items():
-        if count >= min(_SHARED, least[mine], least[other]):
+        if count >= min(_SHARED, least[own], least[other]):
             yield other
 
 
-def _alike(one: frozenset[int], other: frozenset[int]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other))
+def _alike(first: frozenset[int], other: frozenset[int]) -> float:
+    return 2 * len(first & other) / (len(first) + len(other))

@@ -1,4 +1,4 @@
-"""Entries of journals: the kind of record of each type, the type of each kind."""
+"""Entries of journals: their types, and the kinds of records that store them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def note_kind(entry_type: str) -> NoteKind:
 
 
 def said_of(entry: Json) -> tuple[str, ...]:
-    """Return what an entry of a document says; who wrote it and when is not asked."""
+    """Return what an entry of a document says, without author and time."""
     fields = object_of(entry)
     return tuple(
         text_of(fields.get(name)) for name in ("entry_type", "title", "content", "task_id")
@@ -53,14 +53,14 @@ def said_of(entry: Json) -> tuple[str, ...]:
 def entry_of(record: Record, task: str) -> JournalEntry:
     """Return a record as an entry; task: the node it is about, empty for the spec."""
     details = load_object(record.details)
-    said = text_of(details.pop(ENTRY_TYPE, None))
-    known = said if is_one_of(said, (*JOURNAL_TYPES, *RUN_TYPES)) else ""
+    entry_type = text_of(details.pop(ENTRY_TYPE, None))
+    known_type = entry_type if is_one_of(entry_type, (*JOURNAL_TYPES, *RUN_TYPES)) else ""
     source = object_of(details.pop(SOURCE, None))
     return JournalEntry(
         number=record.number,
         record=record.id,
         timestamp=text_of(source.get("timestamp")) or record.created_at,
-        entry_type=known or _TYPES.get(record.kind, "note"),
+        entry_type=known_type or _TYPES.get(record.kind, "note"),
         title=record.title,
         content=record.body,
         author=text_of(source.get("author")) or record.agent,

@@ -1,4 +1,4 @@
-"""Which refusals are of one sort, which are found, and which are old enough to go.
+"""Patterns of refusals: which are alike, which match, and which are old enough to go.
 
 Two are of one sort if they are of the same action and code, and their messages differ in nothing but numbers and what is quoted.
 """
@@ -30,12 +30,12 @@ _VARIES: Final = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\d+")
 def without_texts(message: str) -> str:
     """Return a message without the texts that it quotes: names and ids stay."""
 
-    def shown(found: re.Match[str]) -> str:
-        inside = next((part for part in found.groups() if part is not None), "")
-        return found[0] if _A_NAME.fullmatch(inside) else f"{found[0][0]}{HIDDEN}{found[0][-1]}"
+    def hide_text(match: re.Match[str]) -> str:
+        inside = next((part for part in match.groups() if part is not None), "")
+        return match[0] if _A_NAME.fullmatch(inside) else f"{match[0][0]}{HIDDEN}{match[0][-1]}"
 
     # Cut before too: what is never shown need not be searched.
-    return _QUOTED.sub(shown, message[: 4 * _LONGEST])[:_LONGEST]
+    return _QUOTED.sub(hide_text, message[: 4 * _LONGEST])[:_LONGEST]
 
 
 def fingerprint_of(call: str, code: str, message: str) -> str:
@@ -43,23 +43,23 @@ def fingerprint_of(call: str, code: str, message: str) -> str:
     return sha256(f"{call}\0{code}\0{_VARIES.sub('', message)}".encode())[:_FINGERPRINT]
 
 
-def found(records: Iterable[ErrorRecord], wanted: ErrorFilter) -> Iterator[ErrorRecord]:
-    """Answer the refusals that are asked for, in their order."""
+def select_records(records: Iterable[ErrorRecord], selection: ErrorFilter) -> Iterator[ErrorRecord]:
+    """Yield the records that match, in their order."""
     same = ("tool_name", "error_code", "error_type", "fingerprint", "provider_id")
-    asked = [(name, getattr(wanted, name)) for name in same if getattr(wanted, name)]
-    for one in records:
-        in_time = wanted.since <= one.timestamp and (
-            not wanted.until or one.timestamp <= wanted.until
+    wanted_values = [(name, getattr(selection, name)) for name in same if getattr(selection, name)]
+    for record in records:
+        in_time = selection.since <= record.timestamp and (
+            not selection.until or record.timestamp <= selection.until
         )
-        if in_time and all(getattr(one, name) == value for name, value in asked):
-            yield one
+        if in_time and all(getattr(record, name) == value for name, value in wanted_values):
+            yield record
 
 
 def patterns(records: Iterable[ErrorRecord], least: int = 1) -> list[ErrorPattern]:
-    """Return the sorts of refusals with so many at least, those with most first. records: by time."""
+    """Return the patterns with so many refusals at least, the most frequent first. records: by time."""
     sorts: dict[str, list[ErrorRecord]] = {}
-    for one in records:
-        sorts.setdefault(one.fingerprint, []).append(one)
+    for record in records:
+        sorts.setdefault(record.fingerprint, []).append(record)
     many = [some for some in sorts.values() if len(some) >= least]
     many.sort(key=lambda some: (-len(some), some[-1].fingerprint))
     return [
@@ -68,18 +68,19 @@ def patterns(records: Iterable[ErrorRecord], least: int = 1) -> list[ErrorPatter
 
 
 def statistics(records: Sequence[ErrorRecord]) -> ErrorStatistics:
-    """Return how many refusals there are of what."""
+    """Count refusals by kind."""
     return ErrorStatistics(
         total=len(records),
-        by_tool=dict(Counter(one.tool_name for one in records).most_common()),
-        by_code=dict(Counter(one.error_code for one in records).most_common()),
+        by_tool=dict(Counter(record.tool_name for record in records).most_common()),
+        by_code=dict(Counter(record.error_code for record in records).most_common()),
         patterns=tuple(patterns(records)),
     )
 
 
-def kept(records: Sequence[ErrorRecord], since: str, most: int) -> list[ErrorRecord]:
-    """Return those that are not too old, the newest of them; by time."""
+def keep_recent(records: Sequence[ErrorRecord], since: str, most: int) -> list[ErrorRecord]:
+    """Return the records that are not too old, the newest of them; by time."""
     young = sorted(
-        (one for one in records if one.timestamp >= since), key=lambda one: (one.timestamp, one.id)
+        (record for record in records if record.timestamp >= since),
+        key=lambda record: (record.timestamp, record.id),
     )
     return young[-most:] if most else []

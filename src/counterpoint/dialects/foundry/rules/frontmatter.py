@@ -1,4 +1,4 @@
-"""What may be said at the head of a spec, and the lists that are kept with it."""
+"""The head of a spec: valid values, and the lists that it has."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "category": CATEGORIES,
     "template": tuple(TEMPLATES),
 }
-_LISTS: Final[Mapping[str, SpecList]] = {one.key: one for one in LISTS}
+_LISTS: Final[Mapping[str, SpecList]] = {spec_list.key: spec_list for spec_list in LISTS}
 
 
 def refuse_frontmatter(key: str, value: Json) -> None:
-    """Raise InvalidInput if a value cannot stand at the head of a spec under a key; None takes it away."""
+    """Raise InvalidInput if a value is invalid at the head of a spec under a key; None removes it."""
     fault = _key_fault(key) or ("" if value is None else _value_fault(key, value))
     if not fault and value is None and key == TITLE:
         fault = "a spec needs a title"
@@ -87,14 +87,14 @@ def _list_fault(kind: SpecList, value: Json) -> str:
     entries = cast("list[Json]", value)
     if len(entries) > LIST_LIMIT:
         return f"{kind.key!r} has more than {LIST_LIMIT} entries"
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         if fault := _entry_fault(kind, entry):
-            return f"{kind.key}[{place}] {fault}"
+            return f"{kind.key}[{index}] {fault}"
     return ""
 
 
 def _entry_fault(kind: SpecList, entry: Json) -> str:
-    """Return what is wrong with an entry of a list; risks are objects, all others may be texts."""
+    """Return the fault of an entry of a list; risks are objects, all others may be texts."""
     if kind is not RISKS and isinstance(entry, str):
         return "" if has_text(entry) else "is empty"
     parts = object_of(entry)
@@ -114,7 +114,7 @@ def text_in(kind: SpecList, entry: Json) -> str:
 
 
 def extended(kind: SpecList, before: Json, entry: Json) -> list[Json]:
-    """Return a list with one entry more; Conflict for words that it has, InvalidInput for what is no such entry."""
+    """Return a list with one entry more; Conflict for a duplicate, InvalidInput for an invalid entry."""
     fault = _entry_fault(kind, entry)
     entries = items_of(before)
     if not fault and len(text_in(kind, entry)) > FIELD_LIMIT:
@@ -124,32 +124,34 @@ def extended(kind: SpecList, before: Json, entry: Json) -> list[Json]:
     if fault:
         raise InvalidInput(f"the {kind.what} {fault}", hint="Correct it and try again.")
     words = text_in(kind, entry).strip()
-    for place, other in enumerate(entries):
+    for index, other in enumerate(entries):
         if same(other, entry) or text_in(kind, other).strip() == words:
             raise Conflict(
-                f"there is this {kind.what} already: {kind.letter}-{place + 1}",
+                f"there is this {kind.what} already: {kind.letter}-{index + 1}",
                 hint="Nothing has to be added.",
                 error_code="DUPLICATE_ENTRY",
-                id=f"{kind.letter}-{place + 1}",
+                id=f"{kind.letter}-{index + 1}",
             )
     return [*entries, entry]
 
 
 def numbered(kind: SpecList, entries: Json) -> list[dict[str, Json]]:
-    """Return the entries of a list as objects, each with its id and its place from 1."""
-    found: list[dict[str, Json]] = []
-    for place, entry in enumerate(items_of(entries), 1):
+    """Return the entries of a list as objects, each with its id and its position from 1."""
+    objects: list[dict[str, Json]] = []
+    for index, entry in enumerate(items_of(entries), 1):
         words: dict[str, Json] = {kind.text: text_in(kind, entry)}
-        found.append({**words, **object_of(entry), "id": f"{kind.letter}-{place}", "index": place})
-    return found
+        objects.append(
+            {**words, **object_of(entry), "id": f"{kind.letter}-{index}", "index": index}
+        )
+    return objects
 
 
 def revised(
     before: Json, version: str, changes: str, date: str, author: str
 ) -> tuple[list[Json], dict[str, Json]]:
     """Return a history with one revision more, and that; Conflict for a version that it has."""
-    known = items_of(before)
-    if any(object_of(one).get("version") == version for one in known):
+    revisions = items_of(before)
+    if any(object_of(revision).get("version") == version for revision in revisions):
         raise Conflict(
             f"there is a revision {version!r} already",
             hint="Choose another version.",
@@ -161,4 +163,4 @@ def revised(
         "changelog": changes,
         "author": author,
     }
-    return [*known, entry], entry
+    return [*revisions, entry], entry

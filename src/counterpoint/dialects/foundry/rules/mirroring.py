@@ -1,4 +1,4 @@
-"""What is remembered of the files of specs, and what one that is otherwise means.
+"""The record of the files of specs, and the meaning of a file that differs from it.
 
 A file is ours if it has the SHA-256 that was written last, or was to be written when the process ended. Any other is an edit: it is
 applied if the ledger has not moved for that spec since, and it was made from what was written last or from something later: whoever
@@ -50,7 +50,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """Why the file of a spec is left alone; sha256: of the file as it was when that was found."""
+    """Why the file of a spec is left alone; sha256: of the file at that time."""
 
     kind: TroubleKind
     message: str
@@ -67,11 +67,11 @@ class Record:
     troubles: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
 
 
-def meaning_of(sha256: str, known: Written | None, now: str) -> Meaning:
+def meaning_of(sha256: str, written: Written | None, now: str) -> Meaning:
     """Return what a file with a SHA-256 means; now: that of the document as the ledger has it."""
-    if sha256 == now or (known is not None and sha256 in {known.sha256, known.pending}):
+    if sha256 == now or (written is not None and sha256 in {written.sha256, written.pending}):
         return "ours"
-    if known is not None and now in known.documents:
+    if written is not None and now in written.documents:
         return "edit"
     return "conflict"
 
@@ -80,15 +80,15 @@ def is_older(updated: Json, last: Json) -> bool:
     """Return whether a `last_updated` is older than the last one, or says no time."""
     if updated == last:
         return False
-    moments = [_moment(one) for one in (updated, last)]
+    moments = [_moment(text) for text in (updated, last)]
     return moments[0] is None or (moments[1] is not None and moments[0] < moments[1])
 
 
 def says_the_same(file: Mapping[str, Json], now: Mapping[str, Json]) -> bool:
     """Return whether a file of a later version may stay as it is: but for the time and the journal it is the document."""
     of_file, of_now = (
-        {name: value for name, value in one.items() if name not in _OF_WRITING}
-        for one in (file, now)
+        {name: value for name, value in document.items() if name not in _OF_WRITING}
+        for document in (file, now)
     )
     return not is_older(now["last_updated"], file.get("last_updated")) and of_file == of_now
 
@@ -99,22 +99,22 @@ def dump_record(record: Record) -> bytes:
         {
             "version": _VERSION,
             "position": record.position,
-            "files": {name: asdict(one) for name, one in record.files.items()},
-            "troubles": {name: asdict(one) for name, one in record.troubles.items()},
+            "files": {name: asdict(file) for name, file in record.files.items()},
+            "troubles": {name: asdict(trouble) for name, trouble in record.troubles.items()},
         }
     ).encode()
 
 
 def load_record(data: bytes) -> Record:
-    """Return a record that was kept; one that is none tells nothing."""
+    """Parse a stored record; an invalid one counts as empty."""
     try:
-        found = object_of(canonical.load(data))
-        if found.get("version") != _VERSION:
+        fields = object_of(canonical.load(data))
+        if fields.get("version") != _VERSION:
             return Record()
         return Record(
-            position=int(found["position"]),
-            files={name: Written(**one) for name, one in _objects(found["files"])},
-            troubles={name: Trouble(**one) for name, one in _objects(found["troubles"])},
+            position=int(fields["position"]),
+            files={name: Written(**file) for name, file in _objects(fields["files"])},
+            troubles={name: Trouble(**trouble) for name, trouble in _objects(fields["troubles"])},
         )
     except (InvalidInput, KeyError, TypeError, ValueError):
         return Record()
@@ -125,4 +125,4 @@ def _moment(value: Json) -> Timestamp | None:
 
 
 def _objects(value: Json) -> list[tuple[str, dict[str, Json]]]:
-    return [(name, object_of(one)) for name, one in object_of(value).items()]
+    return [(name, object_of(part)) for name, part in object_of(value).items()]

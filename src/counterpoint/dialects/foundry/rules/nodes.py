@@ -1,4 +1,4 @@
-"""A node as its document holds it, made from what the ledger has of an item."""
+"""Nodes in the form of documents, made from items of the ledger."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ OWN: Final = frozenset((TYPE, DEPENDS, KEPT))
 """The values of an item that are no metadata of its node."""
 
 
-def soft_needs(kept: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the ids of the items that a node had better come after."""
-    found = kept.get(DEPENDS)
+def soft_needs(attributes: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the ids of the items that a node depends on softly."""
+    needs = attributes.get(DEPENDS)
     return (
-        tuple(one for one in cast("list[Json]", found) if isinstance(one, str))
-        if isinstance(found, list)
+        tuple(item_id for item_id in cast("list[Json]", needs) if isinstance(item_id, str))
+        if isinstance(needs, list)
         else ()
     )
 
@@ -30,54 +30,54 @@ def soft_needs(kept: Mapping[str, Json]) -> tuple[str, ...]:
 def metadata_of(
     seen: ItemView, areas: Sequence[str], blockers: Sequence[Record]
 ) -> dict[str, Json]:
-    """Return the metadata of a node: what the core keeps of the item first, then every other value that is kept with it."""
+    """Return the metadata of a node: fields of the core first, then every other value of the item."""
     item = seen.item
-    found: dict[str, Json] = {}
+    metadata: dict[str, Json] = {}
     if item.body:
-        found["description"] = item.body
+        metadata["description"] = item.body
     if seen.criteria:
-        ordered = sorted(seen.criteria, key=lambda one: one.position)
-        found["acceptance_criteria"] = [one.text for one in ordered]
+        ordered = sorted(seen.criteria, key=lambda criterion: criterion.position)
+        metadata["acceptance_criteria"] = [criterion.text for criterion in ordered]
     if areas:
-        found["file_path"] = areas[0]
-    # What the core keeps wins: a value of its name was kept while the core could not hold it.
+        metadata["file_path"] = areas[0]
+        # The core wins: a value of its field's name was stored while the core could not hold it.
     for name, value in seen.attributes.items():
         if name not in OWN:
-            found.setdefault(name, value)
-    found.update(object_of(kept_fields(seen.attributes).get("metadata")))
-    # What came in as completed was so before it was here.
-    is_from_here = item.closed_at != item.created_at or "completed_at" not in found
+            metadata.setdefault(name, value)
+    metadata.update(object_of(kept_fields(seen.attributes).get("metadata")))
+    # Items imported as completed have the document's time.
+    is_from_here = item.closed_at != item.created_at or "completed_at" not in metadata
     if item.category == "done" and item.closed_at and is_from_here:
-        found["completed_at"] = item.closed_at
+        metadata["completed_at"] = item.closed_at
     if item.states.skips and item.status in item.states.skips:
-        found["skipped"] = True
+        metadata["skipped"] = True
     if item.status == "failed":
-        found["failed_at"] = item.closed_at
+        metadata["failed_at"] = item.closed_at
     if blockers:
-        found.update(blocker_of(blockers[-1]))
-    return found
+        metadata.update(blocker_of(blockers[-1]))
+    return metadata
 
 
-def kept_fields(kept: Mapping[str, Json]) -> dict[str, Json]:
+def kept_fields(attributes: Mapping[str, Json]) -> dict[str, Json]:
     """Return what of a document lies beside what the core and the other values of an item hold."""
-    return object_of(kept.get(KEPT))
+    return object_of(attributes.get(KEPT))
 
 
 def blocker_of(record: Record) -> dict[str, Json]:
-    """Return what the document says of an open blocker."""
+    """Return an open blocker in the form of documents."""
     details = load_object(record.details)
-    found: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "blocked_at": record.created_at,
         "blocker_type": details.get("blocker_type", "dependency"),
         "blocker_description": record.body,
     }
     if details.get("ticket"):
-        found["blocker_ticket"] = details["ticket"]
-    return found
+        fields["blocker_ticket"] = details["ticket"]
+    return fields
 
 
 def document_node(node: Node) -> dict[str, Json]:
-    """Return a node as its document holds it."""
+    """Return a node in the form of documents."""
     return {
         "type": node.type,
         "title": node.item.title,
@@ -96,8 +96,8 @@ def document_node(node: Node) -> dict[str, Json]:
     }
 
 
-def tallied(items: Iterable[Item]) -> dict[str, Tally]:
-    """Return the tally of each of some items that are a whole tree, or several: leaves that are work count one."""
+def tally_items(items: Iterable[Item]) -> dict[str, Tally]:
+    """Count the leaves that are work, by item; items: a whole tree, or several."""
     nodes = [item for item in items if is_node(item)]
     holders = {item.parent for item in nodes}
     leaves = {
@@ -105,18 +105,18 @@ def tallied(items: Iterable[Item]) -> dict[str, Tally]:
         for item in nodes
         if item.id not in holders and item.is_workable and item.parent
     }
-    return summed(leaves, {item.id: item.parent for item in nodes})
+    return sum_up(leaves, {item.id: item.parent for item in nodes})
 
 
-def summed(own: Mapping[str, Tally], parents: Mapping[str, str]) -> dict[str, Tally]:
-    """Return for each item of a tree the sum of what it has itself and all below it have; parents: by item."""
+def sum_up(own: Mapping[str, Tally], parents: Mapping[str, str]) -> dict[str, Tally]:
+    """Sum up the tallies of each item's subtree; parents: by item."""
     totals, completed = dict.fromkeys(parents, 0), dict.fromkeys(parents, 0)
     for name, tally in own.items():
-        here = name
-        while here in parents:
-            totals[here] += tally.total
-            completed[here] += tally.completed
-            here = parents[here]
+        current = name
+        while current in parents:
+            totals[current] += tally.total
+            completed[current] += tally.completed
+            current = parents[current]
     return {name: Tally(total, completed[name]) for name, total in totals.items()}
 
 
@@ -142,7 +142,7 @@ def document_of(
         "progress_percentage": root.tally.percentage,
         "current_phase": at.id if at else None,
         "hierarchy": {
-            # What the spec has is told once, at the top.
+            # The metadata of the spec is at the top only.
             node.id: {**document_node(node), **({"metadata": {}} if node is root else {})}
             for node in nodes
         },

@@ -25,12 +25,12 @@ SortKey = tuple[tuple[str | tuple[int, str], ...], str]
 
 
 def natural_key(name: str) -> SortKey:
-    """Return what ids are sorted by, with numbers as numbers: `task-2-2` before `task-2-10`."""
+    """Return a sort key for ids with numbers as numbers: `task-2-2` before `task-2-10`."""
     parts: list[str | tuple[int, str]] = []
-    for place, part in enumerate(_DIGITS.split(name)):
+    for index, part in enumerate(_DIGITS.split(name)):
         # The length comes first, so that a number of any size is compared without being read.
         digits = part.lstrip("0")
-        parts.append((len(digits), digits) if place % 2 else part)
+        parts.append((len(digits), digits) if index % 2 else part)
     return tuple(parts), name
 
 
@@ -46,12 +46,12 @@ def is_spec_id(text: str) -> bool:
 
 
 def spec_id_start(name: str, day: str) -> str:
-    """Return what the ids of the specs of a name begin with that are made on a day, YYYY-MM-DD."""
+    """Return the beginning of the ids of specs of a name that are made on a day, YYYY-MM-DD."""
     return f"{slug_of(name)}-{day}-"
 
 
 def next_spec_id(name: str, day: str, taken: Iterable[str]) -> str:
-    """Return the first free id of a spec; taken: the ids there are, others may be among them."""
+    """Return the first free id of a spec; taken: existing ids, others may be among them."""
     start = spec_id_start(name, day)
     return f"{start}{_highest(start, taken) + 1:03}"
 
@@ -67,12 +67,12 @@ def next_phase_number(taken: Iterable[str]) -> int:
 
 
 def node_start(node_type: str, parent: str) -> str:
-    """Return what the ids of a type of node begin with that are made below a parent.
+    """Return the beginning of the ids of nodes of a type below a parent.
 
-    A parent whose id has no number, for another dialect made it, counts as number 0, which no phase has.
+    A parent whose id has no number, because another dialect made it, counts as number 0, which no phase has.
     """
-    found = _NODE_ID.fullmatch(parent)
-    return f"{_PREFIXES.get(node_type, 'task')}-{found[1] if found else '0'}-"
+    match = _NODE_ID.fullmatch(parent)
+    return f"{_PREFIXES.get(node_type, 'task')}-{match[1] if match else '0'}-"
 
 
 def next_node_id(node_type: str, parent: str, taken: Iterable[str]) -> str:
@@ -87,6 +87,6 @@ def depth_in(node_id: str) -> int:
 
 
 def _highest(start: str, taken: Iterable[str]) -> int:
-    """Return the highest number that follows a start at once and ends an id; 0 without one."""
-    ends = (one[len(start) :] for one in taken if one.startswith(start))
+    """Return the highest number that follows a start and ends an id; 0 without one."""
+    ends = (name[len(start) :] for name in taken if name.startswith(start))
     return max((int(end) for end in ends if end.isdecimal() and len(end) <= _COUNTED), default=0)

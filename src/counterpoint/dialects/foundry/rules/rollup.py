@@ -1,4 +1,4 @@
-"""What a document derives from its leaves: counts, statuses and progress.
+"""Derived fields of a document: counts, statuses and progress.
 
 A leaf counts as one task, completed or not; a parent as all leaves below it. A parent is completed if all of them are,
 in progress if some are or a child is in progress, and pending otherwise; one that is blocked or archived stays so, and
@@ -26,7 +26,7 @@ KEPT = frozenset({"blocked", "archived"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollup:
-    """What follows from the leaves of a document.
+    """The derived fields of a document.
 
     counts: all tasks and the completed ones of each node. statuses: of the nodes that have others below them.
     Nodes in circles are in neither.
@@ -87,25 +87,25 @@ def parent_status(status: str, counts: tuple[int, int], below: set[str]) -> str:
 
 
 def rolled_up(document: Json) -> dict[str, Json]:
-    """Return a document with everything derived as its leaves have it."""
+    """Return a document with all derived fields recomputed."""
     tree = Tree(document)
-    found = rollup(tree)
+    derived = rollup(tree)
     changed: dict[str, Json] = {}
-    for name, (total, completed) in found.counts.items():
-        wanted: Node = {"total_tasks": total, "completed_tasks": completed}
-        if found.statuses.get(name):
-            wanted["status"] = found.statuses[name]
+    for name, (total, completed) in derived.counts.items():
+        fields: Node = {"total_tasks": total, "completed_tasks": completed}
+        if derived.statuses.get(name):
+            fields["status"] = derived.statuses[name]
         node = tree.nodes[name]
-        if not all(key in node and same(node[key], value) for key, value in wanted.items()):
-            changed[name] = {**node, **wanted}
+        if not all(key in node and same(node[key], value) for key, value in fields.items()):
+            changed[name] = {**node, **fields}
     whole = object_of(document)
     if not tree.nodes:
         return dict(whole)
     return {
         **whole,
-        "status": found.status,
-        "progress_percentage": found.progress_percentage,
-        "current_phase": found.current_phase,
+        "status": derived.status,
+        "progress_percentage": derived.progress_percentage,
+        "current_phase": derived.current_phase,
         "hierarchy": {**object_of(whole.get("hierarchy")), **changed},
     }
 
@@ -122,8 +122,8 @@ def _spec_status(tree: Tree, statuses: dict[str, str]) -> str:
 def _current_phase(tree: Tree, statuses: dict[str, str]) -> str | None:
     """Return the first phase in progress, else the first that is pending."""
     phases = tree.phases()
-    for wanted in ("in_progress", "pending"):
+    for status in ("in_progress", "pending"):
         for name in phases:
-            if (statuses.get(name) or tree.nodes[name].get("status")) == wanted:
+            if (statuses.get(name) or tree.nodes[name].get("status")) == status:
                 return name
     return None

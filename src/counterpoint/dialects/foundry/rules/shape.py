@@ -64,7 +64,9 @@ SPEC_FIELDS: Final = ("spec_id", "generated", "last_updated", "hierarchy")
 def schema() -> dict[str, Json]:
     """Return the words that the format knows, as `spec schema` tells them."""
     return {
-        "templates": [{"name": name, "description": said} for name, said in TEMPLATES.items()],
+        "templates": [
+            {"name": name, "description": description} for name, description in TEMPLATES.items()
+        ],
         "node_types": list(NODE_TYPES),
         "statuses": list(STATUSES),
         "task_categories": list(CATEGORIES),
@@ -127,8 +129,8 @@ def dependencies_of(node: Mapping[str, Json], kind: str) -> list[str]:
 def description_of(metadata: Mapping[str, Json]) -> str:
     """Return what describes a node: `description`, or `details` as a text or as lines."""
     for name in ("description", "details"):
-        if has_text(said := metadata.get(name)):
-            return text_of(said)
+        if has_text(text := metadata.get(name)):
+            return text_of(text)
     return "\n".join(line for line in texts_of(metadata.get("details")) if line.strip())
 
 
@@ -154,35 +156,35 @@ def place(name: str, *fields: str) -> str:
     return ".".join((name[:_NAME_LIMIT], *fields))
 
 
-def same(one: Json, other: Json) -> bool:
+def same(first: Json, other: Json) -> bool:
     """Return whether two JSON values are the same; true and 1 are not, 1 and 1.0 are."""
-    waiting: list[tuple[Any, Any]] = [(one, other)]
+    waiting: list[tuple[Any, Any]] = [(first, other)]
     while waiting:
-        left, right = waiting.pop()
-        if left is right:
+        one_value, right = waiting.pop()
+        if one_value is right:
             continue
-        if isinstance(left, dict) and isinstance(right, dict):
-            mine, theirs = cast("Document", left), cast("Document", right)
-            if mine.keys() != theirs.keys():
+        if isinstance(one_value, dict) and isinstance(right, dict):
+            own, theirs = cast("Document", one_value), cast("Document", right)
+            if own.keys() != theirs.keys():
                 return False
-            waiting += [(mine[name], theirs[name]) for name in mine]
-        elif isinstance(left, list) and isinstance(right, list):
-            row, column = cast("Sequence[Json]", left), cast("Sequence[Json]", right)
+            waiting += [(own[name], theirs[name]) for name in own]
+        elif isinstance(one_value, list) and isinstance(right, list):
+            row, column = cast("Sequence[Json]", one_value), cast("Sequence[Json]", right)
             if len(row) != len(column):
                 return False
             waiting += zip(row, column, strict=True)
-        elif not _same_scalar(left, right):
+        elif not _same_scalar(one_value, right):
             return False
     return True
 
 
-def _same_scalar(one: Json, other: Json) -> bool:
-    if isinstance(one, dict | list) or isinstance(other, dict | list):
+def _same_scalar(first: Json, other: Json) -> bool:
+    if isinstance(first, dict | list) or isinstance(other, dict | list):
         return False
-    if isinstance(one, bool) != isinstance(other, bool):
+    if isinstance(first, bool) != isinstance(other, bool):
         return False
     # What is no number at all is not equal to itself.
-    return one == other or (one != one and other != other)  # noqa: PLR0124 # NaN is told by that
+    return first == other or (first != first and other != other)  # noqa: PLR0124 # NaN is told by that
 
 
 def depth_of(value: Json, limit: int) -> int:

@@ -1,4 +1,4 @@
-"""How items stand in the words of specs, and what sort of node each is."""
+"""Statuses and types of items in the words of specs."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _TYPES: Final[tuple[NodeType, ...]] = get_args(NodeType)
 
 
 def status_of(category: str, *, is_blocked: bool = False) -> Status:
-    """Return the status of a node in a category; is_blocked: whether an open blocker says why it waits.
+    """Return the status of a node in a category; is_blocked: whether it has an open blocker.
 
     What failed stands as blocked: somebody has to decide what becomes of it.
     """
-    found = _STATUSES[category]
-    return "blocked" if is_blocked and found != "completed" else found
+    status = _STATUSES[category]
+    return "blocked" if is_blocked and status != "completed" else status
 
 
 def state_words() -> dict[str, str]:
-    """Return what each state of any work is called here."""
-    found: dict[str, str] = {
+    """Return the word for each state of any work."""
+    words: dict[str, str] = {
         state: status_of(category)
         for table in tables_of_work()
         for state, category in table.categories.items()
     }
-    return {**found, REMOVED: "removed"}
+    return {**words, REMOVED: "removed"}
 
 
 def rolled_up(own: Status, tally: Tally, *, is_begun: bool, is_gated: bool = False) -> Status:
-    """Return the status of a node that holds others.
+    """Return the status of a node with children.
 
     is_begun: whether somebody is at one of them. is_gated: whether a closed gate holds its own end back.
     """
@@ -75,13 +75,13 @@ def folder_of(category: str, labels: Collection[str] = ()) -> Folder:
     return "pending" if folder == "active" and PENDING in labels else folder
 
 
-def type_of(item: Item, kept: Mapping[str, Json], *, is_in_task: bool = False) -> NodeType:
-    """Return the type of a node; is_in_task: whether a task holds it."""
+def type_of(item: Item, attributes: Mapping[str, Json], *, is_in_task: bool = False) -> NodeType:
+    """Return the type of a node; is_in_task: whether its parent is a task."""
     if not item.parent:
         return "spec"
-    said = kept.get(TYPE)
-    if isinstance(said, str) and said in _TYPES:
-        return said
+    type_name = attributes.get(TYPE)
+    if isinstance(type_name, str) and type_name in _TYPES:
+        return type_name
     if not item.is_workable:
         return "phase"
     return "subtask" if is_in_task else "task"
@@ -92,8 +92,8 @@ def is_node(item: Item) -> bool:
     return item.status != REMOVED or not item.parent
 
 
-def counted(states: Mapping[str, int]) -> Tally:
-    """Return the tally of items by how many are in each state."""
-    shown = {status: count for status, count in states.items() if status != REMOVED}
-    done = sum(count for status, count in shown.items() if category_of(status) == "done")
-    return Tally(sum(shown.values()), done)
+def count_states(states: Mapping[str, int]) -> Tally:
+    """Return the tally of items, given their number in each state."""
+    remaining = {status: count for status, count in states.items() if status != REMOVED}
+    done = sum(count for status, count in remaining.items() if category_of(status) == "done")
+    return Tally(sum(remaining.values()), done)

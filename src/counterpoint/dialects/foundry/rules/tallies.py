@@ -1,4 +1,4 @@
-"""Tallies that are brought along while single tasks of a spec change."""
+"""Tallies of a spec, updated while single tasks change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from counterpoint.core.ledger.lines import REDACTION
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import WORKABLE, Alias, Gate, Item, Staging
 from counterpoint.dialects.foundry.nouns.nodes import REMOVED, Tally
-from counterpoint.dialects.foundry.rules.nodes import summed
+from counterpoint.dialects.foundry.rules.nodes import sum_up
 
 _SHAPE: Final = frozenset(("kind", "parent", "root"))
 """What of an item says where it stands in its tree."""
@@ -20,7 +20,7 @@ _ABOUT: Final = frozenset((Alias.table, Gate.table))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What holds work in a spec, with what is directly below each.
+    """The work of a spec by parent: direct leaves only.
 
     parents: by holder, what holds that; empty for the root. own: by holder, the leaves directly below it.
     gone: holders that were removed, with all below them.
@@ -32,17 +32,17 @@ class Held:
 
 
 class Tallies:
-    """How far each holder of a spec is, with all below it."""
+    """The progress of each parent of a spec, with all below it."""
 
-    def __init__(self, held: Held) -> None:
-        """Begin with what was counted."""
-        self._held = held
-        self._own = dict(held.own)
-        self._sums = summed(held.own, held.parents)
+    def __init__(self, work: Held) -> None:
+        """Start with counted work."""
+        self._held = work
+        self._own = dict(work.own)
+        self._sums = sum_up(work.own, work.parents)
         self._leaves: dict[str, dict[str, bool]] = {}
 
     def of(self, holder: str) -> Tally | None:
-        """Return the tally of a holder with all below it; None for what holds nothing."""
+        """Return the tally of a parent with all below it; None for an item without children."""
         return self._sums.get(holder)
 
     def was_removed(self, item: str) -> bool:
@@ -62,12 +62,12 @@ class Tallies:
         self._leaves.clear()
 
     def enter(self, holder: str, leaves: Mapping[str, bool]) -> tuple[str, ...]:
-        """Take in the leaves directly below a holder, each with whether it is done; return whose tallies changed."""
+        """Set the leaves below a parent, each with whether it is done; return the items whose tallies changed."""
         self._leaves[holder] = dict(leaves)
         return self._settle(holder, Tally(len(leaves), sum(leaves.values())))
 
     def put(self, holder: str, leaf: str, *, is_done: bool) -> tuple[str, ...]:
-        """Count a leaf below a holder whose leaves are known as it is now; return whose tallies changed."""
+        """Update one leaf of a parent whose leaves are known; return the items whose tallies changed."""
         leaves, own = self._leaves[holder], self._own.get(holder, Tally())
         before = leaves.get(leaf)
         leaves[leaf] = is_done
@@ -77,19 +77,19 @@ class Tallies:
         return self._settle(holder, more)
 
     def _settle(self, holder: str, own: Tally) -> tuple[str, ...]:
-        """Let a holder have so many leaves directly below it, and tell all above it."""
+        """Set the direct tally of a parent, and update all above it."""
         before = self._own.get(holder, Tally())
         self._own[holder] = own
         if own == before:
             return ()
         total, completed = own.total - before.total, own.completed - before.completed
         changed: list[str] = []
-        here = holder
-        while here in self._sums:
-            known = self._sums[here]
-            self._sums[here] = Tally(known.total + total, known.completed + completed)
-            changed.append(here)
-            here = self._held.parents[here]
+        current = holder
+        while current in self._sums:
+            tally = self._sums[current]
+            self._sums[current] = Tally(tally.total + total, tally.completed + completed)
+            changed.append(current)
+            current = self._held.parents[current]
         return tuple(changed)
 
 
@@ -107,7 +107,7 @@ class Touched:
     are_phases_other: bool = False
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Take in what an entry changed, as its short keys say."""
+        """Add the changes of an entry, by its short keys."""
         # The text of a title may be gone.
         self.are_phases_other |= entry["a"] == REDACTION
         for row in entry.get("r", ()):

@@ -85,15 +85,15 @@ class Tree:
         top: dict[str, str] = {}
         for name in reversed(self.upwards):
             top[name] = top[self.owner[name]] if name in self.owner else name
-        found: list[tuple[str, str]] = []
+        placements: list[tuple[str, str]] = []
         for name in self.orphans:
             parent = parent_of(self.nodes[name])
             if parent not in self.nodes or _top(parent, top) == name:
                 parent = ROOT
             if parent in self.nodes and self.has_list(parent):
                 top[name] = _top(parent, top)
-                found.append((name, parent))
-        return found
+                placements.append((name, parent))
+        return placements
 
     def below(self, name: str) -> list[str]:
         """Return a node and all below it."""
@@ -190,7 +190,7 @@ def moments(tree: Tree, needs: Graph) -> dict[str, list[str]]:
     """
     waits: dict[str, list[str]] = {}
     for name in tree.reachable:
-        waits[name] = [f"{one}{END}" for one in needs[name] if one in tree.nodes]
+        waits[name] = [f"{need}{END}" for need in needs[name] if need in tree.nodes]
         if name in tree.owner:
             waits[name].append(tree.owner[name])
         waits[f"{name}{END}"] = [name, *(f"{kid}{END}" for kid in tree.kids[name])]
@@ -200,8 +200,8 @@ def moments(tree: Tree, needs: Graph) -> dict[str, list[str]]:
 def held_circles(tree: Tree) -> list[list[str]]:
     """Return circles of nodes that wait for each other, also through what holds them and what they hold."""
     return [
-        list(dict.fromkeys(one.removesuffix(END) for one in way))
-        for way in cycles(moments(tree, hard_needs(tree.nodes)))
+        list(dict.fromkeys(moment.removesuffix(END) for moment in circle))
+        for circle in cycles(moments(tree, hard_needs(tree.nodes)))
     ]
 
 
@@ -216,14 +216,14 @@ def cycles(graph: Graph) -> list[list[str]]:
     One is told for each edge that closes one on a walk: who removes these edges has no circle left. A graph can
     have more circles than anyone can read, so no more than `CYCLES_LIMIT` are told.
     """
-    found: list[list[str]] = []
+    circles: list[list[str]] = []
     steps = 0
-    for way in _closed_ways(graph):
-        if found and (len(found) == CYCLES_LIMIT or steps + len(way) > _STEPS_LIMIT):
+    for circle in _closed_ways(graph):
+        if circles and (len(circles) == CYCLES_LIMIT or steps + len(circle) > _STEPS_LIMIT):
             break
-        steps += len(way)
-        found.append(_from_first(way))
-    return found
+        steps += len(circle)
+        circles.append(_from_first(circle))
+    return circles
 
 
 def _closed_ways(graph: Graph) -> Iterator[list[str]]:
@@ -231,25 +231,25 @@ def _closed_ways(graph: Graph) -> Iterator[list[str]]:
     for start in graph:
         if start in done:
             continue
-        way, place = [start], {start: 0}
+        path, indices = [start], {start: 0}
         branches = [iter(graph[start])]
         while branches:
             for other in branches[-1]:
-                if other in place:
-                    yield way[place[other] :]
+                if other in indices:
+                    yield path[indices[other] :]
                 elif other not in done and other in graph:
-                    place[other] = len(way)
-                    way.append(other)
+                    indices[other] = len(path)
+                    path.append(other)
                     branches.append(iter(graph[other]))
                     break
             else:
                 branches.pop()
-                left = way.pop()
-                del place[left]
-                done.add(left)
+                last = path.pop()
+                del indices[last]
+                done.add(last)
 
 
-def _from_first(way: Sequence[str]) -> list[str]:
+def _from_first(circle: Sequence[str]) -> list[str]:
     """Return a circle from the first of its nodes on and back to it."""
-    first = way.index(min(way, key=natural_key))
-    return [*way[first:], *way[:first], way[first]]
+    first = circle.index(min(circle, key=natural_key))
+    return [*circle[first:], *circle[:first], circle[first]]

@@ -24,11 +24,11 @@ def position_of(version: str) -> int | None:
 
 def moment_of(version: str) -> Timestamp | None:
     """Return the last moment that a time means, which is a second or a part of one; None if it is no time."""
-    found = _STAMP.fullmatch(version.strip())
-    end = _END.fullmatch(found[7]) if found else None
-    if found is None or end is None:
+    match = _STAMP.fullmatch(version.strip())
+    end = _END.fullmatch(match[7]) if match else None
+    if match is None or end is None:
         return None
-    year, month, day, hour, minute, second = (found[place] for place in range(1, 7))
+    year, month, day, hour, minute, second = (match[group] for group in range(1, 7))
     offset = (end[2] or "Z").replace("Z", "+00:00")
     try:
         moment = datetime.fromisoformat(f"{year}-{month}-{day}T{hour}:{minute}:{second}{offset}")

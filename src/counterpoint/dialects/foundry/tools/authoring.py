@@ -63,9 +63,9 @@ def spec_create(
         category=category or "",
         mission=mission,
     )
-    made, document = call.core.use(Specs).create(draft, dry_run=dry_run)
-    told: dict[str, Json] = {
-        "spec_id": made.spec,
+    line, document = call.core.use(Specs).create(draft, dry_run=dry_run)
+    fields: dict[str, Json] = {
+        "spec_id": line.spec,
         "name": name,
         "template": template,
         "category": category,
@@ -73,16 +73,16 @@ def spec_create(
     }
     if not dry_run:
         structure: Json = {"phases": 0, "tasks": 0}
-        return present({**told, "spec_path": made.path, "structure": structure})
+        return present({**fields, "spec_path": line.path, "structure": structure})
     report = validate(document)
     return present(
         {
-            **told,
+            **fields,
             "dry_run": True,
             "is_valid": report.is_valid,
             "error_count": report.count("error"),
             "warning_count": report.count("warning"),
-            "diagnostics": [one.as_json() for one in report.diagnostics[:_FAULTS]],
+            "diagnostics": [diagnostic.as_json() for diagnostic in report.diagnostics[:_FAULTS]],
             "note": "Nothing was made.",
         }
     )
@@ -100,7 +100,7 @@ def spec_template(
     del call
     if template_action == "list":
         listed: list[Json] = [
-            {"name": name, "description": said} for name, said in TEMPLATES.items()
+            {"name": name, "description": description} for name, description in TEMPLATES.items()
         ]
         return present(
             {
@@ -115,14 +115,14 @@ def spec_template(
         raise NotFound(
             f"there is no template {name!r}", hint=f"Use one of: {', '.join(TEMPLATES)}."
         )
-    told: dict[str, Json] = {"action": template_action, "template_name": name}
+    fields: dict[str, Json] = {"action": template_action, "template_name": name}
     usage = f"authoring spec-create with template={name}"
     if template_action == "show":
         content = {"name": name, "description": TEMPLATES[name], "usage": usage}
-        return present({**told, "content": content})
+        return present({**fields, "content": content})
     return present(
         {
-            **told,
+            **fields,
             "generated": {"template": name, "message": "A template is applied when a spec is made"},
             "instructions": f"Call {usage}.",
         }
@@ -210,7 +210,7 @@ def spec_find_replace(
     dry_run: DryRun = False,
 ) -> Json:
     """In titles and descriptions."""
-    made = call.core.use(Editing).replace(
+    replacement = call.core.use(Editing).replace(
         spec_id,
         find,
         replace,
@@ -219,13 +219,13 @@ def spec_find_replace(
         case_sensitive=case_sensitive,
         dry_run=dry_run,
     )
-    told = made.as_json()
-    changes = [clipped(one) for one in items_of(told["changes"])]
+    report = replacement.as_json()
+    changes = [clipped(change) for change in items_of(report["changes"])]
     verb = "would be made" if dry_run else "were made"
     return present(
         {
             "spec_id": spec_id,
-            **told,
+            **report,
             "changes": changes,
             "dry_run": dry_run,
             "scope": scope,
@@ -233,7 +233,7 @@ def spec_find_replace(
             "replace": clipped(replace),
             "use_regex": use_regex,
             "case_sensitive": case_sensitive,
-            "message": f"{told['total_replacements']} replacements {verb}",
+            "message": f"{report['total_replacements']} replacements {verb}",
         }
     )
 

@@ -48,8 +48,10 @@ def specs(call: Call) -> str:
 @resource("foundry://templates/", mime=_JSON)
 def templates(_call: Call) -> str:
     """The templates that a spec can be made from."""
-    found: list[Json] = [{"name": name, "description": said} for name, said in TEMPLATES.items()]
-    return dump_any({"templates": found, "count": len(found)})
+    templates: list[Json] = [
+        {"name": name, "description": description} for name, description in TEMPLATES.items()
+    ]
+    return dump_any({"templates": templates, "count": len(templates)})
 
 
 @resource("foundry://specs/{status}/", mime=_JSON)
@@ -62,17 +64,17 @@ def specs_of_status(call: Call, status: str) -> str:
 def journal_of_spec(call: Call, spec_id: str) -> str:
     """The latest entries of the journal of a spec, the newest first."""
     entries = call.core.use(Journals).list(spec_id, "", "", 0, _LATEST)
-    shown: list[Json] = [entry_of(one) for one in entries]
-    return dump_any({"spec_id": spec_id, "note": DATA, "entries": shown, "count": len(shown)})
+    lines: list[Json] = [entry_of(entry) for entry in entries]
+    return dump_any({"spec_id": spec_id, "note": DATA, "entries": lines, "count": len(lines)})
 
 
 @resource("foundry://specs/{status}/{spec_id}", mime=_JSON)
 def spec_of_status(call: Call, status: str, spec_id: str) -> str:
     """The whole document of a spec in its folder."""
-    found = call.core.use(Specs).get(spec_id)
-    if found.folder != _folder(status):
+    spec = call.core.use(Specs).get(spec_id)
+    if spec.folder != _folder(status):
         raise NotFound(
-            f"the spec {spec_id[:80]!r} is not in {status}, but in {found.folder}",
+            f"the spec {spec_id[:80]!r} is not in {status}, but in {spec.folder}",
             error_code="SPEC_NOT_FOUND",
         )
     return dump_any(call.core.use(Specs).document(spec_id))
@@ -151,9 +153,9 @@ def review_spec(_call: Call, spec_id: Spec, review_type: About = "") -> str:
 
 
 def _listed(call: Call, folder: Folder | str) -> str:
-    found = call.core.use(Specs).list(folder, "", _SPECS, counted=True)
-    shown: list[Json] = [spec_line(one, counted=True) for one in found]
-    return dump_any({"specs": shown, "count": len(shown)})
+    specs = call.core.use(Specs).list(folder, "", _SPECS, counted=True)
+    lines: list[Json] = [spec_line(spec, counted=True) for spec in specs]
+    return dump_any({"specs": lines, "count": len(lines)})
 
 
 def _folder(status: str) -> Folder:

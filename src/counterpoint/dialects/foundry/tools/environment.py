@@ -40,13 +40,13 @@ def init(
     create_subdirs: Annotated[bool, Field(description="One per status")] = True,
 ) -> Json:
     """Make the specs folder."""
-    made = call.core.use(Environment).make_folders(path, below=create_subdirs)
+    folders = call.core.use(Environment).make_folders(path, below=create_subdirs)
     return present(
         {
-            "specs_dir": made.specs,
-            "active_dir": f"{made.specs}/active",
-            "created_dirs": list(made.created),
-            "existing_dirs": list(made.existing),
+            "specs_dir": folders.specs,
+            "active_dir": f"{folders.specs}/active",
+            "created_dirs": list(folders.created),
+            "existing_dirs": list(folders.existing),
         }
     )
 
@@ -61,12 +61,12 @@ def verify_env(
     required_packages: Packages = [],  # noqa: B006 -- read, and never changed
 ) -> Json:
     """Versions of programs."""
-    asked = {"python": check_python, "git": check_git, "node": check_node}
-    found = {name: runtime(name) for name, wanted in asked.items() if wanted}
+    checks = {"python": check_python, "git": check_git, "node": check_node}
+    runtimes = {name: runtime(name) for name, is_checked in checks.items() if is_checked}
     absent = missing_packages(required_packages) if required_packages else []
     data: dict[str, Json] = {
-        "runtimes": {name: _runtime(one) for name, one in found.items()},
-        "all_valid": all(one.available for one in found.values()) and not absent,
+        "runtimes": {name: _runtime(present) for name, present in runtimes.items()},
+        "all_valid": all(present.available for present in runtimes.values()) and not absent,
     }
     if required_packages:
         data["missing_packages"] = list(absent)
@@ -99,18 +99,18 @@ def detect(call: Call, path: Workspace = "") -> Json:
 @action(reads=True, plain=True)
 def detect_test_runner(call: Call, path: Workspace = "") -> Json:
     """Its test runners."""
-    found = call.core.use(Environment).test_runners(path)
-    shown: list[Json] = [
+    runners = call.core.use(Environment).test_runners(path)
+    lines: list[Json] = [
         {
-            "runner_name": one.name,
-            "project_type": one.project_type,
-            "confidence": one.confidence,
-            "reason": one.reason,
+            "runner_name": runner.name,
+            "project_type": runner.project_type,
+            "confidence": runner.confidence,
+            "reason": runner.reason,
         }
-        for one in found
+        for runner in runners
     ]
-    default = found[0].name if found else None
-    return present({"detected_runners": shown, "recommended_default": default})
+    default = runners[0].name if runners else None
+    return present({"detected_runners": lines, "recommended_default": default})
 
 
 @action(reads=True, plain=True)
@@ -129,7 +129,9 @@ def get_config(
     every, file = call.core.use(Environment).config()
     chosen = {name: every[name] for name in sections or SECTIONS}
     if key:
-        chosen = {name: {key: one[key]} for name, one in chosen.items() if key in one}
+        chosen = {
+            name: {key: settings[key]} for name, settings in chosen.items() if key in settings
+        }
         if not chosen:
             raise NotFound(
                 f"there is no setting {key!r} in these sections", hint="Leave `key` out."
@@ -149,7 +151,7 @@ def environment_of(listed: Callable[[], Sequence[Tool[Call]]]) -> ActionTool[Cal
         dry_run: DryRun = False,
     ) -> Json:
         """Let a client call these tools."""
-        names = [one.name for one in listed()]
+        names = [tool.name for tool in listed()]
         done = call.core.use(Environment).set_up(
             permissions_preset, names, has_config=create_toml, dry_run=dry_run
         )
@@ -170,9 +172,9 @@ def environment_of(listed: Callable[[], Sequence[Tool[Call]]]) -> ActionTool[Cal
     return of_actions("environment", "The project's setup.", actions)
 
 
-def _runtime(one: Runtime) -> Json:
+def _runtime(runtime: Runtime) -> Json:
     return {
-        "available": one.available,
-        "version": one.version or None,
-        "executable": one.executable or None,
+        "available": runtime.available,
+        "version": runtime.version or None,
+        "executable": runtime.executable or None,
     }

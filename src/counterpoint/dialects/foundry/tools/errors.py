@@ -34,10 +34,10 @@ _SHOWN: Final = 25
 def _moment(text: str) -> str:
     """Return a moment as timestamps are written; a date is its beginning. ValueError."""
     try:
-        said = moment(text)
+        time = moment(text)
     except ValueError:
         raise ValueError("must be a time such as 2026-11-20T12:00:00Z") from None
-    return stamp(said if said.tzinfo else said.replace(tzinfo=UTC)) if said.year > 1 else ""
+    return stamp(time if time.tzinfo else time.replace(tzinfo=UTC)) if time.year > 1 else ""
 
 
 _Word = Annotated[str, Field(min_length=1, max_length=100), TEXT]
@@ -65,7 +65,7 @@ def list_(
     cursor: Cursor = "",
 ) -> Json:
     """Newest first."""
-    wanted = ErrorFilter(
+    selection = ErrorFilter(
         tool_name=tool_name,
         error_code=error_code,
         error_type=error_type,
@@ -74,14 +74,14 @@ def list_(
         since=since,
         until=until,
     )
-    query: Mapping[str, Json] = asdict(wanted)
+    query: Mapping[str, Json] = asdict(selection)
     pages = pages_of(call, cursor, "errors", dict(query), first="")
-    every = call.core.use(Errors).find(wanted)
+    every = call.core.use(Errors).find(selection)
     # What came since the first page is newer than its place, and is not met again.
-    rows = [one for one in every if not pages.at or _place(one) < str(pages.at)]
-    shown, rest = pages.rows(rows[: limit + 1], limit, _error, _place)
-    told = page(rest, len(shown), len(every))
-    return present({"errors": shown, "count": len(shown)}, pagination=told)
+    rows = [record for record in every if not pages.at or _place(record) < str(pages.at)]
+    lines, further = pages.rows(rows[: limit + 1], limit, _error, _place)
+    answer = page(further, len(lines), len(every))
+    return present({"errors": lines, "count": len(lines)}, pagination=answer)
 
 
 @action(reads=True, plain=True)
@@ -94,14 +94,14 @@ def get(call: Call, error_id: Annotated[_Word, Field(description="Error id")]) -
 def stats(call: Call) -> Json:
     """Counts."""
     errors = call.core.use(Errors)
-    found = errors.statistics()
+    counts = errors.statistics()
     return present(
         {
-            "total_errors": found.total,
-            "unique_patterns": len(found.patterns),
-            "by_tool": dict(found.by_tool),
-            "by_error_code": dict(found.by_code),
-            "top_patterns": [_pattern(one) for one in found.patterns[:_TOP]],
+            "total_errors": counts.total,
+            "unique_patterns": len(counts.patterns),
+            "by_tool": dict(counts.by_tool),
+            "by_error_code": dict(counts.by_code),
+            "top_patterns": [_pattern(pattern) for pattern in counts.patterns[:_TOP]],
             "updated_at": errors.now(),
         }
     )
@@ -113,11 +113,11 @@ def patterns(
     min_count: Annotated[int, Field(ge=1, le=MOST, description="How often"), INTEGER] = 3,
 ) -> Json:
     """Those that recur."""
-    found = call.core.use(Errors).patterns(min_count)
+    patterns = call.core.use(Errors).patterns(min_count)
     return present(
         {
-            "patterns": [_pattern(one) for one in found[:_SHOWN]],
-            "pattern_count": len(found),
+            "patterns": [_pattern(pattern) for pattern in patterns[:_SHOWN]],
+            "pattern_count": len(patterns),
             "min_count_filter": min_count,
         }
     )
@@ -151,23 +151,23 @@ error = of_actions(
 )
 
 
-def _error(one: ErrorRecord) -> Json:
-    return sparse(**asdict(one))
+def _error(record: ErrorRecord) -> Json:
+    return sparse(**asdict(record))
 
 
-def _place(one: ErrorRecord) -> Json:
-    return f"{one.timestamp} {one.id}"
+def _place(record: ErrorRecord) -> Json:
+    return f"{record.timestamp} {record.id}"
 
 
-def _pattern(one: ErrorPattern) -> Json:
-    last = one.last
+def _pattern(pattern: ErrorPattern) -> Json:
+    last = pattern.last
     return {
         "fingerprint": last.fingerprint,
         "tool_name": last.tool_name,
         "action": last.action,
         "error_code": last.error_code,
         "message": last.message,
-        "count": one.count,
-        "first_seen": one.first_seen,
+        "count": pattern.count,
+        "first_seen": pattern.first_seen,
         "last_seen": last.timestamp,
     }

@@ -44,8 +44,8 @@ def check(
     include_details: Annotated[bool, Field(description="With each dependency")] = True,
 ) -> Json:
     """Also git and AI providers."""
-    found = call.core.use(Condition).everything()
-    return present(_counted(found) if include_details else _shortly(found))
+    dependencies = call.core.use(Condition).everything()
+    return present(_counted(dependencies) if include_details else _shortly(dependencies))
 
 
 health = of_actions("health", "Check the server's health.", (liveness, readiness, check))
@@ -60,18 +60,24 @@ def unopened(tool: Tool[Call], refusal: CounterpointError) -> Json:
     return present(_counted([ledger]))
 
 
-def _counted(found: Sequence[Dependency]) -> dict[str, Json]:
-    counts = Counter(one.grade for one in found)
+def _counted(dependencies: Sequence[Dependency]) -> dict[str, Json]:
+    counts = Counter(dependency.grade for dependency in dependencies)
     grades: tuple[Grade, ...] = ("unhealthy", "degraded", "healthy")
-    return {**_graded(found), "details": {f"{grade}_count": counts[grade] for grade in grades}}
+    return {
+        **_graded(dependencies),
+        "details": {f"{grade}_count": counts[grade] for grade in grades},
+    }
 
 
-def _graded(found: Sequence[Dependency]) -> dict[str, Json]:
-    return {**_shortly(found), "dependencies": [_dependency(one) for one in found]}
+def _graded(dependencies: Sequence[Dependency]) -> dict[str, Json]:
+    return {
+        **_shortly(dependencies),
+        "dependencies": [_dependency(dependency) for dependency in dependencies],
+    }
 
 
-def _shortly(found: Sequence[Dependency]) -> dict[str, Json]:
-    grade = overall(found)
+def _shortly(dependencies: Sequence[Dependency]) -> dict[str, Json]:
+    grade = overall(dependencies)
     return _condition(grade, _SAID[grade])
 
 
@@ -84,12 +90,12 @@ def _condition(grade: Grade, message: str) -> dict[str, Json]:
     }
 
 
-def _dependency(one: Dependency) -> Json:
+def _dependency(dependency: Dependency) -> Json:
     return {
-        "name": one.name,
-        "healthy": one.grade != "unhealthy",
-        "status": one.grade,
-        "message": one.message,
-        "latency_ms": one.latency_ms,
-        "details": dict(one.details),
+        "name": dependency.name,
+        "healthy": dependency.grade != "unhealthy",
+        "status": dependency.grade,
+        "message": dependency.message,
+        "latency_ms": dependency.latency_ms,
+        "details": dict(dependency.details),
     }

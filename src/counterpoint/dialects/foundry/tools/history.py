@@ -68,7 +68,7 @@ def diff(
     """What differs from an earlier version, or from another spec."""
     compared, report = call.core.use(History).diff(spec_id, target, limit)
     changes = {
-        name: [_cut(object_of(one)) for one in items_of(some)]
+        name: [_cut(object_of(entry)) for entry in items_of(some)]
         for name, some in object_of(report["changes"]).items()
     }
     # Of a spec that has changed since there is no further page: the places would not fit.
@@ -82,23 +82,25 @@ def diff(
         if name in pages.at
     }
     beside: dict[str, Json] = {"spec_id": spec_id, "compared_to": compared, **report, "changes": {}}
-    shown, rest = shared(opened, PAGE - RESERVE - META - size_of(beside))
-    size = sum(len(items_of(some)) for some in shown.values())
-    whole: dict[str, Json] = {name: shown.get(name, []) for name in changes}
-    return present({**beside, "changes": whole}, pagination=page(pages.cursor(rest or None), size))
+    parts, further = shared(opened, PAGE - RESERVE - META - size_of(beside))
+    size = sum(len(items_of(some)) for some in parts.values())
+    whole: dict[str, Json] = {name: parts.get(name, []) for name in changes}
+    return present(
+        {**beside, "changes": whole}, pagination=page(pages.cursor(further or None), size)
+    )
 
 
-def _cut(one: dict[str, Json]) -> dict[str, Json]:
+def _cut(entry: dict[str, Json]) -> dict[str, Json]:
     """Return what changed of a node as far as there is room for it."""
-    if "field_changes" not in one:
-        return {**one, "title": clip(text_of(one.get("title")), _SAID)}
-    room, kept = _ONE, list[Json]()
-    for change in items_of(one["field_changes"]):
-        room -= size_of(change)
-        if room < 0:
+    if "field_changes" not in entry:
+        return {**entry, "title": clip(text_of(entry.get("title")), _SAID)}
+    chars_left, lines = _ONE, list[Json]()
+    for change in items_of(entry["field_changes"]):
+        chars_left -= size_of(change)
+        if chars_left < 0:
             break
-        kept.append(change)
-    return {**one, "title": clip(text_of(one.get("title")), _SAID), "field_changes": kept}
+        lines.append(change)
+    return {**entry, "title": clip(text_of(entry.get("title")), _SAID), "field_changes": lines}
 
 
 @action(reads=True)
@@ -116,12 +118,12 @@ def history(
     )
     opened: dict[str, Part] = {}
     if "revisions" in pages.at:
-        listed: list[Json] = [_revision(one) for one in reversed(past.revisions)]
+        listed: list[Json] = [_revision(revision) for revision in reversed(past.revisions)]
         opened["revisions"] = part_of_list(listed, pages.at["revisions"], limit)
     if before is not None:
         opened["changes"] = _changes(past, before)
-    shown, rest = shared(opened, PAGE - RESERVE - META)
-    revisions, changes = items_of(shown.get("revisions")), items_of(shown.get("changes"))
+    parts, further = shared(opened, PAGE - RESERVE - META)
+    revisions, changes = items_of(parts.get("revisions")), items_of(parts.get("changes"))
     return present(
         {
             "spec_id": past.spec,
@@ -129,53 +131,53 @@ def history(
             "backup_count": len(changes),
             "revision_count": len(past.revisions),
         },
-        pagination=page(pages.cursor(rest or None), len(revisions) + len(changes)),
+        pagination=page(pages.cursor(further or None), len(revisions) + len(changes)),
     )
 
 
 def _changes(past: Past, before: int) -> Part:
     """Return the changes as a part that goes on where the next page begins, also if it has none itself."""
-    places = [one.position for one in past.changes[:-1]]
+    places = [change.position for change in past.changes[:-1]]
     return Part(
-        content=[_change(one) for one in past.changes],
+        content=[_change(change) for change in past.changes],
         start=before if past.changes else past.following,
         places=[*places, past.following],
         more=past.following >= 0,
     )
 
 
-def _change(one: PastChange) -> dict[str, Json]:
-    nodes = list(one.fields.items())[:_NODES]
+def _change(change: PastChange) -> dict[str, Json]:
+    nodes = list(change.fields.items())[:_NODES]
     return {
         "type": "backup",
-        "timestamp": one.at,
-        "version": str(one.position),
-        "action": one.action,
-        "author": one.agent,
+        "timestamp": change.at,
+        "version": str(change.position),
+        "action": change.action,
+        "author": change.agent,
         "changed": {name: list(fields[:_FIELDS]) for name, fields in nodes},
     }
 
 
-def _revision(one: Mapping[str, Json]) -> dict[str, Json]:
+def _revision(revision: Mapping[str, Json]) -> dict[str, Json]:
     return {
         "type": "revision",
-        "timestamp": one.get("date"),
-        "version": clip(text_of(one.get("version")), _SAID),
-        "changes": clip(text_of(one.get("changelog") or one.get("changes")), _SAID),
-        **sparse(author=one.get("author")),
+        "timestamp": revision.get("date"),
+        "version": clip(text_of(revision.get("version")), _SAID),
+        "changes": clip(text_of(revision.get("changelog") or revision.get("changes")), _SAID),
+        **sparse(author=revision.get("author")),
     }
 
 
 def _changed(applied: Applied) -> dict[str, Json]:
     """Return what changed as far as there is room for it, and how many more there are."""
-    room, shown = _CHANGES_ROOM, list[Json]()
+    chars_left, lines = _CHANGES_ROOM, list[Json]()
     for change in applied.changes[:_CHANGES]:
-        told: Json = {"node_id": change.node, **sparse(field=clip(change.field, _SAID))}
-        room -= size_of(told)
-        if room < 0:
+        line: Json = {"node_id": change.node, **sparse(field=clip(change.field, _SAID))}
+        chars_left -= size_of(line)
+        if chars_left < 0:
             break
-        shown.append(told)
-    return {"changes": shown, "more_changes": len(applied.changes) - len(shown)}
+        lines.append(line)
+    return {"changes": lines, "more_changes": len(applied.changes) - len(lines)}
 
 
 @action(reads=False, destructive=True, plain=True)
@@ -184,17 +186,19 @@ def spec_rollback(
 ) -> Json:
     """Bring a spec back to how it was."""
     position = call.core.use(Editing).position()
-    place, applied = call.core.use(History).rollback(spec_id, version, whole=True, dry_run=dry_run)
+    restored_to, applied = call.core.use(History).rollback(
+        spec_id, version, whole=True, dry_run=dry_run
+    )
     count = len(applied.changes)
-    said = f"{count} changes would be made" if dry_run else f"{count} changes were made"
+    message = f"{count} changes would be made" if dry_run else f"{count} changes were made"
     return present(
         {
             "spec_id": applied.spec,
             "timestamp": version,
             "dry_run": dry_run,
-            "restored_from": str(place),
+            "restored_from": str(restored_to),
             "backup_created": None if dry_run else str(position),
-            "message": said,
+            "message": message,
             **_changed(applied),
         }
     )

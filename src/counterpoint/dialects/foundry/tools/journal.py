@@ -36,9 +36,9 @@ def add(
 ) -> Json:
     """Write an entry down."""
     entry = call.core.use(Journals).add(spec_id, entry_type, title, content, task_id)
-    shown = entry_of(entry)
-    told = {name: shown[name] for name in ("timestamp", "entry_type", "title", "task_id")}
-    return present({"spec_id": spec_id, "entry": told, **lost(call, PHRASES)})
+    fields = entry_of(entry)
+    summary = {name: fields[name] for name in ("timestamp", "entry_type", "title", "task_id")}
+    return present({"spec_id": spec_id, "entry": summary, **lost(call, PHRASES)})
 
 
 @action(reads=True, name="list", plain=True)
@@ -56,11 +56,11 @@ def list_(
 ) -> Json:
     """Entries, the newest first."""
     pages = pages_of(call, cursor, "journal list", spec_id, task_id, entry_type, first=0)
-    found = call.core.use(Journals).list(spec_id, task_id, entry_type or "", pages.at, limit + 1)
-    shown, further = pages.rows(found, limit, entry_of, lambda one: one.number, PAGE - META)
+    entries = call.core.use(Journals).list(spec_id, task_id, entry_type or "", pages.at, limit + 1)
+    lines, further = pages.rows(entries, limit, entry_of, lambda entry: entry.number, PAGE - META)
     return present(
-        {"spec_id": spec_id, "count": len(shown), "entries": shown},
-        pagination=page(further, len(shown)),
+        {"spec_id": spec_id, "count": len(lines), "entries": lines},
+        pagination=page(further, len(lines)),
     )
 
 
@@ -70,22 +70,22 @@ def list_unjournaled(
 ) -> Json:
     """Completed tasks without an entry."""
     pages = pages_of(call, cursor, "journal list-unjournaled", spec_id, first=0)
-    found, spec = call.core.use(Journals).unjournaled(spec_id, pages.at, limit + 1)
-    shown, further = pages.rows(
-        found,
+    nodes, spec = call.core.use(Journals).unjournaled(spec_id, pages.at, limit + 1)
+    lines, further = pages.rows(
+        nodes,
         limit,
-        lambda one: {
-            "task_id": one[0],
-            "title": clip(one[1].title, SAID),
-            "completed_at": one[1].closed_at,
+        lambda pair: {
+            "task_id": pair[0],
+            "title": clip(pair[1].title, SAID),
+            "completed_at": pair[1].closed_at,
             "needs_journaling": True,
         },
-        lambda one: one[1].number,
+        lambda pair: pair[1].number,
         PAGE - META,
     )
     return present(
-        {"spec_id": spec, "count": len(shown), "unjournaled_tasks": shown},
-        pagination=page(further, len(shown)),
+        {"spec_id": spec, "count": len(lines), "unjournaled_tasks": lines},
+        pagination=page(further, len(lines)),
     )
 
 

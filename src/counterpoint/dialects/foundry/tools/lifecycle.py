@@ -18,9 +18,9 @@ from counterpoint.protocol.actions import action, of_actions
 
 def _moved(call: Call, spec: str, to: FolderName, *, force: bool = False) -> Json:
     moved = call.core.use(Lifecycle).move(spec, to, force=force)
-    said = [f"{moved.spec} is {to} already"] if moved.before == to else []
+    warnings = [f"{moved.spec} is {to} already"] if moved.before == to else []
     if moved.skipped:
-        said.append(f"{moved.skipped} unfinished tasks were skipped")
+        warnings.append(f"{moved.skipped} unfinished tasks were skipped")
     return present(
         {
             "spec_id": moved.spec,
@@ -29,7 +29,7 @@ def _moved(call: Call, spec: str, to: FolderName, *, force: bool = False) -> Jso
             "old_path": path_of(moved.before, moved.spec),
             "new_path": path_of(moved.after, moved.spec),
         },
-        warnings=said,
+        warnings=warnings,
     )
 
 

@@ -36,7 +36,7 @@ def _listed(
 ) -> Json:
     """Return the entries of a list; sort: only assumptions of this type."""
     spec, entries = call.core.use(Frontmatter).entries(spec_id, kind)
-    chosen = [clipped(one) for one in entries if sort in {"", one.get("type")}]
+    chosen = [clipped(entry) for entry in entries if sort in {"", entry.get("type")}]
     report: dict[str, Json] = {"spec_id": spec, name: chosen, "total_count": len(chosen)}
     if kind is ASSUMPTIONS:
         report["filter_type"] = sort or None

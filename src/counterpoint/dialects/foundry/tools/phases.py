@@ -73,8 +73,8 @@ def phase_add(
         position=position,
         link_previous=link_previous,
     )
-    made = call.core.use(Phases).add(spec_id, draft, dry_run=dry_run)
-    return present({**_made(made, dry_run=dry_run), "verify_tasks": list(made.scaffold)})
+    added = call.core.use(Phases).add(spec_id, draft, dry_run=dry_run)
+    return present({**_made(added, dry_run=dry_run), "verify_tasks": list(added.scaffold)})
 
 
 @action(reads=False, idempotent=False)
@@ -119,31 +119,31 @@ def phase_add_bulk(
         link_previous=link_previous,
         tasks=tasks_of(list[Json](tasks), defaults),
     )
-    made = call.core.use(Phases).add(spec_id, draft, dry_run=dry_run)
+    added = call.core.use(Phases).add(spec_id, draft, dry_run=dry_run)
     created: list[Json] = [
-        {"task_id": one.id, "title": clip(one.title, 60), "type": one.type}
-        for one in made.tasks[:_SHOWN]
+        {"task_id": task.id, "title": clip(task.title, 60), "type": task.type}
+        for task in added.tasks[:_SHOWN]
     ]
     return present(
         {
-            **_made(made, dry_run=dry_run),
+            **_made(added, dry_run=dry_run),
             "tasks_created": created,
-            "total_tasks": len(made.tasks),
+            "total_tasks": len(added.tasks),
         },
-        warnings=[f"The first {_SHOWN} of {len(made.tasks)} tasks are told"]
-        if len(made.tasks) > _SHOWN
+        warnings=[f"The first {_SHOWN} of {len(added.tasks)} tasks are told"]
+        if len(added.tasks) > _SHOWN
         else [],
     )
 
 
-def _made(made: MadePhase, *, dry_run: bool) -> dict[str, Json]:
+def _made(phase: MadePhase, *, dry_run: bool) -> dict[str, Json]:
     return {
-        "spec_id": made.spec,
+        "spec_id": phase.spec,
         "dry_run": dry_run,
-        "phase_id": made.id,
-        "title": made.title,
-        "position": made.position,
-        "linked_previous": made.linked or None,
+        "phase_id": phase.id,
+        "title": phase.title,
+        "position": phase.position,
+        "linked_previous": phase.linked or None,
     }
 
 
@@ -193,12 +193,12 @@ def phase_move(
             "dry_run": dry_run,
             "dependencies_updated": [
                 {
-                    "action": one.action,
-                    "from": one.origin,
+                    "action": link.action,
+                    "from": link.origin,
                     "relationship": "blocked_by",
-                    "target": one.target,
+                    "target": link.target,
                 }
-                for one in moved.relinked
+                for link in moved.relinked
             ],
         }
     )
@@ -215,13 +215,13 @@ def phase_update_metadata(
     dry_run: DryRun = False,
 ) -> Json:
     """Its description, purpose."""
-    given = {"description": description, PURPOSE: purpose}
-    changes = {name: text for name, text in given.items() if text is not None}
+    texts = {"description": description, PURPOSE: purpose}
+    changes = {name: text for name, text in texts.items() if text is not None}
     if not changes:
         raise InvalidInput(
             f"description or purpose: {MISSING}", hint="Give one.", error_code="MISSING_REQUIRED"
         )
-    spec, name, phase, told = call.core.use(Phases).word(
+    spec, name, phase, edits = call.core.use(Phases).word(
         spec_id, phase_id, changes, dry_run=dry_run
     )
     return present(
@@ -229,7 +229,7 @@ def phase_update_metadata(
             "spec_id": spec,
             "phase_id": name,
             "phase_title": phase.title,
-            "updates": [{part: _short(value) for part, value in one.items()} for one in told],
+            "updates": [{part: _short(value) for part, value in edit.items()} for edit in edits],
             "dry_run": dry_run,
         }
     )

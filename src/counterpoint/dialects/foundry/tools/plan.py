@@ -47,10 +47,10 @@ def list_(call: Call, limit: LongLimit = 100, cursor: Cursor = "") -> Json:
     plans = call.core.use(Plans)
     pages = pages_of(call, cursor, "plans", first="")
     every = plans.list()
-    rows = [one for one in every if one.name > str(pages.at)]
-    shown, rest = pages.rows(rows[: limit + 1], limit, _plan, lambda one: one.name)
-    data: dict[str, Json] = {"plans": shown, "count": len(shown), "plans_dir": plans.folder()}
-    return present(data, pagination=page(rest, len(shown), len(every)))
+    rows = [plan for plan in every if plan.name > str(pages.at)]
+    lines, further = pages.rows(rows[: limit + 1], limit, _plan, lambda plan: plan.name)
+    data: dict[str, Json] = {"plans": lines, "count": len(lines), "plans_dir": plans.folder()}
+    return present(data, pagination=page(further, len(lines), len(every)))
 
 
 @action(
@@ -75,25 +75,25 @@ def review(
     """Have a model review one."""
     reviews = call.core.use(lambda context: PlanReviews(context, watching(progress)))
     if dry_run:
-        found = reviews.preview(plan_path)
+        review = reviews.preview(plan_path)
         more: dict[str, Json] = {"dry_run": True, "llm_status": llm_status(call), "message": DRY}
-        return present({**_named(found, review_type), **more})
-    wanted = words.consulted(ai_provider, ai_tools, model, ai_timeout, 0, caches=consultation_cache)
-    data, warnings = reviewed(reviews.review(plan_path, review_type, wanted), review_type)
+        return present({**_named(review, review_type), **more})
+    choice = words.consulted(ai_provider, ai_tools, model, ai_timeout, 0, caches=consultation_cache)
+    data, warnings = reviewed(reviews.review(plan_path, review_type, choice), review_type)
     return present(data, warnings=warnings)
 
 
-def reviewed(found: PlanReview, review_type: str) -> tuple[dict[str, Json], list[str]]:
+def reviewed(review: PlanReview, review_type: str) -> tuple[dict[str, Json], list[str]]:
     """Return a review of a plan as the action tells it, with warnings."""
-    settled = found.settled
-    counts = counted(found.remarks)
-    told = {"remarks": [one.told() for one in found.remarks]}
-    part, is_cut = fitted(told, _ROOM)
-    own = found.own
+    settled = review.settled
+    counts = counted(review.remarks)
+    fields = {"remarks": [remark.told() for remark in review.remarks]}
+    part, is_cut = fitted(fields, _ROOM)
+    own = review.own
     data: dict[str, Json] = {
-        **_named(found, review_type),
+        **_named(review, review_type),
         "dry_run": False,
-        "review_path": found.path or None,
+        "review_path": review.path or None,
         "summary": cast("Json", counts),
         "inline_summary": in_short(counts),
         **part,
@@ -105,27 +105,27 @@ def reviewed(found: PlanReview, review_type: str) -> tuple[dict[str, Json], list
         **usage_of(settled),
     }
     warnings = [CUT] if is_cut else []
-    return data, warnings if found.path else [*warnings, UNSAVED]
+    return data, warnings if review.path else [*warnings, UNSAVED]
 
 
 plan = of_actions("plan", "Plans that specs are made from.", (create, list_, review))
 
 
-def _named(found: PlanReview, review_type: str) -> dict[str, Json]:
+def _named(review: PlanReview, review_type: str) -> dict[str, Json]:
     return {
-        "plan_path": clip(found.plan, 300),
-        "plan_name": clip(found.name, 200),
+        "plan_path": clip(review.plan, 300),
+        "plan_name": clip(review.name, 200),
         "review_type": review_type,
     }
 
 
-def _plan(one: PlanFile) -> Json:
-    reviews = list(one.reviews)
+def _plan(file: PlanFile) -> Json:
+    reviews = list(file.reviews)
     return {
-        "name": one.name,
-        "path": one.path,
-        "size_bytes": one.size_bytes,
-        "modified": one.modified,
+        "name": file.name,
+        "path": file.path,
+        "size_bytes": file.size_bytes,
+        "modified": file.modified,
         "reviews": reviews,
         "has_review": bool(reviews),
     }

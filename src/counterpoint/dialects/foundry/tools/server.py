@@ -47,7 +47,7 @@ def present_capabilities(call: Call) -> Json:
     """What it can do."""
     configured = configured_of(call)
     terms = configured.terms()
-    held: dict[str, Json] = {
+    holdings: dict[str, Json] = {
         "posture_profile": terms.posture,
         "security": {
             "role": configured.role,
@@ -57,7 +57,7 @@ def present_capabilities(call: Call) -> Json:
         },
         "session_defaults": session_defaults(terms),
     }
-    return present(capabilities(__version__, held))
+    return present(capabilities(__version__, holdings))
 
 
 @action(
@@ -113,41 +113,43 @@ def server_of(listed: Listed) -> ActionTool[Call]:
     ) -> Json:
         """Tools and actions."""
         every = _open(call, listed)
-        found = [one for one in every if _fits(one, category, tag)]
+        matches = [tool for tool in every if _fits(tool, category, tag)]
         filters: dict[str, Json] = {
             "category": category or None,
             "tag": tag or None,
             "include_deprecated": include_deprecated,
         }
         pages = pages_of(call, cursor, "tools", filters)
-        rows = list(enumerate(found))[pages.at :]
-        shown, rest = pages.rows(rows, limit, lambda row: _entry(row[1]), lambda row: row[0] + 1)
-        size = sum(len(orjson.dumps(one.listed())) for one in every)
+        rows = list(enumerate(matches))[pages.at :]
+        lines, further = pages.rows(rows, limit, lambda row: _entry(row[1]), lambda row: row[0] + 1)
+        size = sum(len(orjson.dumps(tool.listed())) for tool in every)
         return present(
             {
-                "tools": shown,
-                "categories": sorted({_category(one) for one in every}),
+                "tools": lines,
+                "categories": sorted({_category(tool) for tool in every}),
                 "filters_applied": filters,
             },
-            pagination=page(rest, len(shown), len(found)),
+            pagination=page(further, len(lines), len(matches)),
             telemetry={"manifest_tokens": size // _BYTES_A_TOKEN},
         )
 
     @action(reads=True)
     def schema(call: Call, tool_name: Name, limit: LongLimit = 100, cursor: Cursor = "") -> Json:
         """Parameters of each action."""
-        found = next((one for one in _open(call, listed) if one.name == tool_name), None)
-        if found is None:
-            known = ", ".join(one.name for one in _open(call, listed))
-            raise NotFound(f"there is no tool {tool_name[:60]!r}", hint=f"There are: {known}.")
-        pages = pages_of(call, cursor, "schema", tool_name)
-        rows = list(enumerate(found.parts))[pages.at :]
-        room = 9_000
-        shown, rest = pages.rows(
-            rows, limit, lambda row: _whole(row[1]), lambda row: row[0] + 1, room
+        tool = next(
+            (candidate for candidate in _open(call, listed) if candidate.name == tool_name), None
         )
-        whole = {**_entry(found), "actions": shown}
-        return present(whole, pagination=page(rest, len(shown), len(found.parts)))
+        if tool is None:
+            tool_names = ", ".join(candidate.name for candidate in _open(call, listed))
+            raise NotFound(f"there is no tool {tool_name[:60]!r}", hint=f"There are: {tool_names}.")
+        pages = pages_of(call, cursor, "schema", tool_name)
+        rows = list(enumerate(tool.parts))[pages.at :]
+        bytes_left = 9_000
+        lines, further = pages.rows(
+            rows, limit, lambda row: _whole(row[1]), lambda row: row[0] + 1, bytes_left
+        )
+        whole = {**_entry(tool), "actions": lines}
+        return present(whole, pagination=page(further, len(lines), len(tool.parts)))
 
     actions = (tools, schema, present_capabilities, context, llm_status)
     return of_actions("server", "What this server offers.", actions)
@@ -157,13 +159,13 @@ def _open(call: Call, listed: Listed) -> list[Tool[Call]]:
     """Return the tools that are open to the caller's mode and in the scope of his connection."""
     every, scope = list(listed()), call.settings.tool_scope
     if scope:
-        names = [one.name for one in every]
+        names = [tool.name for tool in every]
         opened = read_tools(Path(scope), {"": names, "any": names}, "any")
-        every = [one for one in every if one.name in opened]
+        every = [tool for tool in every if tool.name in opened]
     if not call.settings.is_read_only:
         return every
-    narrowed = (one.narrowed(lambda part: part.reads) for one in every)
-    return [one for one in narrowed if one is not None]
+    narrowed = (tool.narrowed(lambda part: part.reads) for tool in every)
+    return [tool for tool in narrowed if tool is not None]
 
 
 def _category(tool: Tool[Call]) -> str:

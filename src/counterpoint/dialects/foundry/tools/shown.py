@@ -44,10 +44,10 @@ def in_pages(
     keeps: short parts of the report that later pages have from the cursor, since they would not be found out again.
     """
     pages = pages_of(call, cursor, *query, first=dict.fromkeys(lists, 0))
-    found = object_of(pages.at.get(_KEPT))
-    told, kept = {**report, **found}, found or dict(keeps)
+    earlier = object_of(pages.at.get(_KEPT))
+    fields, remembered = {**report, **earlier}, earlier or dict(keeps)
     before: Mapping[str, Sequence[Json]] = {} if cursor else ahead
-    beside = {name: value for name, value in told.items() if name not in lists}
+    beside = {name: value for name, value in fields.items() if name not in lists}
     whole = {name: cast("list[Json]", report[name]) for name in lists}
     opened = {
         name: part_of_list(entries, pages.at[name], limit)
@@ -55,15 +55,15 @@ def in_pages(
         if name in pages.at
     }
     taken = size_of(beside) + sum(size_of(list(part)) for part in before.values())
-    shown, rest = shared(opened, PAGE - RESERVE - META - taken)
+    parts, further = shared(opened, PAGE - RESERVE - META - taken)
     for name in lists:
-        told[name] = [*before.get(name, ()), *cast("list[Json]", shown.get(name, []))]
-    size = sum(len(cast("list[Json]", told[name])) for name in lists)
-    again = {**rest, _KEPT: kept} if rest and kept else rest
+        fields[name] = [*before.get(name, ()), *cast("list[Json]", parts.get(name, []))]
+    size = sum(len(cast("list[Json]", fields[name])) for name in lists)
+    again = {**further, _KEPT: remembered} if further and remembered else further
     pagination = page(
         pages.cursor(again or None), size, sum(map(len, (*whole.values(), *ahead.values())))
     )
-    return present(told, pagination=pagination, warnings=warnings)
+    return present(fields, pagination=pagination, warnings=warnings)
 
 
 def clipped(value: Json) -> Json:
@@ -71,20 +71,20 @@ def clipped(value: Json) -> Json:
     if isinstance(value, str):
         return clip(value, SAID)
     parts = object_of(value)
-    return {name: clipped(one) for name, one in parts.items()} if parts else value
+    return {name: clipped(part) for name, part in parts.items()} if parts else value
 
 
 def spec_line(line: SpecLine, *, counted: bool) -> dict[str, Json]:
     """Return a spec as a list shows it."""
-    shown: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "spec_id": line.spec,
         "status": line.folder,
         "title": clip(line.root.title, SAID),
     }
     if not counted:
-        return shown
+        return fields
     return {
-        **shown,
+        **fields,
         "total_tasks": line.tally.total,
         "completed_tasks": line.tally.completed,
         "progress_percentage": line.tally.percentage,

@@ -49,15 +49,15 @@ AutoFix = Annotated[bool, Field(description="Apply the fixes")]
 @action(reads=True)
 def find(call: Call, spec_id: SpecId) -> Json:
     """Its path and folder."""
-    found = call.core.use(Specs).find(spec_id)
-    if found is None:
+    line = call.core.use(Specs).find(spec_id)
+    if line is None:
         return present({"found": False, "spec_id": spec_id})
     return present(
         {
             "found": True,
-            "spec_id": found.spec,
-            "path": found.path,
-            "status_folder": found.folder,
+            "spec_id": line.spec,
+            "path": line.path,
+            "status_folder": line.folder,
         }
     )
 
@@ -66,21 +66,21 @@ def find(call: Call, spec_id: SpecId) -> Json:
 def get(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """The whole document: JSON text, in pages to join."""
     pages = pages_of(call, cursor, "spec get", spec_id, first=[-1, "", 0])
-    place, digest, at = cast("tuple[int, str, int]", pages.at)
+    position, digest, at = cast("tuple[int, str, int]", pages.at)
     now, document = call.core.use(History).present(spec_id)
     text = json_text(document)
     if digest not in {"", text_digest(text)}:
         # Every page is of the version that the first one showed.
-        text = json_text(call.core.use(History).document(spec_id, str(place)))
+        text = json_text(call.core.use(History).document(spec_id, str(position)))
         if digest != text_digest(text):
             raise Conflict(
                 f"the spec {spec_id} has changed, and a text of how it was has been taken away since",
                 hint="Leave `cursor` out to read it from its beginning.",
             )
-    first = place if digest else now
-    shown, end = part_of_text(text, at).cut(PAGE - RESERVE - META)
+    first = position if digest else now
+    part, end = part_of_text(text, at).cut(PAGE - RESERVE - META)
     further = pages.cursor(end and [first, text_digest(text), end])
-    return present({"spec": shown}, pagination=page(further, 1) if cursor or further else None)
+    return present({"spec": part}, pagination=page(further, 1) if cursor or further else None)
 
 
 @action(reads=True, name="list", plain=True)
@@ -97,17 +97,17 @@ def list_(
 ) -> Json:
     """Specs by id."""
     pages = pages_of(call, cursor, "spec list", status, include_progress, first="")
-    found = call.core.use(Specs).list(
+    specs = call.core.use(Specs).list(
         "" if status == "all" else status, pages.at, limit + 1, counted=include_progress
     )
-    shown, further = pages.rows(
-        found,
+    lines, further = pages.rows(
+        specs,
         limit,
-        lambda one: spec_line(one, counted=include_progress),
-        lambda one: one.spec,
+        lambda spec: spec_line(spec, counted=include_progress),
+        lambda spec: spec.spec,
         PAGE - META,
     )
-    return present({"specs": shown, "count": len(shown)}, pagination=page(further, len(shown)))
+    return present({"specs": lines, "count": len(lines)}, pagination=page(further, len(lines)))
 
 
 @action(reads=True, plain=True)
@@ -121,14 +121,14 @@ def validate(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
         if unread is None:
             raise
         report = unread_report(unread.document, unread.faults)
-        said = "Nothing of this file is in the ledger: mend it where `auto_fixable` is false."
-        told = {"spec_id": spec_id, "file": unread.path, "message": said, **report}
-        return in_pages(call, query, cursor, told, "diagnostics")
-    told = {"spec_id": spec_id, **judge(document).as_json()}
+        message = "Nothing of this file is in the ledger: mend it where `auto_fixable` is false."
+        answer = {"spec_id": spec_id, "file": unread.path, "message": message, **report}
+        return in_pages(call, query, cursor, answer, "diagnostics")
+    answer = {"spec_id": spec_id, **judge(document).as_json()}
     unread = files.unread(spec_id) if spec_id in files.troubles() else None
     if unread is not None:
-        told |= {"file": unread.path, "file_faults": [*unread.faults[:_MOST_FAULTS]]}
-    return in_pages(call, query, cursor, told, "diagnostics")
+        answer |= {"file": unread.path, "file_faults": [*unread.faults[:_MOST_FAULTS]]}
+    return in_pages(call, query, cursor, answer, "diagnostics")
 
 
 @action(reads=False, hidden=["create_backup"])
@@ -143,22 +143,22 @@ def fix(
     """Mend what needs no decision."""
     editing, is_tried = call.core.use(Editing), dry_run or not auto_fix
     position = editing.position()
-    _, found = editing.fix(spec_id, dry_run=is_tried)
-    actions: list[Json] = [one.as_json() for one in found]
-    done, left = ([], actions) if is_tried else (actions, [])
-    said = f"{len(found)} things can be fixed" if is_tried else f"{len(found)} things were fixed"
+    _, fixes = editing.fix(spec_id, dry_run=is_tried)
+    actions: list[Json] = [fix.as_json() for fix in fixes]
+    done, pending = ([], actions) if is_tried else (actions, [])
+    message = f"{len(fixes)} things can be fixed" if is_tried else f"{len(fixes)} things were fixed"
     return present(
         {
             "spec_id": spec_id,
             "applied_count": len(done),
-            "skipped_count": len(left),
-            "message": said if found else "Nothing has to be fixed",
+            "skipped_count": len(pending),
+            "message": message if fixes else "Nothing has to be fixed",
             "dry_run": dry_run,
             "applied_actions": done[:_MOST_FIXES],
-            "skipped_actions": left[:_MOST_FIXES],
+            "skipped_actions": pending[:_MOST_FIXES],
             "backup_path": str(position) if done and create_backup else None,
         },
-        warnings=[f"The first {_MOST_FIXES} are told"] if len(found) > _MOST_FIXES else [],
+        warnings=[f"The first {_MOST_FIXES} are told"] if len(fixes) > _MOST_FIXES else [],
     )
 
 
@@ -171,12 +171,12 @@ def validate_fix(
     cursor: Cursor = "",
 ) -> Json:
     """Mend a spec, and tell what is wrong still."""
-    document, found = call.core.use(Editing).fix(spec_id, dry_run=not auto_fix)
+    document, fixes = call.core.use(Editing).fix(spec_id, dry_run=not auto_fix)
     if not auto_fix:
         document = call.core.use(Specs).document(spec_id)
     report = judge(document).as_json()
-    told = {"spec_id": spec_id, **report, "fixes_applied": len(found) if auto_fix else 0}
-    return in_pages(call, ("spec validate-fix", spec_id), cursor, told, "diagnostics")
+    answer = {"spec_id": spec_id, **report, "fixes_applied": len(fixes) if auto_fix else 0}
+    return in_pages(call, ("spec validate-fix", spec_id), cursor, answer, "diagnostics")
 
 
 @action(reads=False, plain=True)
@@ -189,8 +189,8 @@ def recalculate_actual_hours(
 ) -> Json:
     """Add up the hours of phases and of the spec."""
     report = call.core.use(Editing).recalculate(spec_id, dry_run=dry_run)
-    told = {"spec_id": spec_id, "dry_run": dry_run, **report}
-    return in_pages(call, ("spec recalculate-actual-hours", spec_id), cursor, told, "phases")
+    answer = {"spec_id": spec_id, "dry_run": dry_run, **report}
+    return in_pages(call, ("spec recalculate-actual-hours", spec_id), cursor, answer, "phases")
 
 
 @action(reads=True, plain=True)
@@ -208,18 +208,18 @@ def analyze(
 ) -> Json:
     """Specs and docs of a folder."""
     specs = call.core.use(Specs)
-    place = specs.within(directory or workspace)
+    folder = specs.within(directory or workspace)
     counts = specs.folders()
-    docs = any((place / name).exists() for name in _DOCS)
+    docs = any((folder / name).exists() for name in _DOCS)
     return present(
         {
-            "directory": str(place),
+            "directory": str(folder),
             "has_specs": any(counts.values()),
             "specs_dir": str(specs.folder()),
             "spec_counts": {folder: counts[folder] for folder in counts},
             "total_specs": sum(counts.values()),
             "documentation_available": docs,
-            "codebase_docs_available": (place / "docs" / "codebase.json").exists(),
+            "codebase_docs_available": (folder / "docs" / "codebase.json").exists(),
         }
     )
 
@@ -236,10 +236,10 @@ def analyze_deps(
     """Cycles and bottlenecks."""
     document = call.core.use(Specs).document(spec_id)
     report = analysis.dependency_report(document, bottleneck_threshold)
-    circles = [items_of(one)[:_MOST] for one in items_of(report["circular_deps"])]
-    told = {"spec_id": spec_id, **report, "circular_deps": circles}
+    circles = [items_of(circle)[:_MOST] for circle in items_of(report["circular_deps"])]
+    answer = {"spec_id": spec_id, **report, "circular_deps": circles}
     query = ("spec analyze-deps", spec_id, bottleneck_threshold)
-    return in_pages(call, query, cursor, told, "bottlenecks", "circular_deps")
+    return in_pages(call, query, cursor, answer, "bottlenecks", "circular_deps")
 
 
 @action(reads=True)
@@ -252,8 +252,8 @@ def schema(_call: Call) -> Json:
 def completeness_check(call: Call, spec_id: SpecId, cursor: Cursor = "") -> Json:
     """How completely its nodes are described."""
     report = analysis.completeness(call.core.use(Specs).document(spec_id))
-    told = {"spec_id": spec_id, **report}
-    return in_pages(call, ("spec completeness-check", spec_id), cursor, told, "issues")
+    answer = {"spec_id": spec_id, **report}
+    return in_pages(call, ("spec completeness-check", spec_id), cursor, answer, "issues")
 
 
 @action(reads=True, hidden=["scope", "threshold", "max_pairs"], plain=True)

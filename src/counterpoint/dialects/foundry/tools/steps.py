@@ -12,10 +12,10 @@ from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.rules.autonomy.answers import pause_code, step_of
 from counterpoint.dialects.foundry.rules.autonomy.results import FIELDS, read_result
 from counterpoint.dialects.foundry.tools.sessions.words import Percent, SessionId
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
-from counterpoint.dialects.foundry.verbs.steps.living import Sign
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
+from counterpoint.dialects.foundry.verbs.steps.heartbeats import Heartbeat
 from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
-from counterpoint.dialects.foundry.verbs.steps.stepping import Answered, Stepping
+from counterpoint.dialects.foundry.verbs.steps.stepping import StepAnswer, Stepping
 from counterpoint.dialects.foundry.words import SpecId
 from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.kernel.canonical import Json, object_of
@@ -50,8 +50,8 @@ def next_(
     """The next step, for the result of the one before."""
     result = read_result(last_step_result, {})
     sign = _sign(context_usage_pct, estimated_tokens_used, is_alive=heartbeat)
-    wanted = RunOf(session=session_id, spec=spec_id)
-    return _present(call.core.use(Stepping).next(wanted, result, sign))
+    selector = RunSelector(session=session_id, spec=spec_id)
+    return _present(call.core.use(Stepping).next(selector, result, sign))
 
 
 @action(
@@ -97,8 +97,8 @@ def report(
     }
     result = read_result(last_step_result, flat, is_required=True)
     sign = _sign(context_usage_pct, estimated_tokens_used, is_alive=heartbeat)
-    wanted = RunOf(session=session_id, spec=spec_id)
-    return _present(call.core.use(Stepping).next(wanted, result, sign))
+    selector = RunSelector(session=session_id, spec=spec_id)
+    return _present(call.core.use(Stepping).next(selector, result, sign))
 
 
 @action(
@@ -109,7 +109,7 @@ def report(
 )
 def replay(call: Call, session_id: SessionId = "", spec_id: SpecId = "") -> Json:
     """The step that is out, again."""
-    return _present(call.core.use(Replaying).replay(RunOf(session=session_id, spec=spec_id)))
+    return _present(call.core.use(Replaying).replay(RunSelector(session=session_id, spec=spec_id)))
 
 
 @action(
@@ -127,8 +127,8 @@ def heartbeat(
     estimated_tokens_used: Tokens = None,
 ) -> Json:
     """Say that the agent is alive."""
-    sign = Sign(pct=context_usage_pct, tokens=estimated_tokens_used or 0)
-    beat = call.core.use(Replaying).heartbeat(RunOf(session=session_id, spec=spec_id), sign)
+    sign = Heartbeat(pct=context_usage_pct, tokens=estimated_tokens_used or 0)
+    beat = call.core.use(Replaying).heartbeat(RunSelector(session=session_id, spec=spec_id), sign)
     return present(
         {
             "session_id": beat.session,
@@ -139,19 +139,19 @@ def heartbeat(
     )
 
 
-def _sign(pct: int | None, tokens: int | None, *, is_alive: bool) -> Sign | None:
+def _sign(pct: int | None, tokens: int | None, *, is_alive: bool) -> Heartbeat | None:
     """Return the sign of life that comes with a call; None without one."""
     if pct is None and not tokens and not is_alive:
         return None
-    return Sign(pct=pct, tokens=tokens or 0)
+    return Heartbeat(pct=pct, tokens=tokens or 0)
 
 
-def _present(told: Answered) -> Json:
-    code = pause_code(told.data)
-    said = step_of(told.data).get("message")
-    details: list[Json] = [{"code": code, "message": said}] if code else []
-    warnings = [*told.warnings, *unallowed_lines(told.lacking)]
-    return present(object_of(told.data), warnings=warnings, details=details)
+def _present(answer: StepAnswer) -> Json:
+    code = pause_code(answer.data)
+    raw = step_of(answer.data).get("message")
+    details: list[Json] = [{"code": code, "message": raw}] if code else []
+    warnings = [*answer.warnings, *unallowed_lines(answer.lacking)]
+    return present(object_of(answer.data), warnings=warnings, details=details)
 
 
 STEPS: Final = (next_, report, replay, heartbeat)

@@ -45,10 +45,10 @@ def add(
     dry_run: DryRun = False,
 ) -> Json:
     """Record what you found."""
-    said = {"command": command, "output": output, "issues": issues, "notes": notes}
-    kept = call.core.use(Verifying).add(spec_id, verify_id, result, said, dry_run=dry_run)
+    texts = {"command": command, "output": output, "issues": issues, "notes": notes}
+    verified = call.core.use(Verifying).add(spec_id, verify_id, result, texts, dry_run=dry_run)
     return present(
-        {"spec_id": kept.spec, "verify_id": kept.id, "result": result, "dry_run": dry_run}
+        {"spec_id": verified.spec, "verify_id": verified.id, "result": result, "dry_run": dry_run}
     )
 
 
@@ -71,21 +71,21 @@ def execute(
     record: Annotated[bool, Field(description="Keep the result with the node")] = False,
 ) -> Json:
     """Run its command here, without a shell; signs a receipt."""
-    found = call.core.use(Verifying).execute(
+    verified = call.core.use(Verifying).execute(
         spec_id, verify_id, watching(progress), command=command, folder=path, record=record
     )
-    receipt = found.receipt
+    receipt = verified.receipt
     return present(
         {
-            "spec_id": found.spec,
-            "verify_id": found.id,
-            "result": found.result,
-            "recorded": found.recorded,
-            "command": clip(found.command, 500) or None,
+            "spec_id": verified.spec,
+            "verify_id": verified.id,
+            "result": verified.result,
+            "recorded": verified.recorded,
+            "command": clip(verified.command, 500) or None,
             "output": _end(receipt.output) if receipt else "",
             "exit_code": receipt.exit_code if receipt else None,
             "receipt_id": receipt.id if receipt else None,
-            "receipt": _receipt(receipt, found.command_hash, step_id) if receipt else None,
+            "receipt": _receipt(receipt, verified.command_hash, step_id) if receipt else None,
         },
         warnings=receipt.remarks if receipt else (),
     )

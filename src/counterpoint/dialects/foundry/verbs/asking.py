@@ -1,4 +1,4 @@
-"""Who can be asked for models, where foundry turns providers off by variables too."""
+"""Which models can be asked, where foundry turns providers off by variables too."""
 
 from __future__ import annotations
 
@@ -17,37 +17,39 @@ _NO: Final = frozenset({"0", "false", "no", "off"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What the variables `FOUNDRY_<NAME>_AVAILABLE_OVERRIDE` of a connection say."""
+    """The variables `FOUNDRY_<NAME>_AVAILABLE_OVERRIDE` of a connection."""
 
     environ: Mapping[str, str] = field(repr=False)
 
     def of(self, provider: str) -> str:
-        """Return why a provider is not to be asked; empty if nothing says so. Nobody is there because a variable says it."""
+        """Return why a provider is turned off; empty if it is not. A variable cannot make a provider available."""
         name = f"FOUNDRY_{provider.upper().replace('-', '_')}_AVAILABLE_OVERRIDE"
-        said = self.environ.get(name, "").strip().lower()
-        return f"the variable {name} turns it off" if said in _NO else ""
+        setting = self.environ.get(name, "").strip().lower()
+        return f"the variable {name} turns it off" if setting in _NO else ""
 
 
 class Askable:
-    """Verbs for who can be asked."""
+    """Verbs for the available providers."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def standing(self) -> Standing:
-        """Return who there is, and who is asked first; MalformedDocument."""
-        found = ModelVerbs(self._context).standing()
+    def list_providers(self) -> Standing:
+        """Return all providers, and the available ones in order; MalformedDocument."""
+        providers = ModelVerbs(self._context).standing()
         overrides = self._context.ports.get(Overrides)
 
-        def seen(one: Provider) -> Provider:
-            return replace(one, reason=one.reason or overrides.of(one.name))
+        def apply_override(provider: Provider) -> Provider:
+            return replace(provider, reason=provider.reason or overrides.of(provider.name))
 
-        first = tuple(one for one in map(seen, found.first) if one.is_available)
-        return Standing(every=tuple(map(seen, found.every)), first=first)
+        first = tuple(
+            provider for provider in map(apply_override, providers.first) if provider.is_available
+        )
+        return Standing(every=tuple(map(apply_override, providers.every)), first=first)
 
-    def found(self) -> Standing | None:
-        """Return the same; None where the configuration cannot be read."""
+    def find(self) -> Standing | None:
+        """Return the same; None where the configuration cannot be parsed."""
         try:
-            return self.standing()
+            return self.list_providers()
         except MalformedDocument:
             return None

@@ -1,4 +1,4 @@
-"""Looks at what the server depends on: ledger, disk, the folder of specs, git."""
+"""Checks what the server depends on: ledger, disk, the folder of specs, git."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _MB: Final = 1_048_576
 
 
 class Condition:
-    """Verbs for the condition of a project."""
+    """Health checks of a project."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def readiness(self) -> list[Dependency]:
-        """Return what no call does without."""
-        return [_timed(look) for look in (self._ledger, self._specs, self._disk)]
+        """Check what every call needs."""
+        return [_measure(look) for look in (self._ledger, self._specs, self._disk)]
 
     def everything(self) -> list[Dependency]:
-        """Return what some calls do without, too."""
-        return [*self.readiness(), *(_timed(look) for look in (self._git, self._provider))]
+        """Check what some calls need, too."""
+        return [*self.readiness(), *(_measure(look) for look in (self._git, self._provider))]
 
     def _ledger(self) -> Dependency:
         try:
@@ -94,13 +94,15 @@ class Condition:
 
     def _provider(self) -> Dependency:
         try:
-            found = Askable(self._context).standing()
+            providers = Askable(self._context).list_providers()
         except MalformedDocument as fault:
             return Dependency(name="ai_provider", grade="degraded", message=fault.message)
-        if found.first:
-            names = ", ".join(one.name for one in found.first)
+        if providers.first:
+            names = ", ".join(provider.name for provider in providers.first)
             return Dependency(name="ai_provider", grade="healthy", message=f"Can be asked: {names}")
-        away = "; ".join(f"{one.name}: {one.reason}" for one in found.every if one.is_set)
+        away = "; ".join(
+            f"{provider.name}: {provider.reason}" for provider in providers.every if provider.is_set
+        )
         words = f"No AI provider can be asked: {away}" if away else "No AI provider is configured"
         return Dependency(name="ai_provider", grade="degraded", message=words)
 
@@ -109,7 +111,7 @@ class Condition:
         return self._context.ports.get(SpecsPlaces)
 
 
-def _timed(look: Callable[[], Dependency]) -> Dependency:
+def _measure(look: Callable[[], Dependency]) -> Dependency:
     began = time.perf_counter()
-    found = look()
-    return replace(found, latency_ms=round((time.perf_counter() - began) * 1000, 2))
+    dependency = look()
+    return replace(dependency, latency_ms=round((time.perf_counter() - began) * 1000, 2))

@@ -1,4 +1,4 @@
-"""Whole documents rewritten: mended, and texts in them replaced."""
+"""Rewrites of whole documents: fixes, and replacements of texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from counterpoint.dialects.foundry.rules.editing.replacing import Replacement, r
 from counterpoint.dialects.foundry.rules.shape import same
 from counterpoint.dialects.foundry.verbs.documents.applying import Applying
 from counterpoint.dialects.foundry.verbs.performing import perform
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import StaleVersion
@@ -22,7 +22,7 @@ T = TypeVar("T")
 Document = dict[str, Json]
 
 _TRIES: Final = 3
-"""How often a rewriting is begun anew because somebody was quicker."""
+"""Attempts to rewrite a spec that others change meanwhile."""
 
 
 class Editing:
@@ -32,22 +32,22 @@ class Editing:
         self._context = context
 
     def position(self) -> int:
-        """Return the place of the last entry: the version to which what comes next can be undone."""
+        """Return the position of the last entry: the version to which the next change can be undone."""
         with self._context.reading() as view:
             return view.head().size - 1
 
     def fix(self, spec: str, *, dry_run: bool = False) -> tuple[Document, tuple[FixAction, ...]]:
-        """Mend what can be mended without a decision; answer the document as it is then, and what was done; NotFound."""
+        """Fix what needs no decision; return the fixed document and the actions; NotFound."""
         now = self._context.ports.clock.now()
 
         def mend(document: Document) -> tuple[Document, tuple[Document, tuple[FixAction, ...]]]:
-            made, actions = fixed(document, now)
-            return made, (made, actions)
+            fixed_document, actions = fixed(document, now)
+            return fixed_document, (fixed_document, actions)
 
         return self.rewrite(spec, mend, "fixed", dry_run=dry_run)
 
     def recalculate(self, spec: str, *, dry_run: bool = False) -> dict[str, Json]:
-        """Add up the hours of phases and the spec; answer what that changes; NotFound."""
+        """Add up the hours of phases and the spec; return what that changes; NotFound."""
         return self.rewrite(spec, recalculated, "hours added up", dry_run=dry_run)
 
     def replace(
@@ -64,7 +64,7 @@ class Editing:
         """Replace a text in titles and descriptions; NotFound, InvalidInput."""
 
         def rewrite(document: Document) -> tuple[Document, Replacement]:
-            made = replaced(
+            outcome = replaced(
                 document,
                 find,
                 replacement,
@@ -72,7 +72,7 @@ class Editing:
                 use_regex=use_regex,
                 case_sensitive=case_sensitive,
             )
-            return made.document, made
+            return outcome.document, outcome
 
         return self.rewrite(spec, rewrite, "replaced", dry_run=dry_run)
 
@@ -84,38 +84,38 @@ class Editing:
         *,
         dry_run: bool = False,
     ) -> T:
-        """Have a document that is made of the present one applied, all of it or nothing; answer what is told of it.
+        """Apply a document that is made from the present one, all of it or nothing; return what `make` returned beside it.
 
-        It is made before anybody waits to write, which may take long; where the spec has changed meanwhile, anew.
+        It is made before the transaction, since that may take long; where the spec has changed meanwhile, anew.
         Raises StaleVersion if it changes again and again, and what applying raises.
         """
         for _ in range(_TRIES):
             with self._context.reading() as view:
-                before = whole(view, spec_named(view, spec))
-            wanted, told = make(before)
-            if same(before, wanted):
-                return told
-            if self._apply(spec, before, wanted, because, dry_run=dry_run):
-                return told
+                before = whole(view, get_spec(view, spec))
+            rewritten, answer = make(before)
+            if same(before, rewritten):
+                return answer
+            if self._apply(spec, before, rewritten, because, dry_run=dry_run):
+                return answer
         raise StaleVersion(f"{spec} changed again and again while it was rewritten")
 
     def _apply(
         self,
         spec: str,
         before: Mapping[str, Json],
-        wanted: Mapping[str, Json],
+        document: Mapping[str, Json],
         because: str,
         *,
         dry_run: bool,
     ) -> bool:
-        """Apply a document, unless the spec is not as it was any more."""
+        """Apply a document, unless the spec has changed meanwhile; return whether it was applied."""
 
         def act(context: Context) -> bool:
             with recording(context, "spec.rewritten") as change:
-                root = spec_named(change.writing, spec)
+                root = get_spec(change.writing, spec)
                 if not same(whole(change.writing, root), dict(before)):
                     return False
-            Applying(context).apply(spec, wanted, whole=True, because=because)
+            Applying(context).apply(spec, document, whole=True, because=because)
             return True
 
         return perform(self._context, act, dry_run=dry_run)

@@ -1,4 +1,4 @@
-"""The refused calls of foundry: collected, found, told together and let go."""
+"""The log of refused calls: written, searched, counted and cleaned."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _A_DAY = 86_400
 
 @contextmanager
 def _readable() -> Generator[None]:
-    """Say of a file that cannot be used what is wrong with it; Unavailable."""
+    """Report a log that cannot be used; Unavailable."""
     try:
         yield
     except OSError as fault:
@@ -36,7 +36,7 @@ def _readable() -> Generator[None]:
 
 
 class Errors:
-    """Verbs for calls that were refused."""
+    """Verbs for refused calls."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -44,13 +44,13 @@ class Errors:
     def note(
         self, tool: str, action: str, code: str, type_: str, refusal: CounterpointError
     ) -> None:
-        """Keep a refusal, if that can be done at once: no call fails because of it."""
+        """Log a refusal, if that can be done at once: no call fails because of it."""
         with suppress(OSError, CounterpointError):
             ports = self._context.ports
             message = mask(rules.without_texts(refusal.message), ports.secrets)
             provider = refusal.facts.get("provider_id", "")
             record = ErrorRecord(
-                # In the order in which they came, for several have one timestamp.
+                # In the order of the calls, since several have one timestamp.
                 id=f"err_{time.time_ns():016x}{secrets.token_hex(2)}",
                 timestamp=ports.clock.now(),
                 fingerprint=rules.fingerprint_of(f"{tool} {action}", code, message),
@@ -63,14 +63,14 @@ class Errors:
             )
             self._log.append(self._context.project, record)
 
-    def find(self, wanted: ErrorFilter) -> list[ErrorRecord]:
-        """Return the refusals that are asked for, the newest first."""
-        return list(rules.found(reversed(self._kept()), wanted))
+    def find(self, selection: ErrorFilter) -> list[ErrorRecord]:
+        """List the selected refusals, the newest first."""
+        return list(rules.select_records(reversed(self._load()), selection))
 
     def get(self, id_: str) -> ErrorRecord:
         """Return one refusal; NotFound."""
-        known = (one for one in self._kept() if one.id == id_)
-        record = next(known, None)
+        matches = (record for record in self._load() if record.id == id_)
+        record = next(matches, None)
         if record is None:
             raise NotFound(
                 f"there is no error {id_!r}", hint="Its id stands in the list of errors."
@@ -78,19 +78,19 @@ class Errors:
         return record
 
     def statistics(self) -> ErrorStatistics:
-        """Return how many there are of what."""
-        return rules.statistics(self._kept())
+        """Count the refusals by kind."""
+        return rules.statistics(self._load())
 
     def patterns(self, least: int) -> list[ErrorPattern]:
-        """Return the sorts with so many at least."""
-        return rules.patterns(self._kept(), least)
+        """List the patterns with so many refusals at least."""
+        return rules.patterns(self._load(), least)
 
     def clean(self, days: int, most: int, *, dry_run: bool) -> tuple[int, int]:
-        """Let go of what is older than so many days, and of more than so many; answer how many stay and go."""
+        """Remove refusals older than so many days, and beyond so many; return how many stay and go."""
         since = self._since(days)
 
-        def keep(seen: list[ErrorRecord]) -> list[ErrorRecord]:
-            return rules.kept(seen, since, most)
+        def keep(records: list[ErrorRecord]) -> list[ErrorRecord]:
+            return rules.keep_recent(records, since, most)
 
         if not dry_run:
             with _readable(), recording(self._context, "errors.cleaned") as change:
@@ -102,10 +102,12 @@ class Errors:
         return len(keep(seen)), len(seen) - len(keep(seen))
 
     def forget(self, words: Collection[str]) -> None:
-        """Let go of those that say any of some words, which were taken away from everything else; Unavailable."""
+        """Remove refusals that contain redacted words; Unavailable."""
 
-        def keep(seen: list[ErrorRecord]) -> list[ErrorRecord]:
-            return [one for one in seen if not any(word in one.message for word in words)]
+        def keep(records: list[ErrorRecord]) -> list[ErrorRecord]:
+            return [
+                record for record in records if not any(word in record.message for word in words)
+            ]
 
         with _readable():
             seen = self._log.read(self._context.project)
@@ -116,10 +118,10 @@ class Errors:
         """Return the present moment."""
         return self._context.ports.clock.now()
 
-    def _kept(self) -> list[ErrorRecord]:
+    def _load(self) -> list[ErrorRecord]:
         with _readable():
             seen = self._log.read(self._context.project)
-        return rules.kept(seen, self._since(DAYS), MOST)
+        return rules.keep_recent(seen, self._since(DAYS), MOST)
 
     def _since(self, days: int) -> str:
         return later(self._context.ports.clock.now(), -days * _A_DAY)

@@ -1,4 +1,4 @@
-"""What stands at the head of a spec, read and changed."""
+"""The head of a spec: read and changed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from counterpoint.dialects.foundry.rules.frontmatter import (
     revised,
 )
 from counterpoint.dialects.foundry.verbs.performing import perform
-from counterpoint.dialects.foundry.verbs.queries import spec_id, spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec, spec_id
 from counterpoint.dialects.foundry.verbs.specs import Specs
 from counterpoint.kernel.canonical import Json
 
 _Changed = tuple[list[Json], dict[str, Json]]
-"""A list as it is to be, and what is told of the change."""
+"""A list after a change, and the details of the change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Put:
-    """A value at the head of a spec, with the one that was there before."""
+class PutValue:
+    """A value of a spec's head, with the one before it."""
 
     spec: str
     value: Json
@@ -47,38 +47,38 @@ class Frontmatter:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def put(self, spec: str, key: str, value: Json, *, dry_run: bool = False) -> Put:
-        """Put a value under a key; None takes it away.
+    def put(self, spec: str, key: str, value: Json, *, dry_run: bool = False) -> PutValue:
+        """Set the value of a key; None removes it.
 
-        Raises NotFound, InvalidInput for a key that is worked out and for what is no value of it, PathOutside.
+        Raises NotFound, InvalidInput for a derived key and for an invalid value, PathOutside.
         """
         refuse_frontmatter(key, value)
         if key in PATHS and isinstance(value, str):
             value = Specs(self._context).plan_file(value)
 
-        def act(context: Context) -> Put:
-            # Opened here so that nobody changes the value between the look and the change.
+        def act(context: Context) -> PutValue:
+            # Opened here so that nobody changes the value before it is set.
             with recording(context, "spec.looked") as change:
-                root = spec_named(change.writing, spec)
+                root = get_spec(change.writing, spec)
                 before = _value(change.writing, root, key)
                 name = spec_id(change.writing, root)
             Items(context).edit(root.id, _edit(key, value))
-            return Put(spec=name, value=value, before=before)
+            return PutValue(spec=name, value=value, before=before)
 
         return perform(self._context, act, dry_run=dry_run)
 
     def entries(self, spec: str, kind: SpecList) -> tuple[str, list[dict[str, Json]]]:
-        """Return the entries of a list, each with its id and its place, after the id of the spec; NotFound."""
+        """Return the id of the spec, and the entries of a list with their ids and positions; NotFound."""
         with self._context.reading() as view:
-            root = spec_named(view, spec)
+            root = get_spec(view, spec)
             return spec_id(view, root), numbered(kind, _value(view, root, kind.key))
 
     def add(
         self, spec: str, kind: SpecList, entry: Json, *, dry_run: bool = False
     ) -> tuple[str, dict[str, Json]]:
-        """Add an entry to a list; answer the id of the spec, and the entry with its id and place.
+        """Add an entry to a list; return the id of the spec, and the entry with its id and position.
 
-        Raises NotFound, InvalidInput, Conflict for one that is there.
+        Raises NotFound, InvalidInput, Conflict for a duplicate.
         """
 
         def after(before: Json) -> _Changed:
@@ -108,18 +108,18 @@ class Frontmatter:
         *,
         dry_run: bool,
     ) -> tuple[str, _Changed]:
-        """Change a list where nobody else does between the look and the change."""
+        """Read and change a list in one transaction."""
 
         def act(context: Context) -> tuple[str, _Changed]:
             with recording(context, "spec.noted") as change:
                 change.open_session()
-                root = change.get(Item, spec_named(change.writing, spec).id)
+                root = change.get(Item, get_spec(change.writing, spec).id)
                 change.subject = root.id
-                found = after(_value(change.writing, root, key))
-                set_attributes(change, root, {key: found[0]})
+                changed = after(_value(change.writing, root, key))
+                set_attributes(change, root, {key: changed[0]})
                 change.put(touched(change, root))
                 change.add_facts(field=key)
-                return spec_id(change.writing, root), found
+                return spec_id(change.writing, root), changed
 
         return perform(self._context, act, dry_run=dry_run)
 
@@ -129,8 +129,8 @@ def _value(view: Reading, root: Item, key: str) -> Json:
         return root.title
     if key == DESCRIPTION:
         return root.body or None
-    found = view.find(Attribute, root.id, key)
-    return value_of(found) if found else None
+    attribute = view.find(Attribute, root.id, key)
+    return value_of(attribute) if attribute else None
 
 
 def _edit(key: str, value: Json) -> Edit:

@@ -1,8 +1,8 @@
-"""The journal of a spec: what was written about its items in any dialect.
+"""The journal of a spec: records about its items of any dialect.
 
 Rules: (1) an entry is a record about an item of the spec; its type stands in the details, and where another dialect wrote it the
-kind of the record says it. (2) An entry that tells of a blocker blocks nothing: only `task block` does. (3) That a
-completed node has no entry since it was completed is worked out, and kept nowhere.
+kind of the record says it. (2) An entry about a blocker blocks nothing: only `task block` does. (3) Whether a
+completed node has no entry since it was completed is derived, and stored nowhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from counterpoint.dialects.foundry.nouns.nodes import ROOT
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry
 from counterpoint.dialects.foundry.rules.entries import ENTRY_TYPE, SHOWN, entry_of, note_kind
 from counterpoint.dialects.foundry.rules.standing import is_node
-from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, get_spec
 from counterpoint.kernel.canonical import Json
 
 _ALL: Final = 1_000_000
@@ -44,11 +44,11 @@ class Journals:
         task: str = "",
         metadata: Mapping[str, Json] | None = None,
     ) -> JournalEntry:
-        """Write an entry down about a node, or about the whole spec; NotFound."""
+        """Write an entry about a node, or about the whole spec; NotFound."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            item = known.named(task or ROOT)
-            name = known.id(item.id)
+            nodes = Nodes(view, get_spec(view, spec))
+            item = nodes.get(task or ROOT)
+            name = nodes.id(item.id)
         details: dict[str, Json] = {**(metadata or {}), ENTRY_TYPE: entry_type}
         note = Note(
             kind=note_kind(entry_type), title=title, body=content, item=item.id, details=details
@@ -58,68 +58,70 @@ class Journals:
     def list(
         self, spec: str, task: str = "", entry_type: str = "", before: int = 0, limit: int = 100
     ) -> list[JournalEntry]:
-        """Return entries, the newest first, before the one of a number (0: all); NotFound."""
+        """List entries, the newest first, before the one of a number (0: all); NotFound."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
+            nodes = Nodes(view, get_spec(view, spec))
             if task:
-                items = [known.named(task).id]
+                items = [nodes.get(task).id]
             else:
-                items = [name for (name,) in view.cells(Item, ("id",), root=known.root.id)]
-            return latest(known, items, entry_type, before, limit)
+                items = [name for (name,) in view.cells(Item, ("id",), root=nodes.root.id)]
+            return latest(nodes, items, entry_type, before, limit)
 
     def unjournaled(
         self, spec: str, after: int = 0, limit: int = 100
     ) -> tuple[list[tuple[str, Item]], str]:
-        """Return completed nodes without an entry since they were completed, beyond a number, each with its id; NotFound.
+        """List completed nodes without an entry since they were completed, after a number, each with its id; NotFound.
 
-        What was skipped has nothing to tell of. The id of the spec comes with them.
+        Skipped nodes need no entry. The id of the spec is returned with them.
         """
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            found: list[Item] = []
-            while len(found) < limit:
+            nodes = Nodes(view, get_spec(view, spec))
+            unjournaled: list[Item] = []
+            while len(unjournaled) < limit:
                 items = view.select(
                     Item,
-                    root=known.root.id,
+                    root=nodes.root.id,
                     category="done",
                     order="number",
                     after=(after,),
                     limit=_NUMBERS_AT_ONCE,
                 )
-                untold = _untold(view, [item for item in items if _has_to_tell(item)])
-                # What was done below something that was removed is no node any more.
-                found += [item for item in untold if all(map(is_node, line_of(view, item.parent)))]
+                untold = _list_unjournaled(view, [item for item in items if _needs_entry(item)])
+                # What was done below a removed item is no node any more.
+                unjournaled += [
+                    item for item in untold if all(map(is_node, line_of(view, item.parent)))
+                ]
                 if len(items) < _NUMBERS_AT_ONCE:
                     break
                 after = items[-1].number
-            names = known.ids(item.id for item in found)
-            return [(names[item.id], item) for item in found[:limit]], known.spec
+            names = nodes.ids(item.id for item in unjournaled)
+            return [(names[item.id], item) for item in unjournaled[:limit]], nodes.spec
 
 
 def latest(
-    known: Nodes, items: Sequence[str], entry_type: str = "", before: int = 0, limit: int = 100
+    nodes: Nodes, items: Sequence[str], entry_type: str = "", before: int = 0, limit: int = 100
 ) -> list[JournalEntry]:
-    """Return the entries about some items, the newest first, before the one of a number (0: all)."""
-    found: list[JournalEntry] = []
+    """List the entries about some items, the newest first, before the one of a number (0: all)."""
+    selected: list[JournalEntry] = []
     while True:
-        records = _newest(known.view, items, before, limit)
-        entries = _entries(known, records)
-        found += [one for one in entries if entry_type in {"", one.entry_type}]
-        if len(records) < limit or len(found) >= limit:
-            return found[:limit]
+        records = _load_newest(nodes.view, items, before, limit)
+        entries = _build_entries(nodes, records)
+        selected += [entry for entry in entries if entry_type in {"", entry.entry_type}]
+        if len(records) < limit or len(selected) >= limit:
+            return selected[:limit]
         before = records[-1].number
 
 
-def journal_of(known: Nodes) -> list[dict[str, Json]]:
-    """Return the journal of a spec as its document holds it, the oldest entry first."""
-    items = [name for (name,) in known.view.cells(Item, ("id",), root=known.root.id)]
-    entries = _entries(known, _newest(known.view, items, 0, _ALL))
-    return [document_entry(one) for one in reversed(entries)]
+def journal_of(nodes: Nodes) -> list[dict[str, Json]]:
+    """Return the journal of a spec for its document, the oldest entry first."""
+    items = [name for (name,) in nodes.view.cells(Item, ("id",), root=nodes.root.id)]
+    entries = _build_entries(nodes, _load_newest(nodes.view, items, 0, _ALL))
+    return [document_entry(entry) for entry in reversed(entries)]
 
 
 def document_entry(entry: JournalEntry) -> dict[str, Json]:
-    """Return an entry as a document holds it."""
-    found: dict[str, Json] = {
+    """Return an entry in the form of documents."""
+    document: dict[str, Json] = {
         "timestamp": entry.timestamp,
         "entry_type": entry.entry_type,
         "title": entry.title,
@@ -127,33 +129,36 @@ def document_entry(entry: JournalEntry) -> dict[str, Json]:
         "author": entry.author,
         "metadata": dict(entry.metadata),
     }
-    return {**found, "task_id": entry.task} if entry.task else found
+    return {**document, "task_id": entry.task} if entry.task else document
 
 
-def _newest(view: Reading, items: Sequence[str], before: int, limit: int) -> list[Record]:
+def _load_newest(view: Reading, items: Sequence[str], before: int, limit: int) -> list[Record]:
     """Return the newest records about some items before a number, the newest first."""
-    # By their numbers first: to have them in that order a database walks through all records there are.
+    # Numbers first: to select in that order a database would walk through all records.
     numbers: list[tuple[int, str]] = []
     for some in chunks(items):
         for number, name in view.cells(Record, ("number", "id"), item=some, kind=SHOWN):
             if not before or number < before:
                 numbers.append((number, name))
-    wanted = [name for _, name in nlargest(limit, numbers)]
-    found = [one for some in chunks(wanted) for one in view.select(Record, id=some)]
-    return sorted(found, key=lambda one: one.number, reverse=True)
+    ids = [name for _, name in nlargest(limit, numbers)]
+    records = [record for some in chunks(ids) for record in view.select(Record, id=some)]
+    return sorted(records, key=lambda record: record.number, reverse=True)
 
 
-def _entries(known: Nodes, records: Iterable[Record]) -> list[JournalEntry]:
+def _build_entries(nodes: Nodes, records: Iterable[Record]) -> list[JournalEntry]:
     listed = list(records)
-    names = known.ids(record.item for record in listed)
-    return [entry_of(one, "" if names[one.item] == ROOT else names[one.item]) for one in listed]
+    names = nodes.ids(record.item for record in listed)
+    return [
+        entry_of(record, "" if names[record.item] == ROOT else names[record.item])
+        for record in listed
+    ]
 
 
-def _has_to_tell(item: Item) -> bool:
+def _needs_entry(item: Item) -> bool:
     return bool(item.parent) and is_node(item) and item.status != "skipped"
 
 
-def _untold(view: Reading, items: Sequence[Item]) -> list[Item]:
+def _list_unjournaled(view: Reading, items: Sequence[Item]) -> list[Item]:
     """Return the items without a record since they were completed."""
     last: dict[str, str] = {}
     for some in chunks([item.id for item in items]):

@@ -1,9 +1,9 @@
-"""Specs moved between folders: taken up, completed, put away and brought back.
+"""Moves of specs between folders: activated, completed, archived and restored.
 
 Rules: (1) which folder a spec is in follows from its root and its labels; one that is pending stays so until it is activated,
 whatever is begun in it.
-(2) What leaves the folder `active` is given back first: nobody is at work in a spec that waits, and what somebody else
-holds is not taken from him. (3) Whoever completes a spec by force skips what is open in it, and resolves what blocks that.
+(2) Work in a spec that leaves the folder `active` is released first: nobody works in a spec that waits, and what others
+hold is not taken from them. (3) Completing a spec by force skips its unfinished items, and resolves their blockers.
 (4) An archived spec is parked where it is not closed: no dialect offers anything of it, so that no run may be at it.
 """
 
@@ -34,7 +34,7 @@ from counterpoint.dialects.foundry.rules.folders import (
     refuse_unfinished,
 )
 from counterpoint.dialects.foundry.rules.standing import folder_of
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.kernel.errors import Conflict
 
 
@@ -45,66 +45,66 @@ class Lifecycle:
         self._context = context
 
     def move(self, spec: str, to: Folder, *, force: bool = False) -> MovedSpec:
-        """Bring a spec into a folder; one that is there already stays as it is.
+        """Move a spec to a folder; one that is there already stays as it is.
 
         force: complete it even if it is not finished.
-        Raises NotFound, Conflict for a move that there is not and for an unfinished spec, AlreadyClaimed, GateClosed.
+        Raises NotFound, Conflict for a move that does not exist and for an unfinished spec, AlreadyClaimed, GateClosed.
         """
         if to == "completed":
             with self._context.reading() as view:
-                root = spec_named(view, spec)
+                root = get_spec(view, spec)
             refuse_stale_word(self._context, root.id, STATES[to])
         with recording(self._context, "spec.moved") as change:
             change.open_session()
-            root = change.get(Item, spec_named(change.writing, spec).id)
+            root = change.get(Item, get_spec(change.writing, spec).id)
             change.subject = root.id
-            known = Nodes(change.writing, root)
+            nodes = Nodes(change.writing, root)
             before = folder_of(root.category, labels_of(change.writing, root.id))
             if before == to:
-                return MovedSpec(spec=known.spec, before=before, after=to)
-            refuse_move(known.spec, before, to)
-            _refuse_run(change, known, to)
+                return MovedSpec(spec=nodes.spec, before=before, after=to)
+            refuse_move(nodes.spec, before, to)
+            _refuse_run(change, nodes, to)
             change.add_facts(moved=[before, to])
             skipped = 0
             if to == "completed":
                 if not force:
-                    refuse_unfinished(known.spec, known.tallies().get(root.id, Tally()))
-                    refuse_awaiting(known.awaiting())
-                skipped = _skip_rest(change, root)
+                    refuse_unfinished(nodes.spec, nodes.tallies().get(root.id, Tally()))
+                    refuse_awaiting(nodes.awaiting())
+                skipped = _skip_unfinished(change, root)
             elif to != "active" and before in {"pending", "active"}:
-                _give_back_below(change, root)
-            _bring(change, root.id, to)
-            return MovedSpec(spec=known.spec, before=before, after=to, skipped=skipped)
+                _release_below(change, root)
+            _set_folder(change, root.id, to)
+            return MovedSpec(spec=nodes.spec, before=before, after=to, skipped=skipped)
 
     def rest(self, spec: str) -> None:
-        """Let a pending spec be as if nothing had begun in it; NotFound, AlreadyClaimed."""
+        """Set a pending spec back, as if nothing had begun in it; NotFound, AlreadyClaimed."""
         with recording(self._context, "spec.moved") as change:
             change.open_session()
-            root = change.get(Item, spec_named(change.writing, spec).id)
+            root = change.get(Item, get_spec(change.writing, spec).id)
             change.subject = root.id
-            _give_back_below(change, root)
-            _bring(change, root.id, "pending")
+            _release_below(change, root)
+            _set_folder(change, root.id, "pending")
 
 
-def _refuse_run(change: Change, known: Nodes, to: Folder) -> None:
-    """Raise Conflict where a run would go on with a spec of which nothing is offered any more."""
+def _refuse_run(change: Change, nodes: Nodes, to: Folder) -> None:
+    """Raise Conflict where a run would continue in an archived spec."""
     if to != "archived":
         return
-    for row in change.writing.select(SpecSession, spec=known.root.id, status="running", limit=1):
+    for row in change.writing.select(SpecSession, spec=nodes.root.id, status="running", limit=1):
         raise Conflict(
-            f"run {row.session} is working on {known.spec}",
+            f"run {row.session} is working on {nodes.spec}",
             hint="End it first with `task session end`.",
             session_id=row.session,
         )
 
 
 def keep_pending(change: Change, root: Item) -> None:
-    """Let a spec stay pending in which something begins. root: as it was before that."""
+    """Keep a pending spec pending when work in it begins. root: before the change."""
     if root.category == "open":
         relabel(change, root.id, add=(PENDING,))
 
 
-def _bring(change: Change, name: str, to: Folder) -> None:
+def _set_folder(change: Change, name: str, to: Folder) -> None:
     relabel(
         change,
         name,
@@ -115,15 +115,15 @@ def _bring(change: Change, name: str, to: Folder) -> None:
     if to == "archived" and root.is_closed:
         change.put(touched(change, root))
         return
-    way = root.states.way(root.status, STATES[to]) if root.status != STATES[to] else ()
-    if not way:
+    moves = root.states.way(root.status, STATES[to]) if root.status != STATES[to] else ()
+    if not moves:
         change.put(touched(change, root))
-    for state in way:
+    for state in moves:
         move(change, change.get(Item, name), state)
 
 
-def _give_back_below(change: Change, root: Item) -> None:
-    """Let nothing below a spec be in work any more."""
+def _release_below(change: Change, root: Item) -> None:
+    """Release all work below a spec."""
     tasks = change.select(Item, root=root.id, kind=WORKABLE, category=("active", "review"))
     for item in tasks:
         refuse_other(change, item)
@@ -133,17 +133,17 @@ def _give_back_below(change: Change, root: Item) -> None:
             follow(change, change.get(Item, phase.id), "open")
 
 
-def _skip_rest(change: Change, root: Item) -> int:
-    """Skip what is open or failed below a spec, from the leaves up; answer how many tasks that are."""
-    left = change.select(Item, root=root.id, category=UNCLOSED, order="number desc")
-    left += change.select(Item, root=root.id, status="failed", order="number desc")
-    left = [item for item in left if item.id != root.id]
-    for item in left:
+def _skip_unfinished(change: Change, root: Item) -> int:
+    """Skip the open and failed items of a spec, from the leaves up; return how many tasks they are."""
+    unfinished = change.select(Item, root=root.id, category=UNCLOSED, order="number desc")
+    unfinished += change.select(Item, root=root.id, status="failed", order="number desc")
+    unfinished = [item for item in unfinished if item.id != root.id]
+    for item in unfinished:
         refuse_other(change, item)
         unblock(change, item, open_blockers(change, item), "its spec was completed")
-    for item in left:
-        here = change.get(Item, item.id)
-        # Closing one may have closed what holds it.
-        if not here.is_closed or here.status == "failed":
-            walk(change, here, "skipped")
-    return sum(item.is_workable for item in left)
+    for item in unfinished:
+        current = change.get(Item, item.id)
+        # Closing one item may have closed its parent.
+        if not current.is_closed or current.status == "failed":
+            walk(change, current, "skipped")
+    return sum(item.is_workable for item in unfinished)

@@ -1,4 +1,4 @@
-"""Files that nodes name: by their path in the worktree, and never outside of it."""
+"""Paths of files that nodes name: in the worktree, and never outside of it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from counterpoint.kernel.errors import InvalidInput
 
 
 def placed(context: Context, path: str) -> str:
-    """Return the path of a file in the worktree, links followed, whether or not it is there; PathOutside, InvalidInput."""
+    """Return the path of a file in the worktree, links followed, whether or not it exists; PathOutside, InvalidInput."""
     if not path.strip():
         return path
     return context.ports.evidence.contain(context.caller.root, normpath(path))
 
 
 def placing(context: Context, paths: Collection[str] | None = None) -> Place:
-    """Return what answers paths of documents as `placed` does, and nothing for those that it refuses.
+    """Return a function that maps paths of documents as `placed` does, and to nothing where that refuses.
 
-    paths: those that are looked at, all of them without any: each look takes a while, and one that stays as it is needs none.
+    paths: those to resolve, all without any: each takes a while, and unchanged ones need none.
     """
-    known: dict[str, str] = {}
+    placed_paths: dict[str, str] = {}
 
     def place(path: str) -> str:
         if paths is not None and path not in paths:
             return as_written(path)
-        if path not in known:
+        if path not in placed_paths:
             try:
-                known[path] = placed(context, path)
+                placed_paths[path] = placed(context, path)
             except InvalidInput:
-                known[path] = ""
-        return known[path]
+                placed_paths[path] = ""
+        return placed_paths[path]
 
     return place

@@ -1,4 +1,4 @@
-"""Plans that specs are made from: written as skeletons, and found again."""
+"""Plans that specs are made from: written as skeletons, and listed."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Plans:
         self._context = context
 
     def create(self, name: str) -> tuple[str, str]:
-        """Write the skeleton of a plan; return its name as a file and its path. Conflict if it is there."""
+        """Write the skeleton of a plan; return its slug and its path. Conflict if it exists."""
         today = self._context.ports.clock.now()
         slug = f"{slug_of(name)}-{today[:10]}"
         places = self._places
-        # With an entry a retry under the same key hears of the file that the first call wrote.
+        # With an entry a retry under the same key gets the file that the first call wrote.
         with recording(self._context, "plan_file.created") as change:
             path = create_plan(places.home, places.specs, slug, skeleton(name, today))
             change.add_facts(path=path)
         return slug, path
 
     def list(self) -> list[PlanFile]:
-        """Return every plan by name."""
+        """List plans by name."""
         return list_plans(self._places.home, self._places.specs)
 
     def folder(self) -> str:
-        """Return where plans lie, from the main worktree on."""
+        """Return the folder of plans, relative to the main worktree."""
         places = self._places
         return (places.specs / PLANS).relative_to(places.home).as_posix()
 

@@ -1,4 +1,4 @@
-"""Nodes taken out of a spec: what was done with them stays in the history."""
+"""Removes nodes from a spec: completed work stays in the history."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from counterpoint.dialects.foundry.verbs.holding import refuse_held_at
 
 
 def take_out(change: Change, top: Item, reason: str) -> None:
-    """Cancel an item with all below it; nothing outside of it waits for any of that any more.
+    """Cancel an item with all below it, and remove the dependencies on these from outside.
 
-    Raises AlreadyClaimed, Conflict below what has closed, Forbidden for work past whose gate the caller may not leave it.
+    Raises AlreadyClaimed, Conflict below a closed item, Forbidden for work whose gate the caller may not skip.
     """
     refuse_held_at(change, top)
-    everything = list(_from(change, top))
+    everything = list(_walk(change, top))
     refuse_dropping(change, top)
     inside = {item.id for item in everything}
     for item in everything:
         for edge in change.select(Dependency, needs=item.id):
             if edge.item not in inside:
                 undepend(change, change.get(Item, edge.item), item.id)
-    # What holds others first: closing the last of these would else close it as done.
+    # Parents first: closing the last child would close the parent as done.
     for item in everything:
-        # What was done stays done: its place tells that it is no node any more.
+        # Completed tasks stay completed: their place shows that they are no nodes any more.
         if item is everything[0] or item.category != "done" or not item.is_workable:
             _cancel(change, item.id, reason)
 
 
-def _from(change: Change, top: Item) -> Iterator[Item]:
+def _walk(change: Change, top: Item) -> Iterator[Item]:
     waiting = [change.get(Item, top.id)]
     while waiting:
-        here = waiting.pop(0)
-        yield here
-        waiting += change.select(Item, parent=here.id, order="position,number")
+        current = waiting.pop(0)
+        yield current
+        waiting += change.select(Item, parent=current.id, order="position,number")
 
 
 def _cancel(change: Change, name: str, reason: str) -> None:

@@ -34,7 +34,7 @@ from counterpoint.dialects.foundry.rules.shape import CATEGORIES, TEMPLATES
 from counterpoint.dialects.foundry.rules.standing import folder_of, rolled_up, status_of
 from counterpoint.dialects.foundry.verbs.journal import journal_of
 from counterpoint.dialects.foundry.verbs.performing import perform
-from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_named, spec_renamed
+from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, get_spec, spec_renamed
 from counterpoint.dialects.foundry.verbs.reading import all_nodes
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -47,7 +47,7 @@ _STATUSES: Final[Mapping[Folder, str]] = {
     "archived": "archived",
 }
 LISTED: Final[tuple[Kind, ...]] = tuple(kind for kind in ROOT_KINDS if kind not in WORKABLE)
-"""The kinds of roots that are listed as specs: a single task or issue is found by its id only."""
+"""Kinds of roots that are listed as specs: a single task or issue is found by its id only."""
 
 
 class Specs:
@@ -57,39 +57,41 @@ class Specs:
         self._context = context
 
     def create(
-        self, wanted: SpecDraft, *, dry_run: bool = False
+        self, draft: SpecDraft, *, dry_run: bool = False
     ) -> tuple[SpecLine, dict[str, Json]]:
-        """Make a spec; answer it and its document.
+        """Make a spec; return it and its document.
 
         Raises InvalidInput for an unknown template or category, PathOutside, and NotFound for a plan or a review that is no
         file of the project.
         """
-        if wanted.template not in TEMPLATES:
-            known = ", ".join(TEMPLATES)
-            raise InvalidInput(f"there is no template {wanted.template!r}; there is: {known}")
-        if wanted.category and wanted.category not in CATEGORIES:
-            known = ", ".join(CATEGORIES)
-            raise InvalidInput(f"there is no category {wanted.category!r}; use one of: {known}")
-        kept: dict[str, Json] = {
-            MISSION: wanted.mission,
-            "template": wanted.template,
-            "category": wanted.category,
-            "plan_path": self.plan_file(wanted.plan_path),
-            "plan_review_path": self.plan_file(wanted.plan_review_path),
+        if draft.template not in TEMPLATES:
+            names = ", ".join(TEMPLATES)
+            raise InvalidInput(f"there is no template {draft.template!r}; there is: {names}")
+        if draft.category and draft.category not in CATEGORIES:
+            names = ", ".join(CATEGORIES)
+            raise InvalidInput(f"there is no category {draft.category!r}; use one of: {names}")
+        attributes: dict[str, Json] = {
+            MISSION: draft.mission,
+            "template": draft.template,
+            "category": draft.category,
+            "plan_path": self.plan_file(draft.plan_path),
+            "plan_review_path": self.plan_file(draft.plan_review_path),
         }
-        kept = {name: value for name, value in kept.items() if value}
+        attributes = {name: value for name, value in attributes.items() if value}
         return perform(
-            self._context, lambda context: _create(context, wanted.name, kept), dry_run=dry_run
+            self._context,
+            lambda context: _create_spec(context, draft.name, attributes),
+            dry_run=dry_run,
         )
 
     def plan_file(self, path: str) -> str:
-        """Return the path of a file from the folder of specs on; NotFound, PathOutside.
+        """Return the path of a file relative to the folder of specs; NotFound, PathOutside.
 
-        path: from there, from the root of the project if it begins with `specs/`, or absolute.
+        path: relative to that folder, to the project's root if it begins with `specs/`, or absolute.
         """
         evidence, places = self._context.ports.evidence, self._context.ports.get(SpecsPlaces)
         folder = places.specs.relative_to(places.home).as_posix()
-        # As it is written down, so that one that leaves the folder of specs and comes back into the project is read too.
+        # Normalized, so that a path that leaves the folder of specs and comes back into the project works too.
         inside = path if path.startswith("/") else normpath(f"{folder}/{path}")
         if path.startswith(f"{folder}/"):
             inside = path
@@ -114,32 +116,32 @@ class Specs:
         return places.within(path) if path else places.tree
 
     def folder(self) -> Path:
-        """Return the folder of specs, whether or not it is there; PathOutside."""
+        """Return the folder of specs, whether or not it exists; PathOutside."""
         return self._context.ports.get(SpecsPlaces).specs
 
     def find(self, name: str, *, counted: bool = False) -> SpecLine | None:
-        """Return the spec of an id, or None; counted: with how far it is."""
+        """Find the spec of an id; None. counted: with its progress."""
         with self._context.reading() as view:
             try:
-                root = spec_named(view, name)
+                root = get_spec(view, name)
             except NotFound:
                 return None
             return line_of_spec(view, root, counted=counted)
 
     def get(self, name: str) -> SpecLine:
-        """Return the spec of an id with how far it is; NotFound."""
+        """Get the spec of an id with its progress; NotFound."""
         with self._context.reading() as view:
-            return line_of_spec(view, spec_named(view, name), counted=True)
+            return line_of_spec(view, get_spec(view, name), counted=True)
 
     def list(
         self, folder: str = "", after: str = "", limit: int = 100, *, counted: bool = True
     ) -> list[SpecLine]:
-        """Return the specs in a folder, or all, by id, beyond an id; a folder that there is not has none."""
+        """List the specs in a folder, or all, by id, after an id; an unknown folder has none."""
         with self._context.reading() as view:
-            known = sorted(_folders(view), key=lambda one: natural_key(one[0]))
+            folders = sorted(_list_folders(view), key=lambda folder: natural_key(folder[0]))
             chosen = [
                 (name, item)
-                for name, item, where in known
+                for name, item, where in folders
                 if folder in {"", where} and (not after or natural_key(name) > natural_key(after))
             ][:limit]
             roots = {
@@ -150,85 +152,85 @@ class Specs:
             return [line_of_spec(view, roots[item], counted=counted) for _, item in chosen]
 
     def folders(self) -> dict[Folder, int]:
-        """Return how many specs are in each folder."""
-        found: dict[Folder, int] = {"pending": 0, "active": 0, "completed": 0, "archived": 0}
+        """Count the specs in each folder."""
+        counts: dict[Folder, int] = {"pending": 0, "active": 0, "completed": 0, "archived": 0}
         with self._context.reading() as view:
-            for _, _, folder in _folders(view):
-                found[folder] += 1
-        return found
+            for _, _, folder in _list_folders(view):
+                counts[folder] += 1
+        return counts
 
     def task_defaults(self, name: str) -> dict[str, Json]:
-        """Return what a task of a spec is unless something else is said of it; NotFound."""
+        """Return the defaults of a spec's tasks; NotFound."""
         with self._context.reading() as view:
-            kept = view.find(Attribute, spec_named(view, name).id, "category")
-            return {"task_category": value_of(kept)} if kept else {}
+            attribute = view.find(Attribute, get_spec(view, name).id, "category")
+            return {"task_category": value_of(attribute)} if attribute else {}
 
     def document(self, name: str) -> dict[str, Json]:
         """Return the whole document of a spec, with its journal; NotFound."""
         with self._context.reading() as view:
-            return whole(view, spec_named(view, name))
+            return whole(view, get_spec(view, name))
 
 
 def whole(view: Reading, root: Item) -> dict[str, Json]:
     """Return the document of a spec, with its journal."""
-    known = Nodes(view, root)
-    document = document_of(known.spec, all_nodes(known), journal_of(known))
-    document["last_updated"] = _last_change(known, document)
+    nodes = Nodes(view, root)
+    document = document_of(nodes.spec, all_nodes(nodes), journal_of(nodes))
+    document["last_updated"] = _last_change(nodes, document)
     if folder_of(root.category, labels_of(view, root.id)) == "archived":
         document["status"] = "archived"
     return document
 
 
-def _last_change(known: Nodes, document: Mapping[str, Json]) -> Timestamp:
-    """Return when anything changed that a document says; what was taken out, written or resolved changes it too."""
-    items = dict(known.view.cells(Item, ("id", "updated_at"), root=known.root.id))
+def _last_change(nodes: Nodes, document: Mapping[str, Json]) -> Timestamp:
+    """Return when anything changed that a document says; removed, written and resolved items count too."""
+    items = dict(nodes.view.cells(Item, ("id", "updated_at"), root=nodes.root.id))
     moments = [document["last_updated"], *items.values()]
     moments += [entry["timestamp"] for entry in document["journal"]]
-    for item, moment in known.view.cells(Record, ("item", "resolved_at"), kind="blocker"):
+    for item, moment in nodes.view.cells(Record, ("item", "resolved_at"), kind="blocker"):
         if item in items and moment:
             moments.append(moment)
     return max(moments)
 
 
 def line_of_spec(view: Reading, root: Item, *, counted: bool) -> SpecLine:
-    """Return a spec as lists show it; counted: with how far it is."""
-    known = Nodes(view, root)
+    """Return a spec as a line of a list; counted: with its progress."""
+    nodes = Nodes(view, root)
     folder = folder_of(root.category, labels_of(view, root.id))
     if not counted:
-        return SpecLine(root=root, spec=known.spec, folder=folder)
-    tallies = known.tallies()
-    lines = phase_lines(known, tallies.get)
-    now = next((one for one in lines if one.status == "in_progress"), None)
-    now = now or next((one for one in lines if one.status == "pending"), None)
+        return SpecLine(root=root, spec=nodes.spec, folder=folder)
+    tallies = nodes.tallies()
+    lines = phase_lines(nodes, tallies.get)
+    now = next((line for line in lines if line.status == "in_progress"), None)
+    now = now or next((line for line in lines if line.status == "pending"), None)
     tally = tallies.get(root.id, Tally())
     blocked = folder in {"pending", "active"} and _is_blocked(view, root)
     return SpecLine(
         root=root,
-        spec=known.spec,
+        spec=nodes.spec,
         folder=folder,
         tally=tally,
         current=now,
         status="blocked" if blocked else _STATUSES[folder],
-        awaiting=known.awaiting() if is_finished(tally) else (),
+        awaiting=nodes.awaiting() if is_finished(tally) else (),
     )
 
 
-def phase_lines(known: Nodes, tally_of: Callable[[str], Tally | None]) -> list[PhaseLine]:
-    """Return the phases of a spec in their order, each with what is known to be done of it."""
-    return [line_of_phase(one, tally_of(one.item) or Tally()) for one in phases_of(known)]
+def phase_lines(nodes: Nodes, tally_of: Callable[[str], Tally | None]) -> list[PhaseLine]:
+    """Return the phases of a spec in order, each with its progress."""
+    return [line_of_phase(phase, tally_of(phase.item) or Tally()) for phase in phases_of(nodes)]
 
 
-def phases_of(known: Nodes) -> list[PhaseItself]:
-    """Return the phases of a spec in their order, apart from what is done of them."""
-    below = known.children((known.root.id,)).get(known.root.id, ())
-    return phases_themselves(known, [item for item in below if item.kind == "phase"])
+def phases_of(nodes: Nodes) -> list[PhaseItself]:
+    """Return the phases of a spec in order, without their progress."""
+    below = nodes.children((nodes.root.id,)).get(nodes.root.id, ())
+    return phases_themselves(nodes, [item for item in below if item.kind == "phase"])
 
 
-def phases_themselves(known: Nodes, phases: Sequence[Item]) -> list[PhaseItself]:
-    """Return some phases of a spec, apart from what is done of them."""
-    names = known.ids(item.id for item in phases)
-    blocked = _blocked(known.view, [item.id for item in phases])
-    gated = known.gated(item.id for item in phases if not item.is_closed)
+def phases_themselves(nodes: Nodes, phases: Sequence[Item]) -> list[PhaseItself]:
+    """Return some phases of a spec, without their progress."""
+    names = nodes.ids(item.id for item in phases)
+    blocked = _list_blocked(nodes.view, [item.id for item in phases])
+    gated = nodes.gated(item.id for item in phases if not item.is_closed)
     return [
         PhaseItself(
             item=item.id,
@@ -242,7 +244,7 @@ def phases_themselves(known: Nodes, phases: Sequence[Item]) -> list[PhaseItself]
 
 
 def line_of_phase(phase: PhaseItself, tally: Tally) -> PhaseLine:
-    """Return a phase as lists show it, with what is done of it."""
+    """Return a phase as a line of a list, with its progress."""
     status = phase.status
     if tally.total:
         status = rolled_up(status, tally, is_begun=False, is_gated=phase.is_gated)
@@ -254,14 +256,15 @@ def _is_blocked(view: Reading, root: Item) -> bool:
     if view.exists(Item, root=root.id, status="failed"):
         return True
     # Few in any project.
-    held = {name for (name,) in view.cells(Record, ("item",), kind="blocker", status="open")}
+    blocked_ids = {name for (name,) in view.cells(Record, ("item",), kind="blocker", status="open")}
     return any(
-        view.exists(Item, root=root.id, id=some, category=UNCLOSED) for some in chunks(sorted(held))
+        view.exists(Item, root=root.id, id=some, category=UNCLOSED)
+        for some in chunks(sorted(blocked_ids))
     )
 
 
-def _blocked(view: Reading, items: Sequence[str]) -> set[str]:
-    """Return which items have an open blocker."""
+def _list_blocked(view: Reading, items: Sequence[str]) -> set[str]:
+    """Return the items that have an open blocker."""
     return {
         name
         for some in chunks(items)
@@ -269,7 +272,7 @@ def _blocked(view: Reading, items: Sequence[str]) -> set[str]:
     }
 
 
-def _folders(view: Reading) -> list[tuple[str, str, Folder]]:
+def _list_folders(view: Reading) -> list[tuple[str, str, Folder]]:
     """Return every listed spec by its id, that of its root, and its folder."""
     roots = view.cells(Item, ("id", "category"), parent="", kind=LISTED)
     names = {item: name for name, item in view.cells(Alias, ("name", "item"), scope=SPEC)}
@@ -282,8 +285,10 @@ def _folders(view: Reading) -> list[tuple[str, str, Folder]]:
     ]
 
 
-def _create(context: Context, name: str, kept: dict[str, Json]) -> tuple[SpecLine, dict[str, Json]]:
-    # Opened here so that nobody takes the number between the look and the making.
+def _create_spec(
+    context: Context, name: str, attributes: dict[str, Json]
+) -> tuple[SpecLine, dict[str, Json]]:
+    # Opened here so that nobody takes the number before the spec is made.
     with recording(context, "spec.named") as change:
         # Nothing of a secret comes into an id.
         chosen = free_spec_id(change.writing, mask(name, context.ports.secrets), change.now[:10])
@@ -293,7 +298,7 @@ def _create(context: Context, name: str, kept: dict[str, Json]) -> tuple[SpecLin
         lifecycle="declared",
         labels=(PENDING,),
         aliases=((SPEC, chosen),),
-        attributes=kept,
+        attributes=attributes,
     )
     root = Plans(context).create(draft).root
     with context.reading() as view:
@@ -305,5 +310,7 @@ def free_spec_id(view: Reading, name: str, day: str) -> str:
     start = spec_id_start(name, day)
     names = (f"{start}{number:03}" for number in count(1))
     return next(
-        one for one in names if view.find(Alias, SPEC, one) is None and not spec_renamed(view, one)
+        name
+        for name in names
+        if view.find(Alias, SPEC, name) is None and not spec_renamed(view, name)
     )

@@ -1,4 +1,4 @@
-"""Commands of nodes that nobody has let be run."""
+"""Commands of nodes that nobody has allowed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from counterpoint.dialects.foundry.rules.shape import text_of
 
 
 def lacking_of_node(context: Context, view: Reading, item: str, kind: NodeType) -> Lacking | None:
-    """Return which commands of a node would not be run; None if all would, or it has none."""
+    """Return the commands of a node that would be refused; None if none would, or it has none."""
     attributes = attributes_of(view, item) if kind == "verify" else {}
     return lacking_of_line(context, view, item, text_of(attributes.get(COMMAND)))
 
 
 def lacking_of_line(context: Context, view: Reading, item: str, line: str) -> Lacking | None:
-    """Return the same where the line is known that a verification runs; empty without one."""
+    """Return the same for the command line of a verification; empty without one."""
     argv, fault = command_of(line) if line.strip() else ((), "")
     own: Mapping[str, tuple[str, ...]] = {item: argv} if argv and not fault else {}
     return find_unallowed_checks(context, view, [item], own).get(item)

@@ -12,10 +12,10 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
 )
 from counterpoint.dialects.foundry.rules.autonomy.counting import (
     Result,
+    count_rebase,
+    count_result,
+    count_resumption,
     is_completed,
-    rebased,
-    recorded,
-    resumed,
 )
 
 BEFORE = Counters(
@@ -47,7 +47,7 @@ def told(counters):
 def test_each_outcome_of_each_step_counts_as_the_table_says(kind, outcome):
     """Gates leave the errors alone, and tasks are really counted by task."""
     result = Result(type=kind, outcome=outcome, task="t", phase="p")
-    after = recorded(BEFORE, result)
+    after = count_result(BEFORE, result)
     assert told(after) == EXPECTED.get((kind, outcome), (5, 2, 1, 1))
     assert is_completed(result) == (after.tasks_completed == 6)
 
@@ -58,13 +58,13 @@ def test_each_outcome_of_each_step_counts_as_the_table_says(kind, outcome):
 def test_a_review_counts_as_a_cycle_when_it_ended_without_a_pass(gate, cycles):
     """One that waits for a person has not ended."""
     result = Result(type="run_fidelity_gate", outcome="success", phase="p", gate=gate)
-    assert recorded(BEFORE, result).cycles_of("p") == cycles
+    assert count_result(BEFORE, result).cycles_of("p") == cycles
 
 
 @pytest.mark.parametrize("reason", PAUSE_REASONS)
 def test_whoever_resumes_from_a_limit_gives_as_much_again(reason):
     """Errors and the cycles of the phase at work; nothing else is forgotten."""
-    after = resumed(BEFORE, reason, "p")
+    after = count_resumption(BEFORE, reason, "p")
     assert after.consecutive_errors == (0 if reason == "error_threshold" else 2)
     assert after.cycles_of("p") == (0 if reason == "fidelity_cycle_limit" else 1)
     assert after.cycles_of("q") == 2
@@ -73,5 +73,5 @@ def test_whoever_resumes_from_a_limit_gives_as_much_again(reason):
 
 def test_a_rebase_forgets_what_is_not_there_any_more():
     """And the errors, which were of the spec as it was."""
-    after = rebased(BEFORE, frozenset({"q"}), 7)
+    after = count_rebase(BEFORE, frozenset({"q"}), 7)
     assert after == Counters(tasks_completed=0, phase_retries={"q": 2})

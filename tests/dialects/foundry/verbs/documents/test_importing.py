@@ -18,7 +18,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.rules.editing.fixing import fixed
 from counterpoint.dialects.foundry.rules.rollup import rolled_up
 from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.errors import Conflict, MalformedDocument
 from fakes.spec_documents import NOW, document, edited, node
@@ -34,7 +34,7 @@ class Read:
 
     def document(self, spec: str) -> dict[str, Any]:
         with self._context.reading() as view:
-            return whole(view, spec_named(view, spec))
+            return whole(view, get_spec(view, spec))
 
     def take(self, made: dict[str, Any]) -> None:
         Importing(replace(self._context)).make(made)

@@ -12,8 +12,8 @@ from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Report
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.rules.autonomy.reviewer import PhaseWork
-from counterpoint.dialects.foundry.verbs.gates.seeing import promised, seen
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.gates.seeing import gather_work, load_promises
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
 from fakes.studio import Studio
@@ -65,9 +65,9 @@ def look(core: Core) -> PhaseWork:
 
     def act(context: Context) -> PhaseWork:
         with context.reading() as view:
-            shape = shape_of(view, spec_named(view, SPEC))
-            said = promised(view, shape, shape.phases[0])
-        return seen(context, said)
+            shape = shape_of(view, get_spec(view, SPEC))
+            said = load_promises(view, shape, shape.phases[0])
+        return gather_work(context, said)
 
     return core.use(act)
 

@@ -9,7 +9,7 @@ import pytest
 from builders import Agent
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.reading import node_of
 
 SPEC = "export-2026-01-02-001"
@@ -24,8 +24,8 @@ class Looking:
     def node(self, name: str) -> Node:
         """Return a node."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, SPEC))
-            return node_of(known, known.named(name))
+            known = Nodes(view, get_spec(view, SPEC))
+            return node_of(known, known.get(name))
 
 
 @pytest.fixture

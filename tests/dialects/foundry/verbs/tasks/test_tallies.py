@@ -25,7 +25,7 @@ from counterpoint.dialects.foundry.nouns.nodes import Tally
 from counterpoint.dialects.foundry.nouns.specs import PhaseDraft, PhaseLine
 from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
 from counterpoint.dialects.foundry.verbs.phases import Phases
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.reading import all_nodes
 from counterpoint.dialects.foundry.verbs.tasks import tallies
 from counterpoint.dialects.foundry.verbs.tasks.edges import Linking
@@ -57,12 +57,12 @@ class Counting:
     def document(self) -> Tally:
         """Return how far the spec is by its document."""
         with self._context.reading() as view:
-            return all_nodes(Nodes(view, spec_named(view, SPEC)))[0].tally
+            return all_nodes(Nodes(view, get_spec(view, SPEC)))[0].tally
 
     def gate(self, name: str, status: str) -> None:
         """Let a gate of a phase be in a state."""
         with recording(self._context, "test.gated") as change:
-            item = Nodes(change.writing, spec_named(change.writing, SPEC)).named(name)
+            item = Nodes(change.writing, get_spec(change.writing, SPEC)).get(name)
             gate = Gate(
                 project=item.project,
                 item=item.id,
@@ -95,12 +95,12 @@ class Counting:
     def call(self, name: str, title: str) -> None:
         """Let a phase have another title."""
         with self._context.reading() as view:
-            item = Nodes(view, spec_named(view, SPEC)).named(name)
+            item = Nodes(view, get_spec(view, SPEC)).get(name)
         Items(self._context).edit(item.id, Edit(title=title))
 
     def _told(self, known: SpecTallies) -> Told:
         with self._context.reading() as view:
-            nodes = Nodes(view, spec_named(view, SPEC))
+            nodes = Nodes(view, get_spec(view, SPEC))
             items = [name for (name,) in view.cells(Item, ("id",), root=nodes.root.id)]
             return dict(known.of(nodes, items)), known.phases(nodes)
 
@@ -277,10 +277,10 @@ def test_what_changed_too_often_or_cannot_be_read_is_counted_anew(
     made(phases=2, tasks=2)
     counting, moving = ada.core.use(Counting), ada.core.use(Moving)
     assert counting.kept()[1][0].tally == Tally(2, 0)
-    monkeypatch.setattr(tallies, "_MANY", 1)
+    monkeypatch.setattr(tallies, "_MAX_ENTRIES", 1)
     moving.complete(SPEC, "task-1-1", "done")
     assert counting.kept() == counting.anew()
-    monkeypatch.setattr(tallies, "_MANY", 100)
+    monkeypatch.setattr(tallies, "_MAX_ENTRIES", 100)
     moving.complete(SPEC, "task-1-2", "done")
     with closing(apsw.Connection(str(ada.app.database))) as stranger:
         (guard,) = next(
@@ -303,7 +303,7 @@ def test_a_view_of_an_earlier_moment_has_what_was_then(
     made(phases=1, tasks=2)
     kept = ada.app.ports.remember(SpecTallies)
     with ada.app.ports.store.reading(ada.app.project) as view:
-        nodes = Nodes(view, spec_named(view, SPEC))
+        nodes = Nodes(view, get_spec(view, SPEC))
         assert kept.phases(nodes)[0].tally == Tally(2, 0)
         ada.core.use(Moving).complete(SPEC, "task-1-1", "done")
         assert ada.core.use(Listing).progress(SPEC, "phase-1").tally == Tally(2, 1)
@@ -315,7 +315,7 @@ def test_little_is_kept(
     ada: Agent, made: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was asked for longest goes first; of one spec that is too large the leaves go."""
-    monkeypatch.setattr(tallies, "_MOST", 6)
+    monkeypatch.setattr(tallies, "_MAX_CACHED", 6)
     kept = ada.app.ports.remember(SpecTallies)
     for number in (1, 2, 3):
         spec = f"export-2026-01-02-00{number}"
@@ -324,7 +324,7 @@ def test_little_is_kept(
             ada.core.use(Moving).complete(spec, f"task-1-{task}", "done")
             assert ada.core.use(Listing).progress(spec, "phase-1").tally == Tally(3, task)
         assert kept.size() <= 6
-    monkeypatch.setattr(tallies, "_MOST", 3)
+    monkeypatch.setattr(tallies, "_MAX_CACHED", 3)
     assert ada.core.use(Moving).complete(spec, "task-1-3", "done").total == Tally(3, 3)
     assert kept.size() == 2
 

@@ -1,6 +1,6 @@
-"""What an agent and its supervisor learn about a run.
+"""Answers about a run for an agent and its supervisor.
 
-An answer is kept with the report that it came for, and so is without proofs: these are worked out when it is told.
+An answer is stored with the report that it was for, without proofs: these are derived when it is sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from counterpoint.kernel.errors import Conflict, CounterpointError, LedgerBroken
 PROOF: Final = "step_proof"
 STEP: Final = "next_step"
 REFUSAL: Final = "refusal"
-"""Where an answer holds the refusal that its caller hears, once what it says is written."""
+"""The field of an answer with the refusal that its caller gets, once the answer is stored."""
 _TITLE: Final = 300
 _NAMES: Final = 1_500
 """Bytes of a list of phases, with two quotes and a comma for each."""
@@ -65,10 +65,10 @@ class RunState:
 
 
 def answer(state: RunState, step: IssuedStep | None, title: str = "", reason: str = "") -> Json:
-    """Return what is told of a run. step: the one that is out; title: of its task; reason: of a pause that it tells."""
+    """Build the answer about a run. step: the outstanding one; title: of its task; reason: of its pause."""
     awaited = next((gate for gate in state.gates if gate.awaits_person), None)
     about = awaited or next((gate for gate in state.gates if gate.status == "failed"), None)
-    place = Place(
+    place_of_run = Place(
         session=state.session,
         spec=state.spec,
         phase=about.phase if about else "",
@@ -77,7 +77,7 @@ def answer(state: RunState, step: IssuedStep | None, title: str = "", reason: st
     required = [gate.phase for gate in state.gates]
     satisfied = [gate.phase for gate in state.gates if gate.is_satisfied]
     missing = [gate.phase for gate in state.gates if not gate.is_satisfied]
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "session_id": state.session,
         "spec_id": state.spec,
         "status": state.status,
@@ -87,32 +87,32 @@ def answer(state: RunState, step: IssuedStep | None, title: str = "", reason: st
         "satisfied_gates": _few(satisfied),
         "missing_required_gates": _few(missing),
         "loop_signal": loop_signal(state.standing),
-        "recommended_actions": cast("Json", recommended_actions(state.standing, place)),
+        "recommended_actions": cast("Json", recommended_actions(state.standing, place_of_run)),
     }
     if state.pause_reason:
-        told["pause_reason"] = state.pause_reason
+        fields["pause_reason"] = state.pause_reason
     if awaited is not None:
-        told |= {"phase_id": awaited.phase, "gate_attempt_id": awaited.attempt}
+        fields |= {"phase_id": awaited.phase, "gate_attempt_id": awaited.attempt}
     if state.failure_reason:
-        told["failure_reason"] = state.failure_reason
-    return told
+        fields["failure_reason"] = state.failure_reason
+    return fields
 
 
 def refused(fail: Fail, session: str) -> Json:
-    """Return what is answered in place of a refusal that what was written has to outlive."""
+    """Build the stored answer in place of a refusal, so that what was written with it stays."""
     return {REFUSAL: {"code": fail.code, "message": fail.message}, "session_id": session}
 
 
 def refusal_in(data: Json) -> CounterpointError | None:
     """Return the refusal that an answer stands for; None if it is none."""
-    told = object_of(object_of(data).get(REFUSAL))
-    if not told:
+    refusal = object_of(object_of(data).get(REFUSAL))
+    if not refusal:
         return None
-    code = str(told["code"])
+    code = str(refusal["code"])
     kind = _KINDS[code]
     session = object_of(data).get("session_id")
     return kind(
-        str(told["message"]),
+        str(refusal["message"]),
         hint=_HINTS[code],
         remediation=_HINTS[code],
         session_id=session,
@@ -121,18 +121,18 @@ def refusal_in(data: Json) -> CounterpointError | None:
 
 
 def step_of(data: Json) -> dict[str, Json]:
-    """Return the step that an answer tells; empty if it tells none."""
+    """Return the step of an answer; empty without one."""
     return object_of(object_of(data).get(STEP))
 
 
 def pause_code(data: Json) -> str:
-    """Return what the pause that an answer tells is called among the codes of refusals; empty without one."""
-    said = object_of(data).get("pause_reason", "")
-    return PAUSE_CODES.get(cast("PauseReason", said), "")
+    """Return the error code of an answer's pause; empty without one."""
+    reason = object_of(data).get("pause_reason", "")
+    return PAUSE_CODES.get(cast("PauseReason", reason), "")
 
 
 def _step(state: RunState, step: IssuedStep, title: str, reason: str) -> dict[str, Json]:
-    place = StepPlace(
+    step_context = StepPlace(
         spec=state.spec,
         session=state.session,
         step=step.id,
@@ -148,7 +148,9 @@ def _step(state: RunState, step: IssuedStep, title: str, reason: str) -> dict[st
         "phase_id": step.phase or None,
         "task_title": title[:_TITLE] or None,
         "gate_attempt_id": step.attempt or None,
-        "instructions": [one.told() for one in instructions(step.type, place)],
+        "instructions": [
+            instruction.told() for instruction in instructions(step.type, step_context)
+        ],
         "reason": reason or None,
         "message": message_of(step, cast("PauseReason", reason)),
         PROOF: None,
@@ -157,11 +159,11 @@ def _step(state: RunState, step: IssuedStep, title: str, reason: str) -> dict[st
 
 def _few(names: Iterable[str]) -> list[Json]:
     """Return the first of some names, as many as fit."""
-    found: list[Json] = []
-    room = _NAMES
+    fitting: list[Json] = []
+    bytes_left = _NAMES
     for name in names:
-        room -= len(name.encode()) + _QUOTES
-        if room < 0:
+        bytes_left -= len(name.encode()) + _QUOTES
+        if bytes_left < 0:
             break
-        found.append(name)
-    return found
+        fitting.append(name)
+    return fitting

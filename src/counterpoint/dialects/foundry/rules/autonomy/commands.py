@@ -50,14 +50,14 @@ class RunRef:
     is_locking: bool = True
 
 
-def only_run(runs: Sequence[RunRef], named: str = "") -> RunRef:
+def only_run(runs: Sequence[RunRef], selector: str = "") -> RunRef:
     """Return the run that a caller means, of those that fit; NotFound or Conflict.
 
-    named: what it was named by, the session or the spec; empty if by nothing.
+    selector: what it was named by, the session or the spec; empty if by nothing.
     """
     if not runs:
         raise NotFound(
-            f"there is no run of {quoted(named)}" if named else "no run is live",
+            f"there is no run of {quoted(selector)}" if selector else "no run is live",
             hint="Start one for the spec.",
             error_code="NO_ACTIVE_SESSION",
         )
@@ -65,7 +65,7 @@ def only_run(runs: Sequence[RunRef], named: str = "") -> RunRef:
         raise Conflict(
             f"{len(runs)} runs are live",
             hint="Name the one that you mean by session_id or `spec_id`.",
-            sessions=[{"session_id": one.session, "spec_id": one.spec} for one in runs[:_SHOWN]],
+            sessions=[{"session_id": run.session, "spec_id": run.spec} for run in runs[:_SHOWN]],
             error_code="AMBIGUOUS_ACTIVE_SESSION",
         )
     return runs[0]
@@ -155,8 +155,8 @@ def refuse_unreasoned(code: Json, detail: Json, *, session_named: bool = True) -
         problem = f"is a text of at most {DETAIL_LIMIT} characters"
         faults.append({"path": "reason_detail", "problem": problem})
     if faults:
-        told = "; ".join(f"`{fault['path']}` {fault['problem']}" for fault in faults)
-        raise InvalidInput(told, faults=faults)
+        message = "; ".join(f"`{fault['path']}` {fault['problem']}" for fault in faults)
+        raise InvalidInput(message, faults=faults)
 
 
 def refuse_locked(

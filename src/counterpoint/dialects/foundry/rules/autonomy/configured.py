@@ -39,11 +39,11 @@ class Configured:
     """What is configured for one connection. given: the values that runs are held to, by name."""
 
     role: Role = FREE
-    given: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    settings: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
-    def terms(self, **asked: Json) -> Terms:
-        """Return what a run of this connection is held to; InvalidInput with every fault. asked: None counts as not given."""
-        return read_terms(asked, self.given)
+    def terms(self, **arguments: Json) -> Terms:
+        """Return the terms of a run of this connection; InvalidInput with every fault. arguments: None counts as not given."""
+        return read_terms(arguments, self.settings)
 
 
 def configured(
@@ -51,12 +51,12 @@ def configured(
 ) -> Configured:
     """Return what is configured. file: what the file of the project says; role, posture: of the connection, empty without one."""
     security = object_of(file.get(SECURITY)) | _set(environ, SECURITY)
-    given: dict[str, Json] = object_of(file.get(DEFAULTS)) | _set(environ, DEFAULTS)
-    given |= {name: security[name] for name in (BYPASS, WAIVING) if name in security}
+    settings: dict[str, Json] = object_of(file.get(DEFAULTS)) | _set(environ, DEFAULTS)
+    settings |= {name: security[name] for name in (BYPASS, WAIVING) if name in security}
     profile = posture or object_of(file.get(PROFILE)).get("profile")
     if profile is not None:
-        given[POSTURE] = profile
-    return Configured(role=_role(role or security.get("role"), profile), given=given)
+        settings[POSTURE] = profile
+    return Configured(role=_role(role or security.get("role"), profile), settings=settings)
 
 
 def is_started_as_maintainer(role: str, posture: str) -> bool:
@@ -83,12 +83,12 @@ def _value(text: str) -> Json:
     return int(text) if text.isdecimal() and text.isascii() else text
 
 
-def _role(said: Json, profile: Json) -> Role:
-    if said is not None and said != "":
-        return role_named(said) if isinstance(said, str) else UNKNOWN
+def _role(word: Json, profile: Json) -> Role:
+    if word is not None and word != "":
+        return role_named(word) if isinstance(word, str) else UNKNOWN
     if profile is None:
         return FREE
-    for name, one in PROFILES.items():
+    for name, posture in PROFILES.items():
         if name == profile:
-            return one.role
+            return posture.role
     return UNKNOWN

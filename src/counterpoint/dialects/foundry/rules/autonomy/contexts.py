@@ -1,9 +1,9 @@
 """How much of its context an agent has used: measured, reported or estimated.
 
 What counts, in this order: a file beside the agent's sandbox that is fresh; what the agent said; an estimate. The
-estimate is the last that was told plus a share for each step since then. It is never made the base of another one, so a
-run that says 20 % each time stays there, and one that says nothing is at the share of its steps, no more. What was
-told and has grown stale is taken a fixed penalty higher.
+estimate is the last reported use plus a share for each step since then. It is never the base of another estimate, so a
+run that reports 20 % each time stays there, and one that reports nothing is at the share of its steps, no more. A report
+that has grown stale counts a fixed penalty higher.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FULL: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What is taken as the use of the context now, and where that comes from."""
+    """The present use of the context, and its source."""
 
     pct: int
     source: ContextSource
@@ -37,24 +37,24 @@ class Sidecar:
 
 
 def sidecar_of(content: bytes, written: Timestamp) -> Sidecar | None:
-    """Return what a file beside a sandbox says: `{context_usage_pct, timestamp}`; None if that is nothing.
+    """Parse the file beside a sandbox: `{context_usage_pct, timestamp}`; None if it is invalid.
 
-    written: when the file was, which counts where it tells no time of its own.
+    written: the time of the file, used where the content has none.
     """
     try:
-        said = object_of(canonical.load(content))
-        told = said.get("timestamp")
-        at = _stamped(told) if isinstance(told, str) else written
+        fields = object_of(canonical.load(content))
+        timestamp = fields.get("timestamp")
+        at = _parse_time(timestamp) if isinstance(timestamp, str) else written
     except (InvalidInput, ValueError, OverflowError):
         return None
-    pct = said.get("context_usage_pct")
+    pct = fields.get("context_usage_pct")
     if isinstance(pct, bool) or not isinstance(pct, (int, float)) or not 0 <= pct <= FULL:
         return None
     return Sidecar(pct=int(pct), at=at)
 
 
-def reading(use: ContextUse, limits: Limits) -> Reading:
-    """Return the use of the context as it is known or estimated."""
+def current_use(use: ContextUse, limits: Limits) -> Reading:
+    """Return the present use of the context, reported or estimated."""
     if use.source and not use.steps:
         return Reading(pct=use.pct, source=use.source)
     estimate = use.pct + limits.avg_pct_per_step * use.steps
@@ -63,15 +63,17 @@ def reading(use: ContextUse, limits: Limits) -> Reading:
     return Reading(pct=min(FULL, estimate), source="estimate")
 
 
-def stepped(use: ContextUse) -> ContextUse:
+def count_step(use: ContextUse) -> ContextUse:
     """Return the use after one more step was reported back."""
     return replace(use, steps=use.steps + 1)
 
 
-def told(use: ContextUse, pct: int, at: Timestamp, limits: Limits, tokens: int = 0) -> ContextUse:
-    """Return the use after the agent said how much it is.
+def report_use(
+    use: ContextUse, pct: int, at: Timestamp, limits: Limits, tokens: int = 0
+) -> ContextUse:
+    """Return the use after a report of the agent.
 
-    It cannot fall, so that nobody talks himself out of a limit, except as deep as only a fresh context does: by the
+    It cannot fall, so that no agent talks itself out of a limit, except as deep as only a fresh context does: by the
     threshold for that or more, to no more than half of what a run stops at. A smaller fall keeps the higher value.
     """
     counted = pct if pct >= use.pct or is_fresh(use, pct, limits) else use.pct
@@ -84,8 +86,8 @@ def is_fresh(use: ContextUse, pct: int, limits: Limits) -> bool:
     return is_deep and 2 * pct <= limits.context_threshold_pct
 
 
-def measured(use: ContextUse, sidecar: Sidecar, now: Timestamp, limits: Limits) -> ContextUse:
-    """Return the use as the file beside the sandbox has it; as it was if that is too old, or of no time to come."""
+def measure_use(use: ContextUse, sidecar: Sidecar, now: Timestamp, limits: Limits) -> ContextUse:
+    """Return the use measured by the file beside the sandbox; unchanged if that is too old, or of the future."""
     age = elapsed_ms(sidecar.at, now)
     if not -TOLERANCE_MS <= age <= limits.sidecar_max_age_seconds * 1000:
         return use
@@ -93,9 +95,9 @@ def measured(use: ContextUse, sidecar: Sidecar, now: Timestamp, limits: Limits) 
     return ContextUse(pct=pct, source="sidecar", at=sidecar.at, tokens=use.tokens)
 
 
-def _stamped(text: str) -> Timestamp:
+def _parse_time(text: str) -> Timestamp:
     """Return a time that has an offset; ValueError for any other text."""
-    found = moment(text)
-    if found.utcoffset() is None:
+    time = moment(text)
+    if time.utcoffset() is None:
         raise ValueError(text)
-    return stamp(found)
+    return stamp(time)

@@ -36,8 +36,8 @@ class Result:
     gate: GateStatus = "pending"
 
 
-def recorded(counters: Counters, result: Result) -> Counters:
-    """Return the counters after the result of a step."""
+def count_result(counters: Counters, result: Result) -> Counters:
+    """Return the counters after a step's result."""
     if result.type in TASK_STEPS:
         return _after_task(counters, result)
     if result.type == "address_fidelity_feedback" and result.outcome != "skipped":
@@ -53,8 +53,8 @@ def is_completed(result: Result) -> bool:
     return result.type in TASK_STEPS and result.outcome == "success"
 
 
-def resumed(counters: Counters, reason: str, phase: str) -> Counters:
-    """Return the counters after somebody resumed a run; reason: of its pause; phase: the one at work.
+def count_resumption(counters: Counters, reason: str, phase: str) -> Counters:
+    """Return the counters after a run was resumed; reason: of its pause; phase: the one at work.
 
     Whoever resumes from a limit of errors or of reviews gives the run as many again. The limit of tasks is of the whole run.
     """
@@ -62,13 +62,13 @@ def resumed(counters: Counters, reason: str, phase: str) -> Counters:
     return give(counters, phase) if give else counters
 
 
-def rebased(counters: Counters, kept: frozenset[str], completed_removed: int) -> Counters:
-    """Return the counters after a rebase; kept: the ids that are still there; completed_removed: tasks that are not."""
+def count_rebase(counters: Counters, ids: frozenset[str], completed_removed: int) -> Counters:
+    """Return the counters after a rebase; ids: that still exist; completed_removed: completed tasks that do not."""
     return Counters(
         tasks_completed=max(0, counters.tasks_completed - completed_removed),
         consecutive_errors=0,
-        task_retries=_only(counters.task_retries, kept),
-        phase_retries=_only(counters.phase_retries, kept),
+        task_retries=_only(counters.task_retries, ids),
+        phase_retries=_only(counters.phase_retries, ids),
     )
 
 
@@ -90,8 +90,8 @@ def _more(counts: Mapping[str, int], name: str) -> dict[str, int]:
     return {**counts, name: counts.get(name, 0) + 1}
 
 
-def _only(counts: Mapping[str, int], kept: frozenset[str]) -> dict[str, int]:
-    return {name: count for name, count in counts.items() if name in kept}
+def _only(counts: Mapping[str, int], ids: frozenset[str]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if name in ids}
 
 
 def _without_errors(counters: Counters, _phase: str) -> Counters:
@@ -99,8 +99,8 @@ def _without_errors(counters: Counters, _phase: str) -> Counters:
 
 
 def _without_cycles(counters: Counters, phase: str) -> Counters:
-    kept = frozenset(counters.phase_retries) - {phase}
-    return replace(counters, phase_retries=_only(counters.phase_retries, kept))
+    ids = frozenset(counters.phase_retries) - {phase}
+    return replace(counters, phase_retries=_only(counters.phase_retries, ids))
 
 
 _GIVEN: Final[Mapping[str, Callable[[Counters, str], Counters]]] = {

@@ -379,8 +379,14 @@ def _judged_gate(situation: Situation) -> Decision | None:
 def _phase_end(situation: Situation) -> Decision | None:
     if not situation.stop.stop_on_phase_completion or not situation.at_work:
         return None
-    left = next((phase for phase in situation.phases if phase.id == situation.at_work), None)
-    return pause("phase_complete", left.id) if left is not None and left.is_complete else None
+    worked_phase = next(
+        (phase for phase in situation.phases if phase.id == situation.at_work), None
+    )
+    return (
+        pause("phase_complete", worked_phase.id)
+        if worked_phase is not None and worked_phase.is_complete
+        else None
+    )
 
 
 def _verification(situation: Situation) -> Decision | None:

@@ -97,30 +97,30 @@ class GateStep:
     proof: str = ""
 
 
-def refuse_review(status: SessionStatus, step: IssuedStep | None, asked: GateStep) -> IssuedStep:
+def refuse_review(status: SessionStatus, step: IssuedStep | None, request: GateStep) -> IssuedStep:
     """Return the step that is out, if it is the one for which a phase is to be reviewed; Conflict.
 
     status: of the run. step: the one that is out, None if none is.
     """
     if status != "running":
         raise Conflict(
-            f"run {asked.session} is {status}",
+            f"run {request.session} is {status}",
             hint="A gate is reviewed for a step of a run that goes on.",
             status=status,
             error_code="INVALID_STATE_TRANSITION",
         )
-    wanted = (asked.step, "run_fidelity_gate", asked.phase)
-    if step is None or (step.id, step.type, step.phase) != wanted:
+    required = (request.step, "run_fidelity_gate", request.phase)
+    if step is None or (step.id, step.type, step.phase) != required:
         out: dict[str, Json] = {"step_id": step.id, "step_type": step.type} if step else {}
         hint = "Ask for the next step; a gate is reviewed for the step that is out."
         raise Conflict(
-            f"{quoted(asked.step)} is no step of this run that is out, and asks for a review of {asked.phase}",
+            f"{quoted(request.step)} is no step of this run that is out, and asks for a review of {request.phase}",
             hint=hint,
             remediation=hint,
             **out,
             error_code="STEP_MISMATCH",
         )
-    if asked.proof and canonical.text_digest(asked.proof) != step.proof:
+    if request.proof and canonical.text_digest(request.proof) != step.proof:
         hint = "Give step_proof as it came with the step, or leave it out."
         raise Conflict(
             f"the proof is not that of step {step.id}",
@@ -205,8 +205,8 @@ def after_resume(gate: PhaseGate, reason: str) -> PhaseGate:
 
 def integrity_of(evidence: Evidence, key: bytes) -> str:
     """Return the HMAC-SHA-256 over every other field of evidence as 64 hex digits; key: of the project."""
-    told = {name: value for name, value in asdict(evidence).items() if name != "integrity"}
-    body = canonical.dump({"version": _VERSION, **told})
+    fields = {name: value for name, value in asdict(evidence).items() if name != "integrity"}
+    body = canonical.dump({"version": _VERSION, **fields})
     return hmac.new(key, body, hashlib.sha256).hexdigest()
 
 
@@ -242,8 +242,8 @@ def refuse_evidence(step: IssuedStep, session: str, evidence: Evidence | None, k
             remediation=hint,
             error_code="GATE_INTEGRITY_CHECKSUM",
         )
-    told = (evidence.session, evidence.step, evidence.phase, evidence.attempt)
-    if told != (session, step.id, step.phase, step.attempt):
+    identity = (evidence.session, evidence.step, evidence.phase, evidence.attempt)
+    if identity != (session, step.id, step.phase, step.attempt):
         raise InvalidInput(
             f"the evidence of attempt {evidence.attempt} is of another step",
             hint=afresh,
@@ -289,5 +289,5 @@ def refuse_unproven(gates: Iterable[PhaseGate], events: Sequence[GateEvent]) -> 
 def _is_proven(gate: PhaseGate, event: GateEvent | None) -> bool:
     if not gate.is_satisfied:
         return event is None or event.kind == "gate_failed"
-    named = gate.waiver if gate.status == "waived" else gate.attempt
-    return event is not None and event.kind == _PROVEN_BY[gate.status] and event.attempt == named
+    attempt = gate.waiver if gate.status == "waived" else gate.attempt
+    return event is not None and event.kind == _PROVEN_BY[gate.status] and event.attempt == attempt

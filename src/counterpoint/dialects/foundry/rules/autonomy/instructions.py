@@ -44,103 +44,103 @@ class StepPlace:
         return f"spec_id={self.spec} task_id={self.task} session_id={self.session}"
 
 
-def instructions(step_type: StepType, place: StepPlace) -> tuple[Instruction, ...]:
+def instructions(step_type: StepType, context: StepPlace) -> tuple[Instruction, ...]:
     """Return what to call for a step of a type."""
-    return _BY_TYPE[step_type](place)
+    return _BY_TYPE[step_type](context)
 
 
-def _next(place: StepPlace, said: str) -> Instruction:
+def _next(context: StepPlace, text: str) -> Instruction:
     description = (
-        f"{said}: command=next session_id={place.session}, with last_step_result of step_id={place.step}"
+        f"{text}: command=next session_id={context.session}, with last_step_result of step_id={context.step}"
         " and its step_proof."
     )
     return Instruction(tool="task", action="session-step", description=description)
 
 
-def _implement(place: StepPlace) -> tuple[Instruction, ...]:
+def _implement(context: StepPlace) -> tuple[Instruction, ...]:
     return (
         Instruction(
             tool="task",
             action="prepare",
-            description=f"Read the task and what it builds on: {place.of_task}.",
+            description=f"Read the task and what it builds on: {context.of_task}.",
         ),
         Instruction(
             tool="task",
             action="update-status",
-            description=f"Say that you are at it: {place.of_task} status=in_progress.",
+            description=f"Say that you are at it: {context.of_task} status=in_progress.",
         ),
         Instruction(
             tool="task",
             action="complete",
-            description=f"Complete it when it is done: {place.of_task}, with a completion_note."
-            f" Then report the step with its proof and task_id={place.task}.",
+            description=f"Complete it when it is done: {context.of_task}, with a completion_note."
+            f" Then report the step with its proof and task_id={context.task}.",
         ),
     )
 
 
-def _verify(place: StepPlace) -> tuple[Instruction, ...]:
-    ends = f"its proof and task_id={place.task}"
-    if place.has_command:
-        ends = f"its proof, task_id={place.task} and the receipt as verification_receipt"
+def _verify(context: StepPlace) -> tuple[Instruction, ...]:
+    ends = f"its proof and task_id={context.task}"
+    if context.has_command:
+        ends = f"its proof, task_id={context.task} and the receipt as verification_receipt"
     execute = Instruction(
         tool="verification",
         action="execute",
-        description=f"Run it and keep the receipt: spec_id={place.spec} verify_id={place.task}"
-        f" session_id={place.session} step_id={place.step}.",
+        description=f"Run it and keep the receipt: spec_id={context.spec} verify_id={context.task}"
+        f" session_id={context.session} step_id={context.step}.",
     )
     read = (
         "Read what is to be verified"
-        if place.has_command
+        if context.has_command
         else "Read what is to be verified by hand"
     )
     return (
-        Instruction(tool="task", action="info", description=f"{read}: {place.of_task}."),
-        *((execute,) if place.has_command else ()),
+        Instruction(tool="task", action="info", description=f"{read}: {context.of_task}."),
+        *((execute,) if context.has_command else ()),
         Instruction(
             tool="task",
             action="complete",
-            description=f"Complete it if it passed: {place.of_task}. Then report the step with {ends}.",
+            description=f"Complete it if it passed: {context.of_task}. Then report the step with {ends}.",
         ),
     )
 
 
-def _gate(place: StepPlace) -> tuple[Instruction, ...]:
+def _gate(context: StepPlace) -> tuple[Instruction, ...]:
     return (
         Instruction(
             tool="review",
             action="fidelity-gate",
-            description=f"Have the phase reviewed: spec_id={place.spec} phase_id={place.phase}"
-            f" session_id={place.session} step_id={place.step}.",
+            description=f"Have the phase reviewed: spec_id={context.spec} phase_id={context.phase}"
+            f" session_id={context.session} step_id={context.step}.",
         ),
-        _next(place, f"Report it, with phase_id and gate_attempt_id={place.attempt}"),
+        _next(context, f"Report it, with phase_id and gate_attempt_id={context.attempt}"),
     )
 
 
-def _feedback(place: StepPlace) -> tuple[Instruction, ...]:
+def _feedback(context: StepPlace) -> tuple[Instruction, ...]:
     return (
         Instruction(
             tool="review",
             action="fidelity",
-            description=f"Read what the review found: spec_id={place.spec} phase_id={place.phase}"
-            f" session_id={place.session}.",
+            description=f"Read what the review found: spec_id={context.spec} phase_id={context.phase}"
+            f" session_id={context.session}.",
         ),
         Instruction(
             tool="task",
             action="prepare",
             description="Read the tasks that it is about, put right what was found, and execute the"
             " verifications of the phase again if files were changed:"
-            f" spec_id={place.spec} session_id={place.session}.",
+            f" spec_id={context.spec} session_id={context.session}.",
         ),
-        _next(place, "Report it, with phase_id"),
+        _next(context, "Report it, with phase_id"),
     )
 
 
-def _pause(place: StepPlace) -> tuple[Instruction, ...]:
-    return (_next(place, "Stop here. Once the run is resumed, report this step"),)
+def _pause(context: StepPlace) -> tuple[Instruction, ...]:
+    return (_next(context, "Stop here. Once the run is resumed, report this step"),)
 
 
-def _complete(place: StepPlace) -> tuple[Instruction, ...]:
-    return (_next(place, "Nothing is left to do; report this step"),)
+def _complete(context: StepPlace) -> tuple[Instruction, ...]:
+    return (_next(context, "Nothing is left to do; report this step"),)
 
 
 _BY_TYPE: Final[Mapping[StepType, Callable[[StepPlace], tuple[Instruction, ...]]]] = {

@@ -156,21 +156,21 @@ def read_terms(
     A value that is None counts as not given.
     """
     settled = _given(configured or {})
-    asked = _given(arguments)
-    faults = [*_faults(settled, "configuration."), *_faults(asked)]
+    given_values = _given(arguments)
+    faults = [*_faults(settled, "configuration."), *_faults(given_values)]
     faults += [
         _fault(name, "is for the configuration of the server to give")
-        for name in sorted(PERMISSIONS & asked.keys())
+        for name in sorted(PERMISSIONS & given_values.keys())
     ]
-    said = asked.get(POSTURE, settled.get(POSTURE))
-    posture = cast("Posture", said) if is_one_of(said, POSTURES) else None
-    chosen = {**(PROFILES[posture].given if posture else {}), **settled, **asked}
+    profile_name = given_values.get(POSTURE, settled.get(POSTURE))
+    posture = cast("Posture", profile_name) if is_one_of(profile_name, POSTURES) else None
+    chosen = {**(PROFILES[posture].given if posture else {}), **settled, **given_values}
     wrong = {cast("str", fault["path"]).removeprefix("configuration.") for fault in faults}
     terms = _terms({name: value for name, value in chosen.items() if name not in wrong}, posture)
     faults += _grace_faults(terms.limits)
     if faults:
-        told = "; ".join(f"`{fault['path']}` {fault['problem']}" for fault in faults)
-        raise InvalidInput(told, hint="Correct these; nothing was changed.", faults=faults)
+        message = "; ".join(f"`{fault['path']}` {fault['problem']}" for fault in faults)
+        raise InvalidInput(message, hint="Correct these; nothing was changed.", faults=faults)
     return terms
 
 
@@ -184,10 +184,10 @@ def limits_text(terms: Terms) -> dict[str, Json]:
     }
 
 
-def terms_of(kept: Json, policy: str, posture: str, *, is_locking: bool) -> Terms:
+def terms_of(stored: Json, policy: str, posture: str, *, is_locking: bool) -> Terms:
     """Return the terms that a row keeps; InvalidInput if they are none."""
     whole = {
-        **object_of(kept),
+        **object_of(stored),
         POLICY: policy,
         POSTURE: posture or None,
         LOCKING: is_locking,
@@ -196,9 +196,9 @@ def terms_of(kept: Json, policy: str, posture: str, *, is_locking: bool) -> Term
 
 
 def _given(values: Mapping[str, Json]) -> dict[str, Json]:
-    given = {name: value for name, value in values.items() if value is not None}
-    spelled = {SPELLINGS[name]: given.pop(name) for name in SPELLINGS.keys() & given.keys()}
-    return {**spelled, **given}
+    present = {name: value for name, value in values.items() if value is not None}
+    spelled = {SPELLINGS[name]: present.pop(name) for name in SPELLINGS.keys() & present.keys()}
+    return {**spelled, **present}
 
 
 def _fault(path: str, problem: str) -> dict[str, Json]:
@@ -206,17 +206,17 @@ def _fault(path: str, problem: str) -> dict[str, Json]:
 
 
 def _faults(values: Mapping[str, Json], where: str = "") -> list[dict[str, Json]]:
-    found = [(name, _problem(name, value)) for name, value in values.items()]
-    return [_fault(f"{where}{name}", problem) for name, problem in found if problem]
+    problems = [(name, _problem(name, value)) for name, value in values.items()]
+    return [_fault(f"{where}{name}", problem) for name, problem in problems if problem]
 
 
 def _problem(name: str, value: Json) -> str:
     """Return what is wrong with one value; empty if nothing is."""
     if name in RANGES:
-        known = RANGES[name]
-        if is_count(value) and value in known:
+        allowed = RANGES[name]
+        if is_count(value) and value in allowed:
             return ""
-        return f"is a whole number from {known[0]} to {known[-1]}, not {_shown(value)}"
+        return f"is a whole number from {allowed[0]} to {allowed[-1]}, not {_shown(value)}"
     if name in FLAGS:
         return "" if isinstance(value, bool) else f"is true or false, not {_shown(value)}"
     words: Sequence[str] = {POLICY: GATE_POLICIES, POSTURE: POSTURES}.get(name, ())
@@ -233,7 +233,7 @@ def _shown(value: Json) -> str:
 
 def _terms(chosen: Mapping[str, Json], posture: Posture | None) -> Terms:
     def of(kind: type[Limits | StopConditions]) -> dict[str, Json]:
-        names = {one.name for one in fields(kind)}
+        names = {limit.name for limit in fields(kind)}
         return {name: value for name, value in chosen.items() if name in names}
 
     return Terms(

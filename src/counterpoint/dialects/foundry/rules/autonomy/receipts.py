@@ -1,4 +1,4 @@
-"""What proves that a verification ran: the receipt that is reported.
+"""Receipts that prove that a verification ran.
 
     {command_hash, exit_code, output_digest, issued_at, step_id}
 
@@ -42,19 +42,19 @@ class KeptReceipt:
 
 
 def refuse_receipt(
-    given: Mapping[str, Json] | None,
+    report: Mapping[str, Json] | None,
     step: IssuedStep,
     outcome: Outcome,
-    kept: Sequence[KeptReceipt],
+    receipts: Sequence[KeptReceipt],
     now: Timestamp,
 ) -> None:
     """Raise InvalidInput unless a report of a verification has the receipt that it needs, and that is valid.
 
-    One that is not needed is checked all the same. kept: of the node, since the step was issued.
+    One that is not needed is checked all the same. receipts: of the node, since the step was issued.
     """
     if step.type != "execute_verification":
         return
-    if given is None:
+    if report is None:
         if outcome == "success" and step.command:
             raise InvalidInput(
                 f"a success of step {step.id} needs a receipt",
@@ -63,8 +63,8 @@ def refuse_receipt(
                 error_code="VERIFICATION_RECEIPT_MISSING",
             )
         return
-    faults = list(_form_faults(given)) or list(_binding_faults(given, step, outcome, now))
-    if not faults and receipt_of(given, kept) is None:
+    faults = list(_form_faults(report)) or list(_binding_faults(report, step, outcome, now))
+    if not faults and receipt_of(report, receipts) is None:
         faults = [("verification_receipt", "is of no run that this server has kept")]
     if faults:
         raise InvalidInput(
@@ -76,26 +76,30 @@ def refuse_receipt(
         )
 
 
-def receipt_of(given: Mapping[str, Json] | None, kept: Sequence[KeptReceipt]) -> KeptReceipt | None:
-    """Return which of the kept receipts one says that may be taken; None without one."""
-    return next((one for one in kept if _is_of(given, one)), None) if given else None
+def receipt_of(
+    report: Mapping[str, Json] | None, receipts: Sequence[KeptReceipt]
+) -> KeptReceipt | None:
+    """Return the stored receipt that a report names; None without one."""
+    return (
+        next((receipt for receipt in receipts if _is_of(report, receipt)), None) if report else None
+    )
 
 
-def _form_faults(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+def _form_faults(report: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     for name in FIELDS:
-        if given.get(name) is None:
+        if report.get(name) is None:
             yield name, "is required"
-    for name in given:
+    for name in report:
         if name not in FIELDS:
             yield name[:80], "is nothing that a receipt has"
     for name in ("command_hash", "output_digest"):
-        value = given.get(name)
+        value = report.get(name)
         if value is not None and not (isinstance(value, str) and _DIGEST.fullmatch(value)):
             yield name, f"is 64 lower-case hex digits, not {quoted(value)}"
-    code = given.get("exit_code")
+    code = report.get("exit_code")
     if code is not None and not is_count(code):
         yield "exit_code", f"is a whole number, not {quoted(code)}"
-    at = given.get("issued_at")
+    at = report.get("issued_at")
     if at is not None and _time(at) is None:
         yield (
             "issued_at",
@@ -104,25 +108,25 @@ def _form_faults(given: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
 
 
 def _binding_faults(
-    given: Mapping[str, Json], step: IssuedStep, outcome: Outcome, now: Timestamp
+    report: Mapping[str, Json], step: IssuedStep, outcome: Outcome, now: Timestamp
 ) -> Iterator[tuple[str, str]]:
-    if given["step_id"] != step.id:
+    if report["step_id"] != step.id:
         yield "step_id", f"is not {step.id}"
-    if given["command_hash"] != step.command:
+    if report["command_hash"] != step.command:
         yield "command_hash", "is not that of the command of this verification"
-    if outcome == "success" and given["exit_code"] != 0:
+    if outcome == "success" and report["exit_code"] != 0:
         yield "exit_code", "has to be 0 for a success"
-    at = _time(given["issued_at"])
+    at = _time(report["issued_at"])
     if at is not None and not moment(step.issued_at) <= at <= moment(now) + AHEAD:
         yield "issued_at", f"lies outside the window of the step, which began at {step.issued_at}"
 
 
-def _is_of(given: Mapping[str, Json], kept: KeptReceipt) -> bool:
-    """Whether a receipt says what the server has kept of one run."""
-    told = (given["command_hash"], given["exit_code"], given["output_digest"])
-    return told == (kept.command_hash, kept.exit_code, kept.output_digest) and _time(
-        given["issued_at"]
-    ) == moment(kept.issued_at)
+def _is_of(report: Mapping[str, Json], receipt: KeptReceipt) -> bool:
+    """Whether a reported receipt agrees with a stored one."""
+    reported = (report["command_hash"], report["exit_code"], report["output_digest"])
+    return reported == (receipt.command_hash, receipt.exit_code, receipt.output_digest) and _time(
+        report["issued_at"]
+    ) == moment(receipt.issued_at)
 
 
 def _time(value: Json) -> datetime | None:
@@ -130,7 +134,7 @@ def _time(value: Json) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:
-        found = moment(value)
+        time = moment(value)
     except ValueError:
         return None
-    return found if found.utcoffset() is not None else None
+    return time if time.utcoffset() is not None else None

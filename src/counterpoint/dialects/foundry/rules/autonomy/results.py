@@ -1,4 +1,4 @@
-"""What an agent reports of a step, judged before anything comes of it.
+"""Reports of steps, judged before anything comes of them.
 
     what is wrong                                               code
     nothing was reported while a step is out                    STEP_RESULT_REQUIRED
@@ -60,7 +60,7 @@ _REPLAY: Final = "Have the step replayed: it comes again, with a fresh proof and
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """What was reported of a step, as it was read; what was not given is empty."""
+    """The parsed report of a step; fields that were not given are empty."""
 
     step_id: str
     step_type: StepType
@@ -75,8 +75,8 @@ class StepResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the server knows when a report comes in.
+class ReportContext:
+    """The facts by which a report is judged.
 
     outstanding: the step that was issued last, if nothing was reported of it yet. proven: the step of this run whose proof the
     report has, if there is one. receipts: of the node of the outstanding step, since that was issued. evidence: of its attempt.
@@ -119,65 +119,67 @@ def read_result(
     if nested is None and not beside and not is_required:
         return None
     if nested is not None and beside:
-        raise _faulty([("last_step_result", "is given beside its own fields: give one of both")])
+        raise _refuse_faults(
+            [("last_step_result", "is given beside its own fields: give one of both")]
+        )
     if nested is not None and not isinstance(nested, dict):
-        raise _faulty([("last_step_result", f"is an object, not {quoted(nested)}")])
+        raise _refuse_faults([("last_step_result", f"is an object, not {quoted(nested)}")])
     path = "" if nested is None else "last_step_result."
-    given = object_of(nested) if nested is not None else beside
-    told = {name: value for name, value in given.items() if value is not None}
-    if faults := _form_faults(told):
-        raise _faulty([(f"{path}{name[:_NAME_LIMIT]}", problem) for name, problem in faults])
-    told["files_touched"] = tuple(cast("list[str]", told.get("files_touched", [])))
-    return StepResult(**told)
+    given_fields = object_of(nested) if nested is not None else beside
+    fields = {name: value for name, value in given_fields.items() if value is not None}
+    if faults := _form_faults(fields):
+        raise _refuse_faults([(f"{path}{name[:_NAME_LIMIT]}", problem) for name, problem in faults])
+    fields["files_touched"] = tuple(cast("list[str]", fields.get("files_touched", [])))
+    return StepResult(**fields)
 
 
 def proof_digest(proof: str) -> str:
-    """Return what the ledger keeps of a proof: its SHA-256."""
+    """Return the digest of a proof that the ledger stores: its SHA-256."""
     return canonical.text_digest(proof)
 
 
 def proof_of(key: bytes, session: str, step: str, renewed_at: str = "") -> str:
-    """Return the proof of a step, 64 hex digits: only who was told the step, and whoever has the key, can know it.
+    """Return the proof of a step, 64 hex digits: only the agent that got the step, and whoever has the key, can know it.
 
-    It can be worked out again after an answer was lost, also by a server that was started since. key: of the project.
+    It can be derived again after an answer was lost, also by a server that was started since. key: of the project.
     renewed_at: when the step was last issued again; so that has another proof.
     """
-    told = {"purpose": _PURPOSE, "session": session, "step": step, "renewed_at": renewed_at}
-    return hmac.new(key, canonical.dump(told), hashlib.sha256).hexdigest()
+    claims = {"purpose": _PURPOSE, "session": session, "step": step, "renewed_at": renewed_at}
+    return hmac.new(key, canonical.dump(claims), hashlib.sha256).hexdigest()
 
 
 def report_digest(result: StepResult) -> str:
     """Return the digest of a report: that of its canonical JSON, without what is empty."""
-    told = {name: getattr(result, name) for name in FIELDS}
+    fields = {name: getattr(result, name) for name in FIELDS}
     return canonical.text_digest(
-        canonical.dump_any({name: value for name, value in told.items() if value or value == {}})
+        canonical.dump_any({name: value for name, value in fields.items() if value or value == {}})
     )
 
 
 def is_stale(step: IssuedStep, now: Timestamp, limits: Limits) -> bool:
-    """Whether a step was issued so long ago that whoever got it is taken to be gone."""
+    """Whether a step was issued so long ago that its agent is taken to be gone."""
     if step.type in CLOSING_STEPS:
         return False
     since = Timestamp(step.renewed_at or step.issued_at)
     return elapsed_ms(since, now) > limits.step_stale_minutes * 60_000
 
 
-def judge(result: StepResult | None, known: Known) -> Judged | None:
+def judge(result: StepResult | None, context: ReportContext) -> Judged | None:
     """Return the report if it may be taken, None if none is due; raise what is wrong with it.
 
     None is due too where the step that is out has grown stale: then the run decides about it.
     """
-    step = known.outstanding
+    step = context.outstanding
     if result is None:
-        if step is not None and not is_stale(step, known.now, known.limits):
+        if step is not None and not is_stale(step, context.now, context.limits):
             raise _result_required(step)
         return None
     digest = report_digest(result)
-    if known.proven is not None and known.proven.consumed_at:
-        return _again(result, digest, known.proven, known.now)
-    step = _proven(result, step)
+    if context.proven is not None and context.proven.consumed_at:
+        return _repeat(result, digest, context.proven, context.now)
+    step = _find_proven(result, step)
     _refuse_identity(result, step)
-    if is_stale(step, known.now, known.limits):
+    if is_stale(step, context.now, context.limits):
         raise _refusal(
             Conflict,
             "STEP_STALE",
@@ -186,15 +188,15 @@ def judge(result: StepResult | None, known: Known) -> Judged | None:
             step,
         )
     _refuse_fields(result, step)
-    _refuse_gate(result, step, known)
-    refuse_receipt(result.verification_receipt, step, result.outcome, known.receipts, known.now)
-    # Else an agent that reports whatever it is given would be given pauses for ever, with an entry for each.
-    stands = step if known.is_paused and step.type == "pause" else None
+    _refuse_gate(result, step, context)
+    refuse_receipt(result.verification_receipt, step, result.outcome, context.receipts, context.now)
+    # Without this an agent that reports whatever it gets would get pauses for ever, with an entry for each.
+    stands = step if context.is_paused and step.type == "pause" else None
     return Judged(result=result, digest=digest, again=stands)
 
 
-def _again(result: StepResult, digest: str, taken: IssuedStep, now: Timestamp) -> Judged:
-    """Return the report of a step that was taken before; Conflict if it is another, or late."""
+def _repeat(result: StepResult, digest: str, taken: IssuedStep, now: Timestamp) -> Judged:
+    """Return the report of a step that was taken before; Conflict if it differs, or is late."""
     if taken.report != digest:
         raise _refusal(
             Conflict,
@@ -214,8 +216,8 @@ def _again(result: StepResult, digest: str, taken: IssuedStep, now: Timestamp) -
     return Judged(result=result, digest=digest, again=taken)
 
 
-def _proven(result: StepResult, step: IssuedStep | None) -> IssuedStep:
-    """Return the step that is out, if the report has its proof; raise what is wrong with that."""
+def _find_proven(result: StepResult, step: IssuedStep | None) -> IssuedStep:
+    """Return the outstanding step, if the report has its proof; raise the fault of the proof."""
     if not result.step_proof:
         raise _refusal(
             InvalidInput,
@@ -245,9 +247,9 @@ def _refuse_identity(result: StepResult, step: IssuedStep) -> None:
     if not (step.type == "run_fidelity_gate" and result.outcome == "skipped"):
         pairs["gate_attempt_id"] = (result.gate_attempt_id, step.attempt)
     wrong = [
-        f"`{name}` is {quoted(told)}, not {quoted(issued)}"
-        for name, (told, issued) in pairs.items()
-        if told not in {"", issued}
+        f"`{name}` is {quoted(reported)}, not {quoted(issued)}"
+        for name, (reported, issued) in pairs.items()
+        if reported not in {"", issued}
     ]
     if wrong:
         raise _mismatch("; ".join(wrong), step)
@@ -264,54 +266,54 @@ def _refuse_fields(result: StepResult, step: IssuedStep) -> None:
         if not getattr(result, name)
     ]
     if faults:
-        raise _faulty(faults, error_code="MISSING_REQUIRED")
+        raise _refuse_faults(faults, error_code="MISSING_REQUIRED")
     if step.type in CLOSING_STEPS and result.outcome == "failure":
-        raise _faulty([("outcome", f"cannot be failure for a step of the type {step.type}")])
+        raise _refuse_faults([("outcome", f"cannot be failure for a step of the type {step.type}")])
     if step.type != "execute_verification" and result.verification_receipt is not None:
-        raise _faulty(
+        raise _refuse_faults(
             [("verification_receipt", "belongs to a step of the type execute_verification")]
         )
 
 
-def _refuse_gate(result: StepResult, step: IssuedStep, known: Known) -> None:
+def _refuse_gate(result: StepResult, step: IssuedStep, context: ReportContext) -> None:
     if step.type != "run_fidelity_gate" or result.outcome == "failure":
         return
     if result.outcome == "success":
-        refuse_evidence(step, known.session, known.evidence, known.key)
-    elif not known.waiver:
+        refuse_evidence(step, context.session, context.evidence, context.key)
+    elif not context.waiver:
         raise GateClosed(
             f"the gate of {step.phase} is not waived, so its step cannot be skipped",
             hint="Have it reviewed, and report the attempt.",
             missing_required_gates=[step.phase],
             error_code="REQUIRED_GATE_UNSATISFIED",
         )
-    elif result.gate_attempt_id != known.waiver:
-        hint = f"Give the id of the waiver as gate_attempt_id: {known.waiver}."
+    elif result.gate_attempt_id != context.waiver:
+        hint = f"Give the id of the waiver as gate_attempt_id: {context.waiver}."
         raise InvalidInput(
             f"{quoted(result.gate_attempt_id)} is not the waiver of the gate of {step.phase}",
             hint=hint,
             remediation=hint,
-            waiver_id=known.waiver,
+            waiver_id=context.waiver,
             error_code="INVALID_GATE_EVIDENCE",
         )
 
 
-def _form_faults(given: Mapping[str, Json]) -> list[tuple[str, str]]:
-    faults = [(name, "is nothing that a report has") for name in given if name not in FIELDS]
-    faults += [(name, "is required") for name in _REQUIRED if not given.get(name)]
+def _form_faults(fields: Mapping[str, Json]) -> list[tuple[str, str]]:
+    faults = [(name, "is nothing that a report has") for name in fields if name not in FIELDS]
+    faults += [(name, "is required") for name in _REQUIRED if not fields.get(name)]
     faults += [
-        (name, f"is one of {', '.join(words)}, not {quoted(given[name])}")
+        (name, f"is one of {', '.join(words)}, not {quoted(fields[name])}")
         for name, words in (("step_type", STEP_TYPES), ("outcome", OUTCOMES))
-        if given.get(name) and not is_one_of(given[name], words)
+        if fields.get(name) and not is_one_of(fields[name], words)
     ]
     for name in ("step_id", "step_proof", "task_id", "phase_id", "gate_attempt_id", "note"):
         limit = NOTE_LIMIT if name == "note" else _NAME_LIMIT
-        value = given.get(name, "")
+        value = fields.get(name, "")
         if not isinstance(value, str) or len(value) > limit:
             faults.append((name, f"is a text of at most {limit} characters"))
-    if not _are_paths(given.get("files_touched", [])):
+    if not _are_paths(fields.get("files_touched", [])):
         faults.append(("files_touched", f"is a list of at most {FILES_LIMIT} paths"))
-    if not isinstance(given.get("verification_receipt", {}), dict):
+    if not isinstance(fields.get("verification_receipt", {}), dict):
         faults.append(("verification_receipt", "is an object"))
     return faults
 
@@ -323,11 +325,11 @@ def _are_paths(value: Json) -> bool:
     return all(isinstance(path, str) and 0 < len(path) <= _NAME_LIMIT for path in paths)
 
 
-def _faulty(faults: Sequence[tuple[str, str]], **facts: Json) -> InvalidInput:
-    told = [{"path": path, "problem": problem} for path, problem in faults]
+def _refuse_faults(faults: Sequence[tuple[str, str]], **facts: Json) -> InvalidInput:
+    details = [{"path": path, "problem": problem} for path, problem in faults]
     message = "; ".join(f"`{path}` {problem}" for path, problem in faults)
     hint = "Correct these, and report with the same proof: nothing was taken."
-    return InvalidInput(message, hint=hint, faults=told, **facts)
+    return InvalidInput(message, hint=hint, faults=details, **facts)
 
 
 def _result_required(step: IssuedStep) -> InvalidInput:
@@ -336,7 +338,7 @@ def _result_required(step: IssuedStep) -> InvalidInput:
         f"step {step.id} ({step.type}) is out: report it before you ask for the next",
         hint=hint,
         remediation=hint,
-        **_told(step),
+        **_step_facts(step),
         error_code="STEP_RESULT_REQUIRED",
     )
 
@@ -349,13 +351,13 @@ def _mismatch(message: str, step: IssuedStep) -> CounterpointError:
 def _refusal(
     kind: type[CounterpointError], code: str, message: str, hint: str, step: IssuedStep | None
 ) -> CounterpointError:
-    return kind(message, hint=hint, remediation=hint, **_told(step), error_code=code)
+    return kind(message, hint=hint, remediation=hint, **_step_facts(step), error_code=code)
 
 
-def _told(step: IssuedStep | None) -> dict[str, Json]:
-    """Return what a refusal tells of a step: never its proof."""
+def _step_facts(step: IssuedStep | None) -> dict[str, Json]:
+    """Return the facts of a refusal about a step: never its proof."""
     if step is None:
         return {}
-    told: dict[str, Json] = {"step_id": step.id, "step_type": step.type}
+    fields: dict[str, Json] = {"step_id": step.id, "step_type": step.type}
     about = {"task_id": step.task, "phase_id": step.phase, "gate_attempt_id": step.attempt}
-    return {**told, **{name: value for name, value in about.items() if value}}
+    return {**fields, **{name: value for name, value in about.items() if value}}

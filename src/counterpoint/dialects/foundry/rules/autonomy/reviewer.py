@@ -134,7 +134,10 @@ class Review:
 def review(work: PhaseWork) -> Review:
     """Return the verdict about a phase with everything that was found, in the order of its tasks."""
     findings = [*_of_phase(work)]
-    findings += [_finding("promise_changed", "warn", one.about, one.said) for one in work.promises]
+    findings += [
+        _finding("promise_changed", "warn", promise.about, promise.said)
+        for promise in work.promises
+    ]
     for task in work.tasks:
         findings += _of_task(task, work)
     for verification in work.verifications:
@@ -150,39 +153,39 @@ def changed_promises(before: Json, now: Json, phase: str) -> tuple[ChangedPromis
     was, present = Tree(before), Tree(now)
     if phase not in was.nodes or phase not in present.nodes:
         return ()
-    there = frozenset(present.below(phase))
-    found: list[ChangedPromise] = []
+    present_names = frozenset(present.below(phase))
+    changes: list[ChangedPromise] = []
     for name in was.below(phase):
-        said = (
+        losses = (
             _losses(was.nodes[name], present.nodes[name])
-            if name in there
+            if name in present_names
             else ["was taken out of the phase since the run began"]
         )
-        found += [ChangedPromise(about=name, said=one) for one in said]
-    return tuple(found)
+        changes += [ChangedPromise(about=name, said=loss) for loss in losses]
+    return tuple(changes)
 
 
 def _losses(before: Node, now: Node) -> Iterator[str]:
-    then, here = metadata_of(before), metadata_of(now)
+    then, present = metadata_of(before), metadata_of(now)
     if before.get("type") == "verify" != now.get("type"):
         yield "is no verification any more"
-    for name, said in _PROMISES.items():
+    for name, loss in _PROMISES.items():
         value = text_of(then.get(name))
-        if value not in {"", REDACTED, here.get(name)}:
-            yield said
-    left = set(texts_of(then.get("acceptance_criteria"))) - {REDACTED}
-    if left - set(texts_of(here.get("acceptance_criteria"))):
+        if value not in {"", REDACTED, present.get(name)}:
+            yield loss
+    criteria = set(texts_of(then.get("acceptance_criteria"))) - {REDACTED}
+    if criteria - set(texts_of(present.get("acceptance_criteria"))):
         yield "has lost an acceptance criterion since the run began"
 
 
 def kept_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings that evidence keeps, the heaviest first; one more says how many are left out."""
-    ordered = sorted(findings, key=lambda one: _HEAVIEST[one.weight])
-    left = ordered[FINDINGS_LIMIT:]
-    if not left:
+    ordered = sorted(findings, key=lambda finding: _HEAVIEST[finding.weight])
+    omitted = ordered[FINDINGS_LIMIT:]
+    if not omitted:
         return tuple(ordered)
-    said = f"{len(left)} more findings are left out"
-    more = Finding(type="more_findings", weight=left[0].weight, about="", description=said)
+    text = f"{len(omitted)} more findings are left out"
+    more = Finding(type="more_findings", weight=omitted[0].weight, about="", description=text)
     return (*ordered[:FINDINGS_LIMIT], more)
 
 
@@ -196,8 +199,8 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
 
 def _of_phase(work: PhaseWork) -> Iterator[Finding]:
     if not work.tasks and not work.verifications:
-        said = f"{work.phase} has neither tasks nor verifications"
-        yield Finding(type="nothing_to_review", weight="warn", about="", description=said)
+        text = f"{work.phase} has neither tasks nor verifications"
+        yield Finding(type="nothing_to_review", weight="warn", about="", description=text)
 
 
 def _of_task(task: ReviewedTask, work: PhaseWork) -> Iterator[Finding]:
@@ -221,27 +224,31 @@ def _of_task(task: ReviewedTask, work: PhaseWork) -> Iterator[Finding]:
             yield _finding("file_missing", "fail", task.id, f"names {path}, which is not there")
 
 
-def _of_verification(one: ReviewedVerification) -> Iterator[Finding]:
-    if not one.is_completed:
-        yield _finding("task_open", "fail", one.id, "is not completed")
-    if one.left:
-        yield _finding("task_left", "warn", one.id, f"is {one.left}")
-    if one.result == "FAILED":
-        yield _finding("verification_failed", "fail", one.id, "failed")
-    if one.result == "PARTIAL":
-        yield _finding("verification_partial", "warn", one.id, "passed in part")
-    if not one.has_command:
-        said = "has no command: it was judged by hand"
-        yield _finding("verification_manual", "note", one.id, said)
+def _of_verification(verification: ReviewedVerification) -> Iterator[Finding]:
+    if not verification.is_completed:
+        yield _finding("task_open", "fail", verification.id, "is not completed")
+    if verification.left:
+        yield _finding("task_left", "warn", verification.id, f"is {verification.left}")
+    if verification.result == "FAILED":
+        yield _finding("verification_failed", "fail", verification.id, "failed")
+    if verification.result == "PARTIAL":
+        yield _finding("verification_partial", "warn", verification.id, "passed in part")
+    if not verification.has_command:
+        text = "has no command: it was judged by hand"
+        yield _finding("verification_manual", "note", verification.id, text)
         return
-    if one.exit_code is None:
-        yield _finding("verification_unproved", "fail", one.id, "was never run by this server")
-    elif one.exit_code != 0:
-        said = f"ended with exit code {one.exit_code}"
-        yield _finding("verification_failed", "fail", one.id, said)
-    if one.exit_code is not None and one.is_stale:
-        yield _finding("verification_stale", "warn", one.id, "ran before files were changed")
+    if verification.exit_code is None:
+        yield _finding(
+            "verification_unproved", "fail", verification.id, "was never run by this server"
+        )
+    elif verification.exit_code != 0:
+        text = f"ended with exit code {verification.exit_code}"
+        yield _finding("verification_failed", "fail", verification.id, text)
+    if verification.exit_code is not None and verification.is_stale:
+        yield _finding(
+            "verification_stale", "warn", verification.id, "ran before files were changed"
+        )
 
 
-def _finding(kind: str, weight: Weight, about: str, said: str) -> Finding:
-    return Finding(type=kind, weight=weight, about=about, description=f"{about} {said}"[:_LONGEST])
+def _finding(kind: str, weight: Weight, about: str, text: str) -> Finding:
+    return Finding(type=kind, weight=weight, about=about, description=f"{about} {text}"[:_LONGEST])

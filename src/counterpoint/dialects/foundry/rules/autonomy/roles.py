@@ -58,9 +58,9 @@ BOUND: Final[frozenset[Role]] = frozenset({"autonomy_runner"})
 
 def role_named(word: str) -> Role:
     """Return the role of a word, whatever its case; that of an observer for any other word."""
-    said = word.strip().lower().replace("-", "_")
-    named: dict[str, Role] = {role: role for role in ROLES}
-    return named.get(said, UNKNOWN)
+    key = word.strip().lower().replace("-", "_")
+    roles: dict[str, Role] = {role: role for role in ROLES}
+    return roles.get(key, UNKNOWN)
 
 
 def call_name(tool: str, action: str, command: str = "") -> str:
@@ -112,10 +112,10 @@ class Denials:
 
     def refuse(self, now: float) -> None:
         """Raise RateLimited while the door is closed."""
-        left = self.closed_until - now
-        if left > 0:
+        seconds_left = self.closed_until - now
+        if seconds_left > 0:
             raise RateLimited(
                 f"{DENIALS} calls were refused within {WINDOW_SECONDS:.0f} s",
-                retry_after=math.ceil(left),
+                retry_after=math.ceil(seconds_left),
                 error_code="RATE_LIMITED",
             )

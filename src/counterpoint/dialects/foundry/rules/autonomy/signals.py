@@ -229,33 +229,33 @@ _NOWHERE: Final = Place()
 _FAILED: Final = ("collect_failure_context", "reset_or_restart_session")
 
 
-def recommended_actions(standing: Standing, place: Place = _NOWHERE) -> list[dict[str, Json]]:
-    """Return what to do about a run that stopped, the first first; place: what the calls are to name.
+def recommended_actions(standing: Standing, target: Place = _NOWHERE) -> list[dict[str, Json]]:
+    """Return what to do about a run that stopped, the first first; target: what the calls are to name.
 
     Each is `{action, description, command}`; a run that goes on has none.
     """
-    found: list[dict[str, Json]] = []
-    for action in _actions(standing, has_lacking=bool(place.lacking)):
+    actions: list[dict[str, Json]] = []
+    for action in _actions(standing, has_lacking=bool(target.lacking)):
         description, command = _ACTIONS[action]
         people = _PEOPLE.get(action, "")
-        more = _filled(people, place) if people and not _missing(people, place) else ""
-        words = (word for word in command.split(" ") if not _missing(word, place))
-        found.append(
+        more = _filled(people, target) if people and not _missing(people, target) else ""
+        words = (word for word in command.split(" ") if not _missing(word, target))
+        actions.append(
             {
                 "action": action,
                 "description": f"{description} {more}".rstrip(),
-                "command": _filled(" ".join(words), place),
+                "command": _filled(" ".join(words), target),
             }
         )
-    return found
+    return actions
 
 
-def _missing(text: str, place: Place) -> bool:
-    return any(not getattr(place, name) for name in _NAMED.findall(text))
+def _missing(text: str, target: Place) -> bool:
+    return any(not getattr(target, name) for name in _NAMED.findall(text))
 
 
-def _filled(text: str, place: Place) -> str:
-    return _NAMED.sub(lambda found: str(getattr(place, found[1])), text)
+def _filled(text: str, target: Place) -> str:
+    return _NAMED.sub(lambda match: str(getattr(target, match[1])), text)
 
 
 def _actions(standing: Standing, *, has_lacking: bool = False) -> tuple[str, ...]:

@@ -137,16 +137,16 @@ def rebase(
             hint="Give `force` to take the spec as it is: every gate is then judged afresh.",
             error_code="REBASE_BACKUP_MISSING",
         )
-    found = difference(before or Structure(), after, completed, satisfied)
-    if found.completed_removed and not force:
-        names = ", ".join(found.completed_removed[:_SHOWN])
+    changes = difference(before or Structure(), after, completed, satisfied)
+    if changes.completed_removed and not force:
+        names = ", ".join(changes.completed_removed[:_SHOWN])
         raise InvalidInput(
             f"completed tasks are not in the spec any more: {names}",
             hint="Bring them back, or give `force` to go on without them.",
-            completed_tasks_removed=list(found.completed_removed[:_SHOWN]),
+            completed_tasks_removed=list(changes.completed_removed[:_SHOWN]),
             error_code="REBASE_COMPLETED_TASKS_REMOVED",
         )
-    return found
+    return changes
 
 
 def _ordered(names: Iterable[str]) -> tuple[str, ...]:

@@ -98,38 +98,38 @@ _WAIT: Final = Decision(act="wait")
 _RESUME: Final = Decision(act="start", way="resume")
 
 
-def _row(none: Decision, *, left: Decision, **others: Decision) -> dict[AgentState, Decision]:
+def _row(none: Decision, *, absent: Decision, **others: Decision) -> dict[AgentState, Decision]:
     """Return a row of the table; an agent that works is waited for, and however it ended is like `left` unless it is said."""
     return {
         "none": none,
         "working": _WAIT,
-        "left": left,
-        "failed": others.get("failed", left),
-        "timed_out": others.get("timed_out", left),
+        "left": absent,
+        "failed": others.get("failed", absent),
+        "timed_out": others.get("timed_out", absent),
     }
 
 
 def _always(act: Act, reason: Reason) -> dict[AgentState, Decision]:
-    return _row(Decision(act=act, reason=reason), left=Decision(act=act, reason=reason))
+    return _row(Decision(act=act, reason=reason), absent=Decision(act=act, reason=reason))
 
 
 TABLE: Final[Mapping[RunState, Mapping[AgentState, Decision]]] = {
     "absent": _row(
-        Decision(act="start", way="begin"), left=Decision(act="escalate", reason="ended")
+        Decision(act="start", way="begin"), absent=Decision(act="escalate", reason="ended")
     ),
     "running": _row(
         Decision(act="start", way="go_on"),
-        left=Decision(act="escalate", reason="agent_left"),
+        absent=Decision(act="escalate", reason="agent_left"),
         failed=Decision(act="escalate", reason="agent_failed"),
         timed_out=Decision(act="escalate", reason="timed_out"),
     ),
-    "phase_complete": _row(_RESUME, left=_RESUME),
+    "phase_complete": _row(_RESUME, absent=_RESUME),
     "spec_complete": _always("stop", "spec_complete"),
     "failed": _always("escalate", "failed"),
     "blocked_runtime": _always("escalate", "blocked_runtime"),
     "paused_needs_attention": _always("escalate", "paused_needs_attention"),
-    "paused": _row(_RESUME, left=Decision(act="stop", reason="paused")),
-    "ended": _row(Decision(act="start", way="begin"), left=Decision(act="stop", reason="ended")),
+    "paused": _row(_RESUME, absent=Decision(act="stop", reason="paused")),
+    "ended": _row(Decision(act="start", way="begin"), absent=Decision(act="stop", reason="ended")),
 }
 """By the run, then by the agent. With no agent yet somebody has asked for this run just now: so one that was paused is resumed."""
 
@@ -150,18 +150,18 @@ def decide(situation: Situation) -> Decision:
     """Return what a supervisor does."""
     if situation.is_asked:
         return Decision(act="end_agent" if situation.agent == "working" else "stop", reason="asked")
-    said = TABLE[situation.run][situation.agent]
-    if said.act == "wait" and situation.run != "running":
+    decision = TABLE[situation.run][situation.agent]
+    if decision.act == "wait" and situation.run != "running":
         return _lingering(situation)
-    if said.reason == "paused_needs_attention" and situation.is_seen_to:
-        said = _RESUME if situation.agent == "none" else said
-    if said.act != "start":
-        return said
+    if decision.reason == "paused_needs_attention" and situation.is_seen_to:
+        decision = _RESUME if situation.agent == "none" else decision
+    if decision.act != "start":
+        return decision
     if situation.agent != "none" and not situation.has_moved:
         return Decision(act="escalate", reason="no_progress")
     if situation.rounds >= situation.limit:
         return Decision(act="stop", reason="rounds_used_up")
-    return said
+    return decision
 
 
 def _lingering(situation: Situation) -> Decision:

@@ -55,16 +55,16 @@ def diff(old: Json, new: Json, limit: int = 100) -> dict[str, Json]:
 def field_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the fields in which two nodes differ, with their old and new values; null where there is none."""
     return [
-        {"field": name, "old": shown(one), "new": shown(other)}
-        for name, one, other in _differences(old, new)
+        {"field": name, "old": shown(before), "new": shown(after)}
+        for name, before, after in _differences(old, new)
     ]
 
 
 def shown(value: Json) -> Json:
     """Return a value as a difference shows it: long texts are cut, what holds much is counted."""
-    said = text_of(value)
-    if len(said) > _LETTERS_SHOWN:
-        return f"{said[:_LETTERS_SHOWN]}… ({len(said)} letters)"
+    text = text_of(value)
+    if len(text) > _LETTERS_SHOWN:
+        return f"{text[:_LETTERS_SHOWN]}… ({len(text)} letters)"
     fields, items = object_of(value), items_of(value)
     if not _is_small([*fields.values(), *items]):
         return f"an object of {len(fields)} fields" if fields else f"a list of {len(items)} items"
@@ -91,11 +91,11 @@ def _modified(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[dict
 
 def _around(document: Mapping[str, Json]) -> dict[str, Json]:
     """Return what a document says outside of its nodes; of the journal, how long it is."""
-    kept = {name: value for name, value in document.items() if name not in _UNTOLD}
+    fields = {name: value for name, value in document.items() if name not in _UNTOLD}
     journal = document.get("journal")
     if isinstance(journal, list):
-        kept["journal"] = f"{len(items_of(journal))} entries"
-    return kept
+        fields["journal"] = f"{len(items_of(journal))} entries"
+    return fields
 
 
 def _named(name: str, node: Node) -> dict[str, Json]:
@@ -110,20 +110,20 @@ def _differences(
     old: Mapping[str, Json], new: Mapping[str, Json]
 ) -> Iterator[tuple[str, Json, Json]]:
     for name in dict.fromkeys([*old, *new]):
-        one, other = old.get(name), new.get(name)
-        if name in _OPENED and isinstance(one, dict) and isinstance(other, dict):
-            yield from _inner(name, cast("Node", one), cast("Node", other))
-        elif not same(one, other):
-            yield name, one, other
+        before, after = old.get(name), new.get(name)
+        if name in _OPENED and isinstance(before, dict) and isinstance(after, dict):
+            yield from _inner(name, cast("Node", before), cast("Node", after))
+        elif not same(before, after):
+            yield name, before, after
 
 
 def _inner(outer: str, old: Node, new: Node) -> Iterator[tuple[str, Json, Json]]:
     for name in dict.fromkeys([*old, *new]):
-        one, other = old.get(name), new.get(name)
+        before, after = old.get(name), new.get(name)
         if outer == "dependencies" and name in DEPENDENCY_TYPES:
             # A list that is not there is an empty one.
-            is_same = same([] if one is None else one, [] if other is None else other)
+            is_same = same([] if before is None else before, [] if after is None else after)
         else:
-            is_same = same(one, other)
+            is_same = same(before, after)
         if not is_same:
-            yield f"{outer}.{name}", one, other
+            yield f"{outer}.{name}", before, after

@@ -123,82 +123,84 @@ def fixed(document: Json, now: str) -> tuple[dict[str, Json], tuple[FixAction, .
 
 def verification_fixes(document: Json) -> list[tuple[str, Json, str]]:
     """Return the verify nodes whose type of verification is missing or wrong: id, what it is, what it should be."""
-    found: list[tuple[str, Json, str]] = []
+    fixes: list[tuple[str, Json, str]] = []
     for name, node in nodes_of(document).items():
-        wanted = _verification_type(node)
-        if wanted:
-            found.append((name, metadata_of(node).get("verification_type"), wanted))
-    return found
+        new_type = _verification_type(node)
+        if new_type:
+            fixes.append((name, metadata_of(node).get("verification_type"), new_type))
+    return fixes
 
 
 def _fix_dates(draft: _Draft, now: str) -> None:
     for name in DATES:
-        if name in draft.top and not is_time(said := draft.top[name]):
-            read = _time_of(said)
+        if name in draft.top and not is_time(raw := draft.top[name]):
+            read = _time_of(raw)
             draft.top[name] = read or now
-            told = f"Wrote {name} in ISO 8601, in place of {quoted(said)}"
-            lost = None if read else _replaced("", name, said)
-            draft.note(f"date.normalize:{name}", told, "structure", lost)
+            message = f"Wrote {name} in ISO 8601, in place of {quoted(raw)}"
+            lost = None if read else _replaced("", name, raw)
+            draft.note(f"date.normalize:{name}", message, "structure", lost)
 
 
 def _time_of(value: Json) -> str:
     """Return a time that is written otherwise as ISO 8601; empty if it cannot be read."""
-    said = text_of(value).strip()
-    for written in (said, said.replace("/", "-"), said.replace(" UTC", "Z").replace(" GMT", "Z")):
+    text = text_of(value).strip()
+    for written in (text, text.replace("/", "-"), text.replace(" UTC", "Z").replace(" GMT", "Z")):
         if is_time(written):
             return written
     for form in ("%d.%m.%Y", "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y"):
         try:
-            return datetime.strptime(said, form).date().isoformat()  # noqa: DTZ007 # a day has no zone
+            return datetime.strptime(text, form).date().isoformat()  # noqa: DTZ007 # a day has no zone
         except ValueError:
             continue
     return ""
 
 
 def _fix_status(draft: _Draft) -> None:
-    said = draft.top.get("status", "pending")
-    if not is_one_of(said, SPEC_STATUSES):
-        wanted, lost = _status_of("", said, SPEC_STATUSES)
-        draft.top["status"] = wanted
-        told = f"Normalized the status of the spec: {quoted(said)} is {wanted}"
-        draft.note("status.normalize:spec", told, "node", lost)
+    raw = draft.top.get("status", "pending")
+    if not is_one_of(raw, SPEC_STATUSES):
+        status, lost = _status_of("", raw, SPEC_STATUSES)
+        draft.top["status"] = status
+        message = f"Normalized the status of the spec: {quoted(raw)} is {status}"
+        draft.note("status.normalize:spec", message, "node", lost)
 
 
 def _fix_node(draft: _Draft, name: str) -> None:
-    missing = [one for one in NODE_FIELDS if one not in draft.nodes[name]]
+    missing = [field_name for field_name in NODE_FIELDS if field_name not in draft.nodes[name]]
     if missing:
-        draft.change(name, **{one: _default(draft, name, one) for one in missing})
+        draft.change(
+            name, **{field_name: _default(draft, name, field_name) for field_name in missing}
+        )
         draft.note(
             f"node.add_missing_fields:{name}", f"Added {', '.join(missing)} to {name}", "node"
         )
     node = draft.nodes[name]
-    if not is_one_of(said := node["type"], NODE_TYPES):
-        wanted, lost = _type_of(name, said)
-        draft.change(name, type=wanted)
-        told = f"Normalized the type of {name}: {quoted(said)} is {wanted}"
-        draft.note(f"node.normalize_type:{name}", told, "node", lost)
-    if not is_one_of(said := node["status"], statuses_of(name)):
-        wanted, lost = _status_of(name, said, statuses_of(name))
-        draft.change(name, status=wanted)
-        told = f"Normalized the status of {name}: {quoted(said)} is {wanted}"
-        draft.note(f"status.normalize:{name}", told, "node", lost)
-    if not has_text(said := node["title"]):
+    if not is_one_of(raw := node["type"], NODE_TYPES):
+        new_type, lost = _type_of(name, raw)
+        draft.change(name, type=new_type)
+        message = f"Normalized the type of {name}: {quoted(raw)} is {new_type}"
+        draft.note(f"node.normalize_type:{name}", message, "node", lost)
+    if not is_one_of(raw := node["status"], statuses_of(name)):
+        new_type, lost = _status_of(name, raw, statuses_of(name))
+        draft.change(name, status=new_type)
+        message = f"Normalized the status of {name}: {quoted(raw)} is {new_type}"
+        draft.note(f"status.normalize:{name}", message, "node", lost)
+    if not has_text(raw := node["title"]):
         draft.change(name, title=title_of(name))
-        told = f"Made a title for {name}, in place of {quoted(said)}"
-        draft.note(f"node.generate_title:{name}", told, "node", _replaced(name, "title", said))
+        message = f"Made a title for {name}, in place of {quoted(raw)}"
+        draft.note(f"node.generate_title:{name}", message, "node", _replaced(name, "title", raw))
     _fix_verification(draft, name)
 
 
-def _default(draft: _Draft, name: str, one: str) -> Json:
+def _default(draft: _Draft, name: str, field_name: str) -> Json:
     """Return what a field is set to that a node has not; derived counts are set right later."""
-    if one == "type":
+    if field_name == "type":
         return _type_of(name, None)[0]
-    if one == "title":
+    if field_name == "title":
         return title_of(name)
-    if one == "parent":
+    if field_name == "parent":
         return None if name == ROOT else _parent_by_id(draft, name)
     plain: dict[str, Json] = {"status": "pending", "children": [], "metadata": {}}
-    return plain.get(one, 0)
+    return plain.get(field_name, 0)
 
 
 def _parent_by_id(draft: _Draft, name: str) -> str:
@@ -207,7 +209,7 @@ def _parent_by_id(draft: _Draft, name: str) -> str:
     above = [f"task-{'-'.join(numbers[:-1])}", f"phase-{'-'.join(numbers[:1])}"]
     if name.startswith(("phase-", ROOT)):
         above = []
-    return next((one for one in above if one in draft.nodes and one != name), ROOT)
+    return next((parent for parent in above if parent in draft.nodes and parent != name), ROOT)
 
 
 def title_of(name: str) -> str:
@@ -216,59 +218,59 @@ def title_of(name: str) -> str:
     return f"{kind.capitalize()} {number}".strip() or "Untitled"
 
 
-def _type_of(name: str, said: Json) -> tuple[str, Replaced | None]:
+def _type_of(name: str, raw: Json) -> tuple[str, Replaced | None]:
     """Return the type that a node gets, and what was said that is none."""
-    word, start = word_of(said), name.partition("-")[0]
+    word, start = word_of(raw), name.partition("-")[0]
     usual = start if start in _TYPE_STARTS else "task"
-    wanted = "spec" if name == ROOT else word if word in NODE_TYPES else usual
-    return wanted, None if word == wanted else _replaced(name, "type", said)
+    new_type = "spec" if name == ROOT else word if word in NODE_TYPES else usual
+    return new_type, None if word == new_type else _replaced(name, "type", raw)
 
 
-def _status_of(name: str, said: Json, known: tuple[str, ...]) -> tuple[str, Replaced | None]:
+def _status_of(name: str, raw: Json, statuses: tuple[str, ...]) -> tuple[str, Replaced | None]:
     """Return the status that a node gets, and what was said that is none."""
-    word = word_of(said)
-    wanted = word if word in known else _STATUS_WORDS.get(word, "")
-    return (wanted, None) if wanted else ("pending", _replaced(name, "status", said))
+    word = word_of(raw)
+    status = word if word in statuses else _STATUS_WORDS.get(word, "")
+    return (status, None) if status else ("pending", _replaced(name, "status", raw))
 
 
-def _replaced(name: str, field: str, said: Json) -> Replaced | None:
+def _replaced(name: str, field: str, raw: Json) -> Replaced | None:
     """Return a value that goes, unless it says nothing."""
     says_nothing = (
-        said is None or said in ("", [], {}) or (isinstance(said, str) and not has_text(said))
+        raw is None or raw in ("", [], {}) or (isinstance(raw, str) and not has_text(raw))
     )
-    return None if says_nothing else Replaced(name, field, said)
+    return None if says_nothing else Replaced(name, field, raw)
 
 
 def _verification_type(node: Mapping[str, Json]) -> str:
     """Return what the type of a verification has to be set to; empty if it is right, or cannot be set."""
     if node.get("type") != "verify" or not isinstance(node.get("metadata", {}), dict):
         return ""
-    said = metadata_of(node).get("verification_type")
-    if said is None or said == "":
+    raw = metadata_of(node).get("verification_type")
+    if raw is None or raw == "":
         return "run-tests"
-    return "" if is_one_of(said, VERIFICATION_TYPES) else "manual"
+    return "" if is_one_of(raw, VERIFICATION_TYPES) else "manual"
 
 
 def _fix_verification(draft: _Draft, name: str) -> None:
-    wanted = _verification_type(draft.nodes[name])
-    if not wanted:
+    new_type = _verification_type(draft.nodes[name])
+    if not new_type:
         return
     metadata = metadata_of(draft.nodes[name])
-    said = metadata.get("verification_type")
-    was_missing = wanted == "run-tests"
-    draft.change(name, metadata={**metadata, "verification_type": wanted})
+    raw = metadata.get("verification_type")
+    was_missing = new_type == "run-tests"
+    draft.change(name, metadata={**metadata, "verification_type": new_type})
     kind = "fix_verification_type" if was_missing else "fix_invalid_verification_type"
-    told = f"Set the verification type of {name} to {wanted}, in place of {quoted(said)}"
-    lost = _replaced(name, "verification_type", said)
-    draft.note(f"metadata.{kind}:{name}", told, "metadata", lost)
+    message = f"Set the verification type of {name} to {new_type}, in place of {quoted(raw)}"
+    lost = _replaced(name, "verification_type", raw)
+    draft.note(f"metadata.{kind}:{name}", message, "metadata", lost)
 
 
 def _fix_links(draft: _Draft) -> None:
-    if ROOT in draft.nodes and (said := draft.nodes[ROOT].get("parent")) is not None:
+    if ROOT in draft.nodes and (raw := draft.nodes[ROOT].get("parent")) is not None:
         draft.change(ROOT, parent=None)
-        told = f"Set the parent of spec-root to null, in place of {quoted(said)}"
-        lost = _replaced(ROOT, "parent", said)
-        draft.note("hierarchy.fix_root_parent", told, "hierarchy", lost)
+        message = f"Set the parent of spec-root to null, in place of {quoted(raw)}"
+        lost = _replaced(ROOT, "parent", raw)
+        draft.note("hierarchy.fix_root_parent", message, "hierarchy", lost)
     tree = Tree(draft.document())
     for name in tree.nodes:
         _fix_children(draft, tree, name)
@@ -276,66 +278,68 @@ def _fix_links(draft: _Draft) -> None:
     for name, parent in tree.placements():
         added.setdefault(parent, []).append(name)
         if parent_of(draft.nodes[name]) == parent:
-            told = f"Listed {name} below {parent}, its parent"
-            draft.note(f"hierarchy.align:{parent}->{name}", told, "hierarchy")
+            message = f"Listed {name} below {parent}, its parent"
+            draft.note(f"hierarchy.align:{parent}->{name}", message, "hierarchy")
         else:
-            said = draft.nodes[name].get("parent")
+            raw = draft.nodes[name].get("parent")
             draft.change(name, parent=parent)
-            told = f"Attached {name} to {parent}, in place of {quoted(said)}"
-            lost = _replaced(name, "parent", said)
-            draft.note(f"hierarchy.attach_orphans:{name}", told, "hierarchy", lost)
+            message = f"Attached {name} to {parent}, in place of {quoted(raw)}"
+            lost = _replaced(name, "parent", raw)
+            draft.note(f"hierarchy.attach_orphans:{name}", message, "hierarchy", lost)
     for parent, names in added.items():
         draft.change(parent, children=[*items_of(draft.nodes[parent].get("children")), *names])
 
 
 def _fix_children(draft: _Draft, tree: Tree, name: str) -> None:
     """Leave in a list of children those that the node owns, once, and set their parent."""
-    kept: list[Json] = []
+    children: list[Json] = []
     seen: set[str] = set()
     listed = items_of(draft.nodes[name].get("children"))
     for child in listed:
         if not isinstance(child, str) or child not in tree.nodes:
-            kept.append(child)  # a child that there is not is for a person to decide
+            children.append(child)  # a child that there is not is for a person to decide
             continue
         if child in seen:
             draft.note(f"hierarchy.dedupe_children:{name}", "Listed each child once", "hierarchy")
             continue
         seen.add(child)
-        told, lost = f"Took {child} out of {name}, which does not hold it", None
+        message, lost = f"Took {child} out of {name}, which does not hold it", None
         if tree.owner.get(child) == name:
-            kept.append(child)
+            children.append(child)
             if agrees(tree, name, child):
                 continue
-            said = draft.nodes[child].get("parent")
+            raw = draft.nodes[child].get("parent")
             draft.change(child, parent=name)
-            told = f"Made {name}, which lists {child}, its parent, in place of {quoted(said)}"
-            lost = None if text_of(said) in tree.nodes else _replaced(child, "parent", said)
-        draft.note(f"hierarchy.align:{name}->{child}", told, "hierarchy", lost)
-    if len(kept) != len(listed):
-        draft.change(name, children=kept)
+            message = f"Made {name}, which lists {child}, its parent, in place of {quoted(raw)}"
+            lost = None if text_of(raw) in tree.nodes else _replaced(child, "parent", raw)
+        draft.note(f"hierarchy.align:{name}->{child}", message, "hierarchy", lost)
+    if len(children) != len(listed):
+        draft.change(name, children=children)
 
 
 def _fix_edges(draft: _Draft) -> None:
     for name, node in list(draft.nodes.items()):
-        held = node.get("dependencies", {})
-        if not isinstance(held, dict):
+        raw = node.get("dependencies", {})
+        if not isinstance(raw, dict):
             draft.change(name, dependencies=_empty())
-            told = f"Made lists for {name}, in place of {quoted(held)}"
-            lost = _replaced(name, "dependencies", held)
-            draft.note(f"dependency.create_structure:{name}", told, "dependency", lost)
+            message = f"Made lists for {name}, in place of {quoted(raw)}"
+            lost = _replaced(name, "dependencies", raw)
+            draft.note(f"dependency.create_structure:{name}", message, "dependency", lost)
             continue
-        lists = object_of(held)
+        lists = object_of(raw)
         once = {kind: _once(lists[kind]) for kind in DEPENDENCY_TYPES if kind in lists}
-        if not all(same(lists[kind], found) for kind, found in once.items()):
+        if not all(same(lists[kind], unique) for kind, unique in once.items()):
             draft.change(name, dependencies={**lists, **once})
             draft.note(f"dependency.dedupe:{name}", f"Listed each once in {name}", "dependency")
     tree = Tree(draft.document())
     added: dict[tuple[str, str], list[str]] = {}
     for name, kind, other in missing_sides(tree):
         added.setdefault((other, OPPOSITE[kind]), []).append(name)
-        one, two = (name, other) if kind == "blocks" else (other, name)
+        blocker, dependent = (name, other) if kind == "blocks" else (other, name)
         draft.note(
-            f"dependency.sync_bidirectional:{one}-{two}", f"{one} blocks {two}", "dependency"
+            f"dependency.sync_bidirectional:{blocker}-{dependent}",
+            f"{blocker} blocks {dependent}",
+            "dependency",
         )
     for (name, kind), others in added.items():
         lists = object_of(draft.nodes[name].get("dependencies")) or _empty()
@@ -351,25 +355,25 @@ def _once(listed: Json) -> Json:
     if not isinstance(listed, list):
         return listed
     seen: set[str] = set()
-    kept: list[Json] = []
-    for one in items_of(listed):
-        if isinstance(one, str):
-            if one in seen:
+    unique: list[Json] = []
+    for part in items_of(listed):
+        if isinstance(part, str):
+            if part in seen:
                 continue
-            seen.add(one)
-        kept.append(one)
-    return kept
+            seen.add(part)
+        unique.append(part)
+    return unique
 
 
 def _derived(draft: _Draft) -> tuple[dict[str, Json], tuple[FixAction, ...]]:
-    made = draft.document()
-    derived = rolled_up(made)
-    is_due = any(one.startswith(_DERIVING) for one in draft.actions)
-    if is_due or _counts(derived) != _counts(made):
-        if not same(derived, made):
+    document = draft.document()
+    derived = rolled_up(document)
+    is_due = any(action.startswith(_DERIVING) for action in draft.actions)
+    if is_due or _counts(derived) != _counts(document):
+        if not same(derived, document):
             draft.note("counts.recalculate", "Derived counts and statuses again", "counts")
-        made = derived
-    return made, tuple(draft.actions.values())
+        document = derived
+    return document, tuple(draft.actions.values())
 
 
 def _counts(document: Mapping[str, Json]) -> list[tuple[Json, Json]]:

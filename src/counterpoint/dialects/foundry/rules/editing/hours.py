@@ -20,21 +20,25 @@ def recalculated(document: Json) -> tuple[dict[str, Json], dict[str, Json]]:
     """
     whole, tree = object_of(document), Tree(document)
     nodes: dict[str, Json] = {}
-    told: list[Json] = []
+    phases: list[Json] = []
     total, changed = 0.0, 0
     for name in tree.phases():
         node = tree.nodes[name]
-        hours = [said for one in tree.below(name) if (said := _hours(tree, one)) is not None]
-        found = _compared(metadata_of(node), sum(hours))
+        hours = [
+            leaf_hours
+            for node_id in tree.below(name)
+            if (leaf_hours := _hours(tree, node_id)) is not None
+        ]
+        comparison = _compared(metadata_of(node), sum(hours))
         total += sum(hours)
-        if found["delta"] and hours:
-            nodes[name] = _saying(node, found["calculated"])
+        if comparison["delta"] and hours:
+            nodes[name] = _saying(node, comparison["calculated"])
             changed += 1
-        told.append(
+        phases.append(
             {
                 "phase_id": name,
                 "title": text_of(node.get("title")),
-                **found,
+                **comparison,
                 "task_count": len(hours),
             }
         )
@@ -42,19 +46,19 @@ def recalculated(document: Json) -> tuple[dict[str, Json], dict[str, Json]]:
     is_changed = bool(level["delta"] and total)
     after = {**whole, "hierarchy": {**object_of(whole.get("hierarchy")), **nodes}}
     summary: dict[str, Json] = {
-        "total_phases": len(told),
+        "total_phases": len(phases),
         "phases_changed": changed,
         "spec_changed": is_changed,
     }
     if is_changed:
         after = _saying(after, level["calculated"])
-    return after, {"spec_level": level, "phases": told, "summary": summary}
+    return after, {"spec_level": level, "phases": phases, "summary": summary}
 
 
 def _hours(tree: Tree, name: str) -> float | None:
     """Return the hours of a leaf; None for what holds others, or says none."""
-    said = metadata_of(tree.nodes[name]).get(HOURS)
-    return None if tree.kids[name] or not _is_number(said) else float(said or 0)
+    hours = metadata_of(tree.nodes[name]).get(HOURS)
+    return None if tree.kids[name] or not _is_number(hours) else float(hours or 0)
 
 
 def _is_number(value: Json) -> bool:
@@ -62,10 +66,10 @@ def _is_number(value: Json) -> bool:
 
 
 def _compared(metadata: Mapping[str, Json], hours: float) -> dict[str, Json]:
-    said = metadata.get(HOURS)
-    before = float(said or 0) if _is_number(said) else 0.0
+    stored = metadata.get(HOURS)
+    before = float(stored or 0) if _is_number(stored) else 0.0
     return {
-        "previous": said if _is_number(said) else None,
+        "previous": stored if _is_number(stored) else None,
         "calculated": round(hours, _DIGITS),
         "delta": round(hours - before, _DIGITS),
     }

@@ -82,9 +82,9 @@ class Replacement:
     def as_json(self) -> dict[str, Json]:
         """Return the counts, and a few of the changes."""
         return {
-            "total_replacements": sum(one.count for one in self.changes),
-            "nodes_affected": len({one.node_id for one in self.changes}),
-            "changes": [one.as_json() for one in self.changes[:SAMPLES]],
+            "total_replacements": sum(change.count for change in self.changes),
+            "nodes_affected": len({change.node_id for change in self.changes}),
+            "changes": [change.as_json() for change in self.changes[:SAMPLES]],
             "changes_truncated": len(self.changes) > SAMPLES,
             "total_changes": len(self.changes),
         }
@@ -106,12 +106,12 @@ def replaced(
     _refuse(find, replace, scope)
     matcher = _Pattern(find, replace, use_regex=use_regex, case_sensitive=case_sensitive)
     writer = _Writer(matcher, scope)
-    made = writer.document(object_of(document))
+    rewritten = writer.document(object_of(document))
     if not matcher.count:
         raise NotFound(
             f"{quoted(find)} is not in the {_told(scope)}", error_code="NO_MATCHES_FOUND"
         )
-    return Replacement(made, tuple(writer.changes))
+    return Replacement(rewritten, tuple(writer.changes))
 
 
 def _refuse(find: str, replace: str, scope: str) -> None:
@@ -164,12 +164,12 @@ class _Pattern:
             raise _too_broad("the expression is too large to be looked for in so much text")
         self._length = len(text)
         try:
-            found, count = self._compiled.subn(self._written, text)
+            replaced_text, count = self._compiled.subn(self._written, text)
         except UnicodeEncodeError:
             return text, 0  # half a character has no UTF-8, and can match nothing
-        if len(found) > max(len(text), TEXT_LIMIT):
+        if len(replaced_text) > max(len(text), TEXT_LIMIT):
             raise InvalidInput(f"a text would have more than {TEXT_LIMIT} characters")
-        return found, count
+        return replaced_text, count
 
     def _written(self, match: re2.Match) -> str:
         if match.start() == match.end():
@@ -183,16 +183,16 @@ class _Pattern:
         )
 
 
-def _invalid(said: str) -> InvalidInput:
+def _invalid(message: str) -> InvalidInput:
     return InvalidInput(
-        said,
+        message,
         hint="Lookarounds and backward references are not understood; most else is.",
         error_code="INVALID_REGEX_PATTERN",
     )
 
 
-def _too_broad(said: str) -> InvalidInput:
-    return InvalidInput(said, hint="Look for something longer.", error_code="PATTERN_TOO_BROAD")
+def _too_broad(message: str) -> InvalidInput:
+    return InvalidInput(message, hint="Look for something longer.", error_code="PATTERN_TOO_BROAD")
 
 
 def _template(replace: str, compiled: re2.Pattern) -> list[str | int]:
@@ -213,11 +213,11 @@ def _template(replace: str, compiled: re2.Pattern) -> list[str | int]:
     return [*parts, replace[end:]]
 
 
-def _group(name: str, known: Mapping[str, int]) -> int:
+def _group(name: str, groups: Mapping[str, int]) -> int:
     """Return the number of a group that is named or numbered; -1 if there is none."""
     if name.isdecimal() and name.isascii():
         return int(name[:4])
-    return known.get(name, -1)
+    return groups.get(name, -1)
 
 
 class _Writer:
@@ -267,25 +267,27 @@ class _Writer:
         if not isinstance(value, list):
             return self._text(name, field, value)
         lines: Sequence[Json] = items_of(value)
-        made = [self._text(name, f"{field}[{number}]", one) for number, one in enumerate(lines)]
-        is_same = all(one is other for one, other in zip(made, lines, strict=True))
-        return lines if is_same else made
+        rewritten = [
+            self._text(name, f"{field}[{number}]", line) for number, line in enumerate(lines)
+        ]
+        is_same = all(line is other for line, other in zip(rewritten, lines, strict=True))
+        return lines if is_same else rewritten
 
     def _text(self, name: str, field: str, value: Json) -> Json:
         if not isinstance(value, str):
             return value
-        made, count = self._matcher(value)
-        if made == value:
+        rewritten, count = self._matcher(value)
+        if rewritten == value:
             return value
-        self.changes.append(Change(name, field, value, made, count))
-        return text_of(made)
+        self.changes.append(Change(name, field, value, rewritten, count))
+        return text_of(rewritten)
 
 
 def _once(changes: Sequence[Change]) -> Iterator[Change]:
     """Return the changes, without the title of the spec where the root told the same one."""
     seen: set[tuple[str, str, str]] = set()
-    for one in changes:
-        key = (one.node_id, one.field, one.old)
+    for change in changes:
+        key = (change.node_id, change.field, change.old)
         if key not in seen:
             seen.add(key)
-            yield one
+            yield change

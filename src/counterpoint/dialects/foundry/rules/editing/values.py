@@ -52,10 +52,10 @@ class Values:
     kept: Mapping[str, Json]
 
 
-def values_of(given: Mapping[str, Json]) -> Values:
+def values_of(changes: Mapping[str, Json]) -> Values:
     """Return values for a node by where they are kept; InvalidInput names every fault."""
-    faults = [fault for name, value in given.items() if (fault := _fault(name, value))]
-    if len(given) > _KEYS:
+    faults = [fault for name, value in changes.items() if (fault := _fault(name, value))]
+    if len(changes) > _KEYS:
         faults.append(f"there are more than {_KEYS} values")
     if faults:
         raise InvalidInput(
@@ -63,17 +63,17 @@ def values_of(given: Mapping[str, Json]) -> Values:
         )
 
     def text(name: str) -> str | None:
-        value = given.get(name)
+        value = changes.get(name)
         return value if isinstance(value, str) else None
 
     own = {"title", "description", "file_path", "acceptance_criteria"}
-    criteria = given.get("acceptance_criteria")
+    criteria = changes.get("acceptance_criteria")
     return Values(
         title=text("title"),
         body=text("description"),
         file_path=text("file_path"),
         acceptance=None if criteria is None else tuple(texts_of(criteria)),
-        kept={name: value for name, value in given.items() if name not in own},
+        kept={name: value for name, value in changes.items() if name not in own},
     )
 
 
@@ -97,5 +97,5 @@ def _is_duration(value: Json) -> bool:
 
 
 def _are_texts(value: Json) -> bool:
-    found = texts_of(value)
-    return isinstance(value, list) and len(found) == len(items_of(value)) and all(found)
+    texts = texts_of(value)
+    return isinstance(value, list) and len(texts) == len(items_of(value)) and all(texts)

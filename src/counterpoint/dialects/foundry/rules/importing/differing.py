@@ -64,77 +64,85 @@ class Differences:
     contents: tuple[Difference, ...]
 
 
-def paths_changed(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> frozenset[str]:
+def paths_changed(current: Mapping[str, Json], document: Mapping[str, Json]) -> frozenset[str]:
     """Return the paths of files that one of two documents has of a node, or of the whole, and the other has not."""
-    here, there = _paths(current), _paths(wanted)
-    changed = [name for name in here.keys() | there.keys() if here.get(name) != there.get(name)]
-    return frozenset(one[name] for one in (here, there) for name in changed if name in one)
+    before, after = _paths(current), _paths(document)
+    changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+    return frozenset(paths[name] for paths in (before, after) for name in changed if name in paths)
 
 
 def _paths(document: Mapping[str, Json]) -> dict[str, str]:
-    kept = {name: metadata_of(node) for name, node in Tree(document).nodes.items()}
-    kept[""] = metadata_of(document)
-    return {name: path for name, one in kept.items() if (path := text_of(one.get("file_path")))}
+    metadata = {name: metadata_of(node) for name, node in Tree(document).nodes.items()}
+    metadata[""] = metadata_of(document)
+    return {
+        name: path
+        for name, fields in metadata.items()
+        if (path := text_of(fields.get("file_path")))
+    }
 
 
 def differences(
-    current: Mapping[str, Json], wanted: Mapping[str, Json], place: Place
+    current: Mapping[str, Json], document: Mapping[str, Json], place_file: Place
 ) -> Differences:
     """Return what has to be done; both documents are whole trees."""
-    here, there = Tree(current), Tree(wanted)
+    tree, goal = Tree(current), Tree(document)
     return Differences(
-        tuple(_structure(here, there)), tuple(_contents(current, wanted, here, there, place))
+        tuple(_structure(tree, goal)), tuple(_contents(current, document, tree, goal, place_file))
     )
 
 
-def _structure(here: Tree, there: Tree) -> Iterator[Difference]:
-    for name in there.reachable[1:]:
-        parent = there.owner[name]
-        if name not in here.nodes:
-            change = NodeChange(node=name, field="", after=there.nodes[name].get("title"))
+def _structure(tree: Tree, goal: Tree) -> Iterator[Difference]:
+    for name in goal.reachable[1:]:
+        parent = goal.owner[name]
+        if name not in tree.nodes:
+            change = NodeChange(node=name, field="", after=goal.nodes[name].get("title"))
             yield Difference("add", change)
-        elif here.owner.get(name) != parent:
-            yield _found("move", name, "parent", here.owner.get(name), parent)
-    for name in here.reachable[1:]:
-        if name not in there.nodes and here.owner[name] in {*there.nodes, ROOT}:
-            yield _found("remove", name, "", here.nodes[name].get("title"), None)
+        elif tree.owner.get(name) != parent:
+            yield _found("move", name, "parent", tree.owner.get(name), parent)
+    for name in tree.reachable[1:]:
+        if name not in goal.nodes and tree.owner[name] in {*goal.nodes, ROOT}:
+            yield _found("remove", name, "", tree.nodes[name].get("title"), None)
 
 
 def _contents(
-    current: Mapping[str, Json], wanted: Mapping[str, Json], here: Tree, there: Tree, place: Place
+    current: Mapping[str, Json],
+    document: Mapping[str, Json],
+    tree: Tree,
+    goal: Tree,
+    place_file: Place,
 ) -> Iterator[Difference]:
-    yield from _written(ROOT, root_fields(current, place), root_fields(wanted, place))
-    kinds = _kinds(here)
-    for name in there.reachable[1:]:
-        if name in here.nodes:
-            usual = usual_type(kinds[name], is_in_task=kinds[here.owner[name]] == "task")
+    yield from _written(ROOT, root_fields(current, place_file), root_fields(document, place_file))
+    kinds = _kinds(tree)
+    for name in goal.reachable[1:]:
+        if name in tree.nodes:
+            usual = usual_type(kinds[name], is_in_task=kinds[tree.owner[name]] == "task")
             before, after = (
-                fields_of(name, one.nodes[name], metadata_of(one.nodes[name]), usual, place)
-                for one in (here, there)
+                fields_of(name, side.nodes[name], metadata_of(side.nodes[name]), usual, place_file)
+                for side in (tree, goal)
             )
-            stands = {one.nodes[name].get("status") for one in (here, there)}
+            stands = {side.nodes[name].get("status") for side in (tree, goal)}
             yield from _written(name, before, after, OF_BLOCKERS if "blocked" in stands else ())
-    yield from _orders(here, there)
-    yield from _edges(here, there)
-    yield from _statuses(here, there)
-    yield from _entries(current, wanted)
+    yield from _orders(tree, goal)
+    yield from _edges(tree, goal)
+    yield from _statuses(tree, goal)
+    yield from _entries(current, document)
 
 
-def _entries(current: Mapping[str, Json], wanted: Mapping[str, Json]) -> Iterator[Difference]:
+def _entries(current: Mapping[str, Json], document: Mapping[str, Json]) -> Iterator[Difference]:
     """Return the entries that are in the wanted journal more often; who wrote them and when is not asked."""
-    known = Counter(said_of(entry) for entry in items_of(current.get("journal")))
-    for entry in items_of(wanted.get("journal")):
-        said = said_of(entry)
-        known[said] -= 1
-        if known[said] < 0 and isinstance(entry, dict):
+    counter = Counter(said_of(entry) for entry in items_of(current.get("journal")))
+    for entry in items_of(document.get("journal")):
+        content = said_of(entry)
+        counter[content] -= 1
+        if counter[content] < 0 and isinstance(entry, dict):
             name = text_of(object_of(entry).get("task_id")) or ROOT
             yield Difference("entry", NodeChange(node=name, field="journal", after=entry))
 
 
-def _orders(here: Tree, there: Tree) -> Iterator[Difference]:
-    for name in there.reachable:
-        before = [kid for kid in here.kids.get(name, []) if there.owner.get(kid) == name]
-        after = [kid for kid in there.kids[name] if here.owner.get(kid) == name]
+def _orders(tree: Tree, goal: Tree) -> Iterator[Difference]:
+    for name in goal.reachable:
+        before = [kid for kid in tree.kids.get(name, []) if goal.owner.get(kid) == name]
+        after = [kid for kid in goal.kids[name] if tree.owner.get(kid) == name]
         if before != after:
             yield _found("order", name, "children", list[Json](before), list[Json](after))
 
@@ -147,9 +155,9 @@ def _kinds(tree: Tree) -> dict[str, Kind]:
 
 
 def _written(
-    name: str, before: NodeFields, after: NodeFields, told: Collection[str] = ()
+    name: str, before: NodeFields, after: NodeFields, derived: Collection[str] = ()
 ) -> Iterator[Difference]:
-    """Return how the fields of a node differ; told: metadata that follows from how it stands."""
+    """Return how the fields of a node differ; derived: metadata that follows from how it stands."""
     pairs: Sequence[tuple[str, Json, Json]] = (
         ("title", before.title, after.title),
         ("description", before.body, after.body),
@@ -160,40 +168,40 @@ def _written(
         if old != new:
             yield _found("write", name, field, old, new)
     old_values, new_values = _values(before), _values(after)
-    for field in [one for one in {**old_values, **new_values} if one not in told]:
+    for field in [key for key in {**old_values, **new_values} if key not in derived]:
         old, new = old_values.get(field), new_values.get(field)
         if not same(old, new):
-            shown = {TYPE: "type", KEPT: "fields"}.get(field, f"metadata.{field}")
+            label = {TYPE: "type", KEPT: "fields"}.get(field, f"metadata.{field}")
             whole = before.attributes.get(field), after.attributes.get(field)
-            yield _found("write", name, shown, *whole)
+            yield _found("write", name, label, *whole)
 
 
 def _values(fields: NodeFields) -> dict[str, Json]:
-    found = {name: value for name, value in fields.attributes.items() if name not in DERIVED}
-    kept = object_of(found.get(KEPT))
-    around = {k: v for k, v in object_of(kept.get("document")).items() if k != "generated"}
-    kept = {**kept, "document": around} if around else {**kept}
+    values = {name: value for name, value in fields.attributes.items() if name not in DERIVED}
+    extra = object_of(values.get(KEPT))
+    around = {k: v for k, v in object_of(extra.get("document")).items() if k != "generated"}
+    extra = {**extra, "document": around} if around else {**extra}
     if not around:
-        kept.pop("document", None)
-    if kept:
-        found[KEPT] = kept
+        extra.pop("document", None)
+    if extra:
+        values[KEPT] = extra
     else:
-        found.pop(KEPT, None)
-    return found
+        values.pop(KEPT, None)
+    return values
 
 
-def _edges(here: Tree, there: Tree) -> Iterator[Difference]:
-    before, after = _needs(here), _needs(there)
-    for name in there.reachable:
-        if name not in here.nodes:
+def _edges(tree: Tree, goal: Tree) -> Iterator[Difference]:
+    before, after = _needs(tree), _needs(goal)
+    for name in goal.reachable:
+        if name not in tree.nodes:
             continue
         old, new = (
             before[name],
-            [one for one in after[name] if one not in there.nodes or one in here.nodes],
+            [need for need in after[name] if need not in goal.nodes or need in tree.nodes],
         )
         if set(old) != set(new):
             yield _found("write", name, "dependencies.blocked_by", sorted(old), sorted(new))
-        soft = [dependencies_of(tree.nodes[name], "depends") for tree in (here, there)]
+        soft = [dependencies_of(tree.nodes[name], "depends") for tree in (tree, goal)]
         if soft[0] != soft[1]:
             yield _found("write", name, "dependencies.depends", list(soft[0]), list(soft[1]))
 
@@ -203,28 +211,30 @@ def _needs(tree: Tree) -> dict[str, list[str]]:
     inside = hard_needs(tree.nodes)
     return {
         name: [
-            *(one for one in dependencies_of(node, "blocked_by") if one not in tree.nodes),
+            *(need for need in dependencies_of(node, "blocked_by") if need not in tree.nodes),
             *inside[name],
         ]
         for name, node in tree.nodes.items()
     }
 
 
-def _statuses(here: Tree, there: Tree) -> Iterator[Difference]:
+def _statuses(tree: Tree, goal: Tree) -> Iterator[Difference]:
     """Return the words for how nodes stand: what is opened first, and what is completed after what it waits for."""
-    place = {name: number for number, name in enumerate(finishing_order(there))}
-    found: list[tuple[int, int, Difference]] = []
-    for name in there.reachable[1:]:
-        if name not in here.nodes:
+    ranks = {name: number for number, name in enumerate(finishing_order(goal))}
+    ranked: list[tuple[int, int, Difference]] = []
+    for name in goal.reachable[1:]:
+        if name not in tree.nodes:
             continue
-        old, new = (text_of(tree.nodes[name].get("status")) for tree in (here, there))
-        is_leaf = not (here.kids[name] or there.kids[name])
+        old, new = (text_of(tree.nodes[name].get("status")) for tree in (tree, goal))
+        is_leaf = not (tree.kids[name] or goal.kids[name])
         has_ended = (old, new) == ("in_progress", "pending")
         if old == new or not (is_leaf or has_ended or "blocked" in {old, new}):
             continue
         rank = {"pending": 0 if is_leaf else 3, "blocked": 2}.get(new, 1)
-        found.append((rank, place[name], _found("status", name, "status", old, new)))
-    return (one for _, _, one in sorted(found, key=lambda one: one[:2]))
+        ranked.append((rank, ranks[name], _found("status", name, "status", old, new)))
+    return (
+        difference for _, _, difference in sorted(ranked, key=lambda difference: difference[:2])
+    )
 
 
 def finishing_order(tree: Tree) -> list[str]:
@@ -233,19 +243,19 @@ def finishing_order(tree: Tree) -> list[str]:
     Nodes that wait for each other come last, in their order.
     """
     waits = moments(tree, _needs(tree))
-    left = {moment: len(others) for moment, others in waits.items()}
+    open_counts = {moment: len(others) for moment, others in waits.items()}
     waiters: dict[str, list[str]] = {moment: [] for moment in waits}
     for moment, others in waits.items():
         for other in others:
             waiters[other].append(moment)
-    free = [moment for moment, count in left.items() if not count]
+    free = [moment for moment, count in open_counts.items() if not count]
     order: dict[str, None] = {}
     for moment in free:
         if moment.endswith(END):
             order[moment.removesuffix(END)] = None
         for waiter in waiters[moment]:
-            left[waiter] -= 1
-            if not left[waiter]:
+            open_counts[waiter] -= 1
+            if not open_counts[waiter]:
                 free.append(waiter)
     return list(order | dict.fromkeys(tree.reachable))
 

@@ -116,7 +116,7 @@ def as_written(path: str) -> str:
 
 
 def draft_of(
-    document: Mapping[str, Json], folder: Folder | None = None, place: Place = as_written
+    document: Mapping[str, Json], folder: Folder | None = None, place_file: Place = as_written
 ) -> DocumentDraft:
     """Return what makes the spec of a document; MalformedDocument with all faults, each with its place.
 
@@ -130,7 +130,7 @@ def draft_of(
         name: stands.statuses.get(name) or text_of(node.get("status"))
         for name, node in tree.nodes.items()
     }
-    drafts = _Drafts(document, tree, spec, statuses, place)
+    drafts = _Drafts(document, tree, spec, statuses, place_file)
     return DocumentDraft(
         spec=spec,
         draft=drafts.whole(),
@@ -157,41 +157,41 @@ def fields_of(
     node: Mapping[str, Json],
     metadata: Mapping[str, Json],
     usual: str,
-    place: Place = as_written,
+    place_file: Place = as_written,
 ) -> NodeFields:
     """Return what the core keeps of a node; usual: the type that it has where nothing says another."""
-    left = dict(metadata)
+    remaining = dict(metadata)
     if node.get("status") == "blocked":
-        left = {key: value for key, value in left.items() if key not in OF_BLOCKERS}
-    body = left.get("description")
+        remaining = {key: value for key, value in remaining.items() if key not in OF_BLOCKERS}
+    body = remaining.get("description")
     if isinstance(body, str) and 0 < len(body) <= BODY_LIMIT:
-        del left["description"]
+        del remaining["description"]
     else:
         body = ""
-    sentences = left.get("acceptance_criteria")
+    sentences = remaining.get("acceptance_criteria")
     if _are_words(sentences):
-        del left["acceptance_criteria"]
+        del remaining["acceptance_criteria"]
     else:
         sentences = []
-    path = text_of(left.get("file_path"))
+    path = text_of(remaining.get("file_path"))
     # One that leads out is kept as it came, and is nobody's area.
-    path = place(path) if path.strip() and len(path) <= WORD_LIMIT else ""
+    path = place_file(path) if path.strip() and len(path) <= WORD_LIMIT else ""
     if 0 < len(path) <= WORD_LIMIT:
-        del left["file_path"]
+        del remaining["file_path"]
     else:
         path = ""
-    plain = {key: value for key, value in left.items() if _is_attribute(key, value)}
-    odd = {key: value for key, value in left.items() if key not in plain}
+    plain = {key: value for key, value in remaining.items() if _is_attribute(key, value)}
+    odd = {key: value for key, value in remaining.items() if key not in plain}
     extra = {key: value for key, value in node.items() if key not in NODE_FIELDS}
-    kept: dict[str, Json] = {}
+    fields: dict[str, Json] = {}
     if odd:
-        kept["metadata"] = odd
+        fields["metadata"] = odd
     if extra:
-        kept["node"] = extra
+        fields["node"] = extra
     if node.get("type") != usual:
         plain[TYPE] = node.get("type")
-    if kept:
-        plain[KEPT] = kept
+    if fields:
+        plain[KEPT] = fields
     return NodeFields(
         title=title_of(name, node.get("title")),
         body=body,
@@ -201,29 +201,29 @@ def fields_of(
     )
 
 
-def root_fields(document: Mapping[str, Json], place: Place = as_written) -> NodeFields:
+def root_fields(document: Mapping[str, Json], place_file: Place = as_written) -> NodeFields:
     """Return what the core keeps of the root of a document, and of what stands around its nodes."""
     node = metadata_root(document)
     top = {k: v for k, v in metadata_of(document).items() if k not in _MOVED_UP}
     title = text_of(document.get("title")) or text_of(node.get("title"))
     around = {key: value for key, value in document.items() if key not in SPEC_FIELDS}
-    found = fields_of(
+    fields = fields_of(
         text_of(document.get("spec_id")),
         # A spec is blocked by its nodes alone: what its root says of a blocker stays metadata.
         {**node, "title": title, "type": "spec", "status": None},
         {**metadata_of(node), **top},
         "spec",
-        place,
+        place_file,
     )
     if not around:
-        return found
-    kept = {**object_of(found.attributes.get(KEPT)), "document": around}
+        return fields
+    extra = {**object_of(fields.attributes.get(KEPT)), "document": around}
     return NodeFields(
-        title=found.title,
-        body=found.body,
-        acceptance=found.acceptance,
-        areas=found.areas,
-        attributes={**found.attributes, KEPT: kept},
+        title=fields.title,
+        body=fields.body,
+        acceptance=fields.acceptance,
+        areas=fields.areas,
+        attributes={**fields.attributes, KEPT: extra},
     )
 
 
@@ -232,17 +232,17 @@ def metadata_root(document: Mapping[str, Json]) -> Node:
     return object_of(object_of(document.get("hierarchy")).get(ROOT))
 
 
-def title_of(name: str, said: Json) -> str:
+def title_of(name: str, raw: Json) -> str:
     """Return a title as the core takes it: one line, and the id where there is none."""
     return (
-        " ".join(text_of(said).split())
-        if len(text_of(said).splitlines()) > 1
-        else (text_of(said).strip() or name)
+        " ".join(text_of(raw).split())
+        if len(text_of(raw).splitlines()) > 1
+        else (text_of(raw).strip() or name)
     )
 
 
 def added_draft(
-    spec: str, tree: Tree, top: str, kind: Kind, place: Place, *, is_in_task: bool
+    spec: str, tree: Tree, top: str, kind: Kind, place_file: Place, *, is_in_task: bool
 ) -> Draft:
     """Return the draft of a node that is new with all below it, all open; kind: that of its item.
 
@@ -252,24 +252,24 @@ def added_draft(
     kinds: dict[str, Kind] = {top: kind}
     for name in names[1:]:
         kinds[name] = kind_of(tree.nodes[name], kinds[tree.owner[name]])
-    made: dict[str, Draft] = {}
+    drafts: dict[str, Draft] = {}
     for name in reversed(names):
         in_task = is_in_task if name == top else kinds[tree.owner[name]] == "task"
         usual = usual_type(kinds[name], is_in_task=in_task)
-        kept = fields_of(name, tree.nodes[name], metadata_of(tree.nodes[name]), usual, place)
-        made[name] = Draft(
+        fields = fields_of(name, tree.nodes[name], metadata_of(tree.nodes[name]), usual, place_file)
+        drafts[name] = Draft(
             kind=kinds[name],
-            title=kept.title,
+            title=fields.title,
             name=place_name(name),
-            body=kept.body,
+            body=fields.body,
             needs=(),
-            acceptance=kept.acceptance,
-            areas=kept.areas,
+            acceptance=fields.acceptance,
+            areas=fields.areas,
             aliases=((NODE, f"{spec}/{name}"),),
-            attributes=kept.attributes,
-            children=tuple(made.pop(kid) for kid in tree.kids[name]),
+            attributes=fields.attributes,
+            children=tuple(drafts.pop(kid) for kid in tree.kids[name]),
         )
-    return made[top]
+    return drafts[top]
 
 
 def outside_of(document: Mapping[str, Json]) -> frozenset[str]:
@@ -305,10 +305,10 @@ class _Drafts:
         tree: Tree,
         spec: str,
         statuses: Mapping[str, str],
-        place: Place,
+        place_file: Place,
     ) -> None:
         self._document = document
-        self._place = place
+        self._place = place_file
         self._tree = tree
         self._spec = spec
         self._statuses = statuses
@@ -319,25 +319,25 @@ class _Drafts:
 
     def whole(self) -> Draft:
         """Return the draft of the root with all below it."""
-        made: dict[str, Draft] = {}
+        drafts: dict[str, Draft] = {}
         for name in reversed(self._tree.reachable):
-            children = tuple(made.pop(kid) for kid in self._tree.kids[name])
-            made[name] = self._root(children) if name == ROOT else self._node(name, children)
-        return made[ROOT]
+            children = tuple(drafts.pop(kid) for kid in self._tree.kids[name])
+            drafts[name] = self._root(children) if name == ROOT else self._node(name, children)
+        return drafts[ROOT]
 
     def _root(self, children: tuple[Draft, ...]) -> Draft:
-        kept = root_fields(self._document, self._place)
+        fields = root_fields(self._document, self._place)
         return Draft(
             kind="spec",
-            title=kept.title,
+            title=fields.title,
             name=place_name(ROOT),
-            body=kept.body,
+            body=fields.body,
             needs=(),
-            acceptance=kept.acceptance,
-            areas=kept.areas,
+            acceptance=fields.acceptance,
+            areas=fields.areas,
             lifecycle="declared",
             aliases=((SPEC, self._spec),),
-            attributes=kept.attributes,
+            attributes=fields.attributes,
             children=children,
         )
 
@@ -345,18 +345,18 @@ class _Drafts:
         node, kind = self._tree.nodes[name], self._kinds[name]
         is_in_task = self._kinds[self._tree.owner[name]] == "task"
         usual = usual_type(kind, is_in_task=is_in_task)
-        kept = fields_of(name, node, metadata_of(node), usual, self._place)
+        fields = fields_of(name, node, metadata_of(node), usual, self._place)
         return Draft(
             kind=kind,
-            title=kept.title,
+            title=fields.title,
             name=place_name(name),
-            body=kept.body,
+            body=fields.body,
             needs=tuple(place_name(need) for need in self._needs[name]),
-            acceptance=kept.acceptance,
-            areas=kept.areas,
+            acceptance=fields.acceptance,
+            areas=fields.areas,
             done=self._statuses[name] == "completed" and all(kid.done for kid in children),
             aliases=((NODE, f"{self._spec}/{name}"),),
-            attributes=kept.attributes,
+            attributes=fields.attributes,
             children=children,
         )
 
@@ -384,8 +384,8 @@ def _remarks(tree: Tree, statuses: Mapping[str, str]) -> Iterator[str]:
         if not tree.kids[name] and name != ROOT and statuses[name] == "in_progress"
     ]
     if begun:
-        said = few(begun, _TOLD)
-        yield f"in progress in the file, but nobody holds it here, so it waits to be taken: {said}"
+        names = few(begun, _TOLD)
+        yield f"in progress in the file, but nobody holds it here, so it waits to be taken: {names}"
     if statuses[ROOT] == "blocked" and "blocked" not in {
         status for name, status in statuses.items() if name != ROOT
     }:
@@ -395,17 +395,17 @@ def _remarks(tree: Tree, statuses: Mapping[str, str]) -> Iterator[str]:
 def _journal_remarks(journal: Json) -> Iterator[str]:
     """Return what is told of entries that an unattended run has written."""
     kinds = Counter(text_of(object_of(entry).get("entry_type")) for entry in items_of(journal))
-    found = [f"{kinds[kind]} of the type {kind}" for kind in RUN_TYPES if kinds[kind]]
-    if found:
-        yield f"entries of the journal that runs have written come in as they are: {', '.join(found)}"
+    counts = [f"{kinds[kind]} of the type {kind}" for kind in RUN_TYPES if kinds[kind]]
+    if counts:
+        yield f"entries of the journal that runs have written come in as they are: {', '.join(counts)}"
 
 
 def _are_words(value: Json) -> bool:
     if not isinstance(value, list):
         return False
-    said = cast("list[Json]", value)
-    return 0 < len(said) <= WORDS_LIMIT and all(
-        has_text(one) and len(text_of(one)) <= WORD_LIMIT for one in said
+    words = cast("list[Json]", value)
+    return 0 < len(words) <= WORDS_LIMIT and all(
+        has_text(word) and len(text_of(word)) <= WORD_LIMIT for word in words
     )
 
 

@@ -49,7 +49,7 @@ def written(entry: Json, nodes: Collection[str]) -> Written:
     if kind and kind not in _TYPES:
         odd["entry_type"], kind = kind, ""
     metadata, more = _metadata(said.get("metadata"))
-    made: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "timestamp": "" if "timestamp" in odd else text_of(said.get("timestamp")),
         "entry_type": kind or "note",
         "title": title or first_line(content, TITLE_LIMIT),
@@ -58,19 +58,19 @@ def written(entry: Json, nodes: Collection[str]) -> Written:
     }
     about: Json = said.get("task_id")
     if isinstance(about, str) and about in nodes:
-        made["task_id"] = about
+        fields["task_id"] = about
     elif about not in (None, ""):
         odd["task_id"] = about
     odd |= more
-    made["metadata"] = with_kept(metadata, odd) if odd else metadata
-    return Written(made, f"Kept in metadata what has no place: {few([*odd])}" if odd else "")
+    fields["metadata"] = with_kept(metadata, odd) if odd else metadata
+    return Written(fields, f"Kept in metadata what has no place: {few([*odd])}" if odd else "")
 
 
-def _metadata(said: Json) -> tuple[dict[str, Json], dict[str, Json]]:
+def _metadata(raw: Json) -> tuple[dict[str, Json], dict[str, Json]]:
     """Return the metadata of an entry, and what of it has no place: it is no object, or has a name of a record's own."""
-    if not isinstance(said, dict):
-        return {}, {} if said is None else {"metadata": said}
-    fields = object_of(said)
+    if not isinstance(raw, dict):
+        return {}, {} if raw is None else {"metadata": raw}
+    fields = object_of(raw)
     own = {key: fields[key] for key in (ENTRY_TYPE, SOURCE) if key in fields}
     return {key: value for key, value in fields.items() if key not in own}, (
         {"metadata": own} if own else {}
@@ -80,5 +80,5 @@ def _metadata(said: Json) -> tuple[dict[str, Json], dict[str, Json]]:
 def with_kept(metadata: Mapping[str, Json], values: Mapping[str, Json]) -> dict[str, Json]:
     """Return metadata with values that a file said beside what they keep of one already."""
     before = metadata.get(AS_IMPORTED, {})
-    known = object_of(before) if isinstance(before, dict) else {AS_IMPORTED: before}
-    return {**metadata, AS_IMPORTED: {**known, **values}}
+    earlier = object_of(before) if isinstance(before, dict) else {AS_IMPORTED: before}
+    return {**metadata, AS_IMPORTED: {**earlier, **values}}

@@ -67,15 +67,19 @@ def mended(
             if count > ITEM_LIMIT
         ]
     )
-    known = {} if current is None else {one.id: one for one in fixed(current, now)[1]}
-    made, actions = fixed(_prepared(document), now)
-    draft = _Draft(made, dict(nodes_of(made)), [one for one in actions if known.get(one.id) != one])
+    present_fixes = {} if current is None else {fix.id: fix for fix in fixed(current, now)[1]}
+    fixed_document, actions = fixed(_prepared(document), now)
+    draft = _Draft(
+        fixed_document,
+        dict(nodes_of(fixed_document)),
+        [action for action in actions if present_fixes.get(action.id) != action],
+    )
     outside = outside_of(current or {})
-    for one in actions:
-        if known.get(one.id) == one and one.category == "metadata":
-            draft.put_back(document, one.id.partition(":")[2])
-        elif one.replaced is not None:
-            draft.keep(one.replaced.node, {one.replaced.field: one.replaced.value})
+    for action in actions:
+        if present_fixes.get(action.id) == action and action.category == "metadata":
+            draft.put_back(document, action.id.partition(":")[2])
+        elif action.replaced is not None:
+            draft.keep(action.replaced.node, {action.replaced.field: action.replaced.value})
     for name in list(draft.nodes):
         draft.set_children_aside(name)
         draft.set_dependencies_aside(name, outside)
@@ -98,18 +102,18 @@ class _Draft:
     def keep(self, name: str, values: Mapping[str, Json]) -> None:
         """Keep what has no other place with a node, or with the document; that of the root node is told apart."""
         if name == ROOT:
-            here = self.kept.setdefault("", {})
-            here[ROOT] = {**object_of(here.get(ROOT)), **values}
+            current = self.kept.setdefault("", {})
+            current[ROOT] = {**object_of(current.get(ROOT)), **values}
             return
-        here = self.kept.setdefault(name, {})
+        current = self.kept.setdefault(name, {})
         for key, value in values.items():
-            is_both = isinstance(value, dict) and isinstance(here.get(key), dict)
-            here[key] = {**object_of(here[key]), **object_of(value)} if is_both else value
+            is_both = isinstance(value, dict) and isinstance(current.get(key), dict)
+            current[key] = {**object_of(current[key]), **object_of(value)} if is_both else value
 
     def put_back(self, document: Mapping[str, Json], name: str) -> None:
         """Let a node have the metadata that it had."""
-        given = metadata_of(object_of(object_of(document["hierarchy"])[name]))
-        self.change(name, metadata=given)
+        metadata = metadata_of(object_of(object_of(document["hierarchy"])[name]))
+        self.change(name, metadata=metadata)
 
     def change(self, name: str, **values: Json) -> None:
         """Set fields of a node."""
@@ -122,49 +126,53 @@ class _Draft:
     def set_children_aside(self, name: str) -> None:
         """Take out of a list of children what is no node."""
         listed = items_of(self.nodes[name].get("children"))
-        there, gone = _parted(listed, self.nodes)
+        present, gone = _parted(listed, self.nodes)
         if not gone:
             return
-        self.change(name, children=there)
+        self.change(name, children=present)
         self.keep(name, {"children": gone})
-        said = f"Kept children of {name} that there are not in its metadata: {few([*map(quoted, gone)])}"
-        self.tell(f"hierarchy.set_aside_children:{name}", said, "hierarchy")
+        message = f"Kept children of {name} that there are not in its metadata: {few([*map(quoted, gone)])}"
+        self.tell(f"hierarchy.set_aside_children:{name}", message, "hierarchy")
 
     def set_dependencies_aside(self, name: str, outside: Collection[str]) -> None:
         """Take out of the dependencies of a node what names no node, and types that there are not."""
-        held = self.nodes[name].get("dependencies")
-        if not isinstance(held, dict):
+        raw = self.nodes[name].get("dependencies")
+        if not isinstance(raw, dict):
             return
-        lists = {kind: value for kind, value in object_of(held).items() if kind in DEPENDENCY_TYPES}
+        lists = {kind: value for kind, value in object_of(raw).items() if kind in DEPENDENCY_TYPES}
         gone: dict[str, Json] = {
-            kind: value for kind, value in object_of(held).items() if kind not in lists and value
+            kind: value for kind, value in object_of(raw).items() if kind not in lists and value
         }
         for kind, listed in [*lists.items()]:
-            there, missing = _parted(items_of(listed), self.nodes, outside)
+            present, missing = _parted(items_of(listed), self.nodes, outside)
             if missing:
-                lists[kind], gone[kind] = there, missing
+                lists[kind], gone[kind] = present, missing
         if not gone:
             return
         self.change(name, dependencies=lists)
         self.keep(name, {"dependencies": gone})
-        named = [one for value in gone.values() for one in items_of(value) or [value]]
-        said = f"Kept dependencies of {name} that name no node in its metadata: {few([*map(quoted, named)])}"
-        self.tell(f"dependency.set_aside:{name}", said, "dependency")
+        names = [node_id for value in gone.values() for node_id in items_of(value) or [value]]
+        message = f"Kept dependencies of {name} that name no node in its metadata: {few([*map(quoted, names)])}"
+        self.tell(f"dependency.set_aside:{name}", message, "dependency")
 
     def keep_blocker(self, name: str) -> None:
         """Keep what says why a node is blocked, and is no text."""
         if self.nodes[name].get("status") != "blocked" or name == ROOT:
             return
-        said = metadata_of(self.nodes[name])
-        odd = {key: said[key] for key in OF_BLOCKERS if not isinstance(said.get(key), str | None)}
+        metadata = metadata_of(self.nodes[name])
+        odd = {
+            key: metadata[key]
+            for key in OF_BLOCKERS
+            if not isinstance(metadata.get(key), str | None)
+        }
         if odd:
             self.keep(name, odd)
 
-    def keep_root(self, given: Node) -> None:
+    def keep_root(self, node: Node) -> None:
         """Keep what the document and its root node say otherwise: a spec has one title, and one value of each name."""
         if ROOT not in self.nodes:
             return
-        title, own = self.top.get("title"), given.get("title")
+        title, own = self.top.get("title"), node.get("title")
         if not isinstance(title, str | None):
             self.keep("", {"title": title})
             self.top = {key: value for key, value in self.top.items() if key != "title"}
@@ -172,8 +180,8 @@ class _Draft:
             if has_text(own) and text_of(own).strip() != text_of(title).strip():
                 self.keep(ROOT, {"title": own})
             self.change(ROOT, title=title)
-        if _is_other(given):
-            self.keep(ROOT, {"type": given["type"]})
+        if _is_other(node):
+            self.keep(ROOT, {"type": node["type"]})
         top = metadata_of(self.top)
         metadata = metadata_of(self.nodes[ROOT])
         other = {
@@ -183,21 +191,21 @@ class _Draft:
             self.keep(ROOT, {"metadata": other})
             self.change(ROOT, metadata={k: v for k, v in metadata.items() if k not in other})
 
-    def write_journal(self, known: Collection[tuple[str, ...]]) -> None:
-        """Write the entries of the journal as they are kept; known: what those say that are kept already."""
+    def write_journal(self, stored: Collection[tuple[str, ...]]) -> None:
+        """Write the entries of the journal as they are kept; stored: what those say that are kept already."""
         journal = self.top.get("journal")
         if not isinstance(journal, list):
             return
-        made: list[Json] = []
+        entries: list[Json] = []
         for number, entry in enumerate(items_of(journal)):
-            if said_of(entry) in known:
-                made.append(entry)
+            if said_of(entry) in stored:
+                entries.append(entry)
                 continue
             as_written = written(entry, self.nodes)
-            made.append(as_written.entry)
+            entries.append(as_written.entry)
             if as_written.told:
                 self.tell(f"journal.normalize:{number}", as_written.told, "structure")
-        self.top = {**self.top, "journal": made}
+        self.top = {**self.top, "journal": entries}
 
     def document(self) -> dict[str, Json]:
         """Return the document as it is now, with what was kept in its metadata."""
@@ -224,8 +232,8 @@ def _prepared(document: Mapping[str, Json]) -> Mapping[str, Json]:
             nothing.add("metadata")
         is_other = name == ROOT and _is_other(node)
         if nothing or is_other:
-            made = {key: value for key, value in node.items() if key not in nothing}
-            changed[name] = {**made, "type": "spec"} if is_other else made
+            fields = {key: value for key, value in node.items() if key not in nothing}
+            changed[name] = {**fields, "type": "spec"} if is_other else fields
     if not changed:
         return document
     return {**document, "hierarchy": {**object_of(document["hierarchy"]), **changed}}
@@ -236,11 +244,11 @@ def _is_other(root: Node) -> bool:
     return is_one_of(root.get("type"), NODE_TYPES) and root["type"] != "spec"
 
 
-def _parted(listed: Iterable[Json], *known: Collection[str]) -> tuple[list[Json], list[Json]]:
+def _parted(listed: Iterable[Json], *known_names: Collection[str]) -> tuple[list[Json], list[Json]]:
     """Return what of a list is known, and what is not."""
-    there: list[Json] = []
+    present: list[Json] = []
     gone: list[Json] = []
-    for one in listed:
-        is_there = isinstance(one, str) and any(one in names for names in known)
-        (there if is_there else gone).append(one)
-    return there, gone
+    for part in listed:
+        is_there = isinstance(part, str) and any(part in names for names in known_names)
+        (present if is_there else gone).append(part)
+    return present, gone

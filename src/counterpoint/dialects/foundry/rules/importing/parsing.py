@@ -44,18 +44,18 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Json]:
             ("FILE_TOO_LARGE", name),
         )
     try:
-        found = canonical.load(data.removeprefix(b"\xef\xbb\xbf"))
+        parsed = canonical.load(data.removeprefix(b"\xef\xbb\xbf"))
     except InvalidInput as fault:
         raise malformed(f"{name} is {fault.message}", ("INVALID_JSON", _line_of(fault))) from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise malformed(f"{name} holds no JSON object", ("INVALID_STRUCTURE", "line 1"))
-    if depth_of(found, NESTING_LIMIT) > NESTING_LIMIT:
+    if depth_of(parsed, NESTING_LIMIT) > NESTING_LIMIT:
         raise malformed(
             f"{name} is nested deeper than {NESTING_LIMIT} levels",
-            ("EXCESSIVE_NESTING", _deep_place(canonical.object_of(found))),
+            ("EXCESSIVE_NESTING", _deep_place(canonical.object_of(parsed))),
         )
     _refuse_twice(data, name)
-    return canonical.object_of(found)
+    return canonical.object_of(parsed)
 
 
 def _line_of(fault: InvalidInput) -> str:
@@ -69,7 +69,9 @@ def _deep_place(document: dict[str, Json]) -> str:
         if depth_of(value, NESTING_LIMIT) >= NESTING_LIMIT:
             nodes = canonical.object_of(value).items() if name == "hierarchy" else ()
             deep = (
-                one for one, node in nodes if depth_of(node, NESTING_LIMIT) >= NESTING_LIMIT - 1
+                node_id
+                for node_id, node in nodes
+                if depth_of(node, NESTING_LIMIT) >= NESTING_LIMIT - 1
             )
             return next(deep, name)[:_PLACE]
     return ""
@@ -93,15 +95,16 @@ def is_safe_id(text: Json) -> bool:
 
 def _refuse_twice(data: bytes, name: str) -> None:
     def check(pairs: list[tuple[str, Any]]) -> None:
-        if len(pairs) > 1 and len({one for one, _ in pairs}) < len(pairs):
+        if len(pairs) > 1 and len({key for key, _ in pairs}) < len(pairs):
             seen: set[str] = set()
-            raise _Twice(next(one for one, _ in pairs if one in seen or seen.add(one)))
+            raise _Twice(next(key for key, _ in pairs if key in seen or seen.add(key)))
 
     try:
         # What becomes of numbers is of no interest here, and very long ones would be refused in other words.
         json.loads(data, object_pairs_hook=check, parse_int=len, parse_float=len)
     except _Twice as twice:
-        known = str(twice)
+        repeated = str(twice)
         raise malformed(
-            f"{name} has {quoted(known)} twice in one object", ("DUPLICATE_KEY", known[:_PLACE])
+            f"{name} has {quoted(repeated)} twice in one object",
+            ("DUPLICATE_KEY", repeated[:_PLACE]),
         ) from None

@@ -56,23 +56,25 @@ def refuse(faults: Sequence[Diagnostic]) -> None:
     """Raise MalformedDocument if there are faults."""
     if not faults:
         return
-    shown = "; ".join(f"{one.location}: {one.code}, {one.message}" for one in faults[:_IN_WORDS])
+    lines = "; ".join(
+        f"{fault.location}: {fault.code}, {fault.message}" for fault in faults[:_IN_WORDS]
+    )
     more = f"; and {len(faults) - _IN_WORDS} more" if len(faults) > _IN_WORDS else ""
     raise MalformedDocument(
-        f"the spec cannot be read: {shown}{more}",
+        f"the spec cannot be read: {lines}{more}",
         hint="Mend what is named; nothing of the document was taken over.",
-        faults=[one.as_fault() for one in faults[:_FAULTS_TOLD]],
+        faults=[fault.as_fault() for fault in faults[:_FAULTS_TOLD]],
         fault_count=len(faults),
     )
 
 
-def faults_in(refusal: CounterpointError, place: str) -> list[dict[str, Json]]:
-    """Return why a document was refused, each with its code and location; place: that of what says no other."""
-    found: Json = refusal.facts.get("faults") or ()
-    faults = [object_of(one) for one in cast("Sequence[Json]", found)]
-    told = [one for one in faults if one.get("location")]
+def faults_in(refusal: CounterpointError, location: str) -> list[dict[str, Json]]:
+    """Return why a document was refused, each with its code and location; location: that of what says no other."""
+    listed: Json = refusal.facts.get("faults") or ()
+    faults = [object_of(fault) for fault in cast("Sequence[Json]", listed)]
+    located = [fault for fault in faults if fault.get("location")]
     code = refusal.facts.get("error_code", refusal.code)
-    return told or [{"code": code, "message": refusal.message, "location": place}]
+    return located or [{"code": code, "message": refusal.message, "location": location}]
 
 
 def faults_of(
@@ -83,10 +85,10 @@ def faults_of(
     outside: ids that dependencies may name beside nodes.
     """
     if not is_safe_id(document.get("spec_id")):
-        said = quoted(document.get("spec_id"))
+        quoted_id = quoted(document.get("spec_id"))
         yield Diagnostic(
             "INVALID_SPEC_ID_FORMAT",
-            f"{said} is no id: letters, digits, `.`, `_`, `-`",
+            f"{quoted_id} is no id: letters, digits, `.`, `_`, `-`",
             "spec_id",
         )
     for name, code, kind in _AROUND:
@@ -104,12 +106,12 @@ def faults_of(
     around = {key: value for key, value in document.items() if key not in SPEC_FIELDS}
     yield from _size_faults("metadata", metadata_of(document))
     yield from _size_faults("", {"": around})
-    room = NAME_LIMIT - len(text_of(document.get("spec_id"))) - 1
+    letters = NAME_LIMIT - len(text_of(document.get("spec_id"))) - 1
     for name, node in tree.nodes.items():
-        if name != name.strip() or not 0 < len(name) <= room or not name.isprintable():
-            said = f"its id is blank, not printable, or longer than {room} letters"
+        if name != name.strip() or not 0 < len(name) <= letters or not name.isprintable():
+            quoted_id = f"its id is blank, not printable, or longer than {letters} letters"
             yield Diagnostic(
-                "INVALID_NODE_STRUCTURE", said, _at(name) if name.strip() else "hierarchy"
+                "INVALID_NODE_STRUCTURE", quoted_id, _at(name) if name.strip() else "hierarchy"
             )
         yield from _node_faults(name, node, tree, outside)
     yield from _tree_faults(tree)
@@ -123,8 +125,8 @@ def _node_faults(
             "INVALID_NODE_TYPE", f"its type is {quoted(node.get('type'))}", _at(name, "type")
         )
     if not is_one_of(node.get("status"), SPEC_STATUSES):
-        said = quoted(node.get("status"))
-        yield Diagnostic("INVALID_STATUS", f"its status is {said}", _at(name, "status"))
+        quoted_status = quoted(node.get("status"))
+        yield Diagnostic("INVALID_STATUS", f"its status is {quoted_status}", _at(name, "status"))
     if node.get("title") is not None and not isinstance(node["title"], str):
         yield Diagnostic("EMPTY_TITLE", f"its title is {quoted(node['title'])}", _at(name, "title"))
     if len(text_of(node.get("title"))) > TITLE_LIMIT:
@@ -142,8 +144,8 @@ def _node_faults(
                 "MISSING_CHILD", f"there is no node {quoted(child)}", _at(name, "children")
             )
     if not isinstance(node.get("metadata") or {}, dict):
-        said = quoted(node["metadata"])
-        yield Diagnostic("INVALID_METADATA_TYPE", f"it is {said}", _at(name, "metadata"))
+        quoted_status = quoted(node["metadata"])
+        yield Diagnostic("INVALID_METADATA_TYPE", f"it is {quoted_status}", _at(name, "metadata"))
     yield from _size_faults(_at(name, "metadata"), metadata_of(node))
     extra = {key: value for key, value in node.items() if key not in NODE_FIELDS}
     yield from _size_faults(name, {"": extra})
@@ -155,9 +157,9 @@ def _size_faults(where: str, values: Mapping[str, Json]) -> Iterator[Diagnostic]
         is_body = key == "description" and isinstance(value, str) and len(value) <= BODY_LIMIT
         if not is_body and _is_too_large(value):
             what = "all that has no other place" if key == AS_IMPORTED else "a value"
-            said = f"{what} has {VALUE_BYTES} bytes at most"
+            message = f"{what} has {VALUE_BYTES} bytes at most"
             yield Diagnostic(
-                "FIELD_TOO_LONG", said, ".".join(filter(None, (where, key[:NAME_LIMIT])))
+                "FIELD_TOO_LONG", message, ".".join(filter(None, (where, key[:NAME_LIMIT])))
             )
 
 
@@ -167,8 +169,10 @@ def _edge_faults(
     said_of: Json = node.get("dependencies") or {}
     edges = object_of(said_of)
     if not isinstance(said_of, dict):
-        said = quoted(said_of)
-        yield Diagnostic("INVALID_DEPENDENCIES_TYPE", f"it is {said}", _at(name, "dependencies"))
+        quoted_value = quoted(said_of)
+        yield Diagnostic(
+            "INVALID_DEPENDENCIES_TYPE", f"it is {quoted_value}", _at(name, "dependencies")
+        )
         return
     for kind in ("blocks", "blocked_by", "depends"):
         others: Json = edges.get(kind) or []
@@ -179,8 +183,10 @@ def _edge_faults(
         for other in cast("list[Json]", others):
             is_known = isinstance(other, str) and (other in tree.nodes or other in outside)
             if not is_known:
-                said = quoted(other)
-                yield Diagnostic("MISSING_DEPENDENCY_TARGET", f"there is no node {said}", where)
+                quoted_value = quoted(other)
+                yield Diagnostic(
+                    "MISSING_DEPENDENCY_TARGET", f"there is no node {quoted_value}", where
+                )
 
 
 def _tree_faults(tree: Tree) -> Iterator[Diagnostic]:
@@ -201,18 +207,18 @@ def _tree_faults(tree: Tree) -> Iterator[Diagnostic]:
             )
             break
     circles = cycles(hard_edges(tree.nodes))
-    for way in circles:
-        said = f"these wait for each other: {_way(way)}"
-        yield Diagnostic("CIRCULAR_DEPENDENCY", said, _at(way[0], "dependencies", "blocks"))
+    for circle in circles:
+        message = f"these wait for each other: {_way(circle)}"
+        yield Diagnostic("CIRCULAR_DEPENDENCY", message, _at(circle[0], "dependencies", "blocks"))
     needs = hard_needs(tree.nodes)
-    for way in () if circles else held_circles(tree):
-        waiter = next((one for one in way if not {*needs[one]}.isdisjoint(way)), way[0])
-        said = f"these wait for each other, with what holds them: {_way(way)}"
-        yield Diagnostic("CIRCULAR_DEPENDENCY", said, _at(waiter, "dependencies"))
+    for circle in () if circles else held_circles(tree):
+        waiter = next((name for name in circle if not {*needs[name]}.isdisjoint(circle)), circle[0])
+        message = f"these wait for each other, with what holds them: {_way(circle)}"
+        yield Diagnostic("CIRCULAR_DEPENDENCY", message, _at(waiter, "dependencies"))
 
 
 def _way(names: Sequence[str]) -> str:
-    return " → ".join(one[:NAME_LIMIT] for one in names[:_WAY_TOLD])
+    return " → ".join(name[:NAME_LIMIT] for name in names[:_WAY_TOLD])
 
 
 def _is_too_large(value: Json) -> bool:
@@ -221,4 +227,4 @@ def _is_too_large(value: Json) -> bool:
 
 
 def _at(name: str, *fields: str) -> str:
-    return ".".join((name[:NAME_LIMIT], *(one[:NAME_LIMIT] for one in fields)))
+    return ".".join((name[:NAME_LIMIT], *(field[:NAME_LIMIT] for field in fields)))

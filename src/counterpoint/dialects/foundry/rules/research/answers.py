@@ -21,11 +21,11 @@ def object_in(text: str) -> dict[str, Json]:
     start, end = text.find("{"), text.rfind("}")
     for some in (text, fenced.group(1) if fenced else "", text[start : end + 1]):
         try:
-            found = object_of(canonical.load(some)) if some.strip() else {}
+            fields = object_of(canonical.load(some)) if some.strip() else {}
         except InvalidInput:
             continue
-        if found:
-            return found
+        if fields:
+            return fields
     return {}
 
 
@@ -36,13 +36,13 @@ def list_of(value: Json) -> list[Json]:
 
 def objects_of(value: Json, most: int) -> list[dict[str, Json]]:
     """Return the objects of a list, at most so many; none if it is no list."""
-    return [one for one in map(object_of, list_of(value)) if one][:most]
+    return [part for part in map(object_of, list_of(value)) if part][:most]
 
 
 def texts_of(value: Json, most: int, longest: int) -> list[str]:
     """Return the texts of a list that say something, at most so many, each cut."""
-    found = [one.strip() for one in list_of(value) if isinstance(one, str)]
-    return [one[:longest] for one in found if one][:most]
+    texts = [text.strip() for text in list_of(value) if isinstance(text, str)]
+    return [text[:longest] for text in texts if text][:most]
 
 
 def text_of(value: Json, longest: int) -> str:
@@ -54,6 +54,6 @@ def given_by_most(answers: Sequence[str]) -> str | None:
     """Return the answer that more than half gave, apart from case, blanks and marks around it, as it was given first; None without one."""
     if not answers:
         return None
-    words = [" ".join(one.strip(_EDGES).casefold().split()) for one in answers]
-    said, count = Counter(words).most_common(1)[0]
-    return answers[words.index(said)] if 2 * count > len(answers) else None
+    words = [" ".join(answer.strip(_EDGES).casefold().split()) for answer in answers]
+    most_common, count = Counter(words).most_common(1)[0]
+    return answers[words.index(most_common)] if 2 * count > len(answers) else None

@@ -34,33 +34,35 @@ class Checked:
 
 def checked(report: str, sources: Sequence[Source]) -> Checked:
     """Return a report without citations and addresses of what was never taken up, and which these were."""
-    numbers = {one.number for one in sources}
-    addresses = {normal(one.url): one.number for one in sources}
+    numbers = {source.number for source in sources}
+    addresses = {normal(source.url): source.number for source in sources}
     cited, removed = list[int](), list[str]()
 
-    def number(found: re.Match[str]) -> str:
-        said = [int(one) for one in re.findall(r"\d+", found[1])]
-        there = [one for one in said if one in numbers]
-        cited.extend(there)
-        removed.extend(f"[{one}]" for one in said if one not in numbers)
-        blank = " " if found[0].startswith(" ") else ""
-        return f"{blank}[{', '.join(map(str, there))}]" if there else ""
+    def number(match: re.Match[str]) -> str:
+        cited_numbers = [int(digits) for digits in re.findall(r"\d+", match[1])]
+        present = [cited_number for cited_number in cited_numbers if cited_number in numbers]
+        cited.extend(present)
+        removed.extend(
+            f"[{cited_number}]" for cited_number in cited_numbers if cited_number not in numbers
+        )
+        blank = " " if match[0].startswith(" ") else ""
+        return f"{blank}[{', '.join(map(str, present))}]" if present else ""
 
-    def link(found: re.Match[str]) -> str:
-        known = addresses.get(normal(found[2]))
-        if known is None:
-            removed.append(found[2])
-        words = found[1].strip()
-        said = "" if words.isdecimal() else words
-        return said if known is None else f"{said} [{known}]".strip()
+    def link(match: re.Match[str]) -> str:
+        source_number = addresses.get(normal(match[2]))
+        if source_number is None:
+            removed.append(match[2])
+        words = match[1].strip()
+        message = "" if words.isdecimal() else words
+        return message if source_number is None else f"{message} [{source_number}]".strip()
 
-    def address(found: re.Match[str]) -> str:
-        url = found[0].rstrip(".,;:!?")
-        known = addresses.get(normal(url))
-        if known is None:
+    def address(match: re.Match[str]) -> str:
+        url = match[0].rstrip(".,;:!?")
+        source_number = addresses.get(normal(url))
+        if source_number is None:
             removed.append(url)
-        rest = found[0][len(url) :]
-        return rest if known is None else f"[{known}]{rest}"
+        punctuation = match[0][len(url) :]
+        return punctuation if source_number is None else f"[{source_number}]{punctuation}"
 
     listed = _LISTED.search(report)
     own = report[: listed.start()] if listed else report
@@ -72,16 +74,16 @@ def checked(report: str, sources: Sequence[Source]) -> Checked:
     )
 
 
-def with_sources(found: Checked, sources: Sequence[Source]) -> str:
+def with_sources(checked: Checked, sources: Sequence[Source]) -> str:
     """Return a report with the sources that it cites, and what was removed of it."""
-    lines = [found.text, "", "## Sources", ""]
-    for one in sources:
-        if one.number in found.cited:
-            how = "" if one.is_fetched else " (not fetched: as a search told it)"
-            lines.append(f"[{one.number}] {one.title} — {one.url}{how}")
-    if not found.cited:
+    lines = [checked.text, "", "## Sources", ""]
+    for source in sources:
+        if source.number in checked.cited:
+            how = "" if source.is_fetched else " (not fetched: as a search told it)"
+            lines.append(f"[{source.number}] {source.title} — {source.url}{how}")
+    if not checked.cited:
         lines.append("The report cites none.")
-    if found.removed:
-        some = ", ".join(found.removed[:_TELLING])
+    if checked.removed:
+        some = ", ".join(checked.removed[:_TELLING])
         lines += ["", f"Removed, for nothing of it was ever read: {some}."]
     return "\n".join(lines)

@@ -111,7 +111,7 @@ class Course:
     @property
     def failed(self) -> list[SubQuery]:
         """What was looked for in vain, since nobody answered."""
-        return [one for one in self.queries if one.fault]
+        return [query for query in self.queries if query.fault]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +128,10 @@ def course_of(steps: Sequence[ResearchStep]) -> Course:
     """Return where a study is by its steps."""
     course = Course()
     for step in steps:
-        told = load_object(step.details)
-        course.cost += _number(told.get("cost"))
-        course.ms += _number(told.get("ms"))
-        _TAKE.get(step.kind, _nothing)(course, step, told)
+        details = load_object(step.details)
+        course.cost += _number(details.get("cost"))
+        course.ms += _number(details.get("ms"))
+        _TAKE.get(step.kind, _nothing)(course, step, details)
     return course
 
 
@@ -139,71 +139,71 @@ def _number(value: Json) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _nothing(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
-    del course, step, told
+def _nothing(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
+    del course, step, details
 
 
-def _briefed(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
-    del told
+def _briefed(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
+    del details
     course.brief = step.text
 
 
-def _planned(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+def _planned(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
     del step
     course.round += 1
-    for one in objects_of(told.get("queries"), SOURCES):
+    for query in objects_of(details.get("queries"), SOURCES):
         course.queries.append(
-            SubQuery(id=str(one["id"]), query=str(one["query"]), round=course.round)
+            SubQuery(id=str(query["id"]), query=str(query["query"]), round=course.round)
         )
 
 
-def _searched(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
-    for one in course.queries:
-        if one.id == step.name:
-            one.is_searched, one.fault = True, str(told.get("fault") or "")
+def _searched(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
+    for query in course.queries:
+        if query.id == step.name:
+            query.is_searched, query.fault = True, str(details.get("fault") or "")
             is_there = step.text not in {"", REDACTED}
-            one.results = objects_of(canonical.load(step.text), SOURCES) if is_there else []
+            query.results = objects_of(canonical.load(step.text), SOURCES) if is_there else []
 
 
-def _taken(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+def _taken(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
     # Of a page that was redacted there is nothing left but that there was one.
-    url = str(told.get("url") or REDACTED)
+    url = str(details.get("url") or REDACTED)
     course.seen.add(normal(url))
-    for one in course.queries:
-        one.taken += one.id == step.name
-    number = _number(told.get("number"))
+    for query in course.queries:
+        query.taken += query.id == step.name
+    number = _number(details.get("number"))
     if not number:
         course.unread.append(url)
         return
     course.sources.append(
         Source(
             number=number,
-            url=str(told["final_url"]),
-            title=str(told["title"]),
+            url=str(details["final_url"]),
+            title=str(details["title"]),
             text=step.text,
-            is_fetched=told.get("fetched") is True,
+            is_fetched=details.get("fetched") is True,
         )
     )
 
 
-def _found(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+def _found(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
     del step
-    course.findings += objects_of(told.get("findings"), _FINDINGS)
-    course.gaps = texts_of(told.get("gaps"), _GAPS, _STATEMENT) or course.gaps
-    course.read |= {one for one in list_of(told.get("read")) if isinstance(one, int)}
+    course.findings += objects_of(details.get("findings"), _FINDINGS)
+    course.gaps = texts_of(details.get("gaps"), _GAPS, _STATEMENT) or course.gaps
+    course.read |= {number for number in list_of(details.get("read")) if isinstance(number, int)}
 
 
-def _written(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
-    del step, told
+def _written(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
+    del step, details
     course.reported = course.round
 
 
-def _judged(course: Course, step: ResearchStep, told: Mapping[str, Json]) -> None:
+def _judged(course: Course, step: ResearchStep, details: Mapping[str, Json]) -> None:
     course.judged = course.round
-    course.is_enough = told.get("enough") is True
-    course.gaps = texts_of(told.get("gaps"), _GAPS, _STATEMENT)
+    course.is_enough = details.get("enough") is True
+    course.gaps = texts_of(details.get("gaps"), _GAPS, _STATEMENT)
     if not course.is_enough:
-        _planned(course, step, told)
+        _planned(course, step, details)
 
 
 _TAKE = {
@@ -224,7 +224,7 @@ def next_act(course: Course, bounds: Bounds, rounds: int) -> Act:
     gathering = _gathering(course, bounds)
     if gathering is not None:
         return gathering
-    unread = [one for one in course.sources if one.number not in course.read]
+    unread = [source for source in course.sources if source.number not in course.read]
     if unread:
         return Act(kind="findings", sources=_batch(unread))
     if course.reported < course.round:
@@ -243,33 +243,33 @@ def _gathering(course: Course, bounds: Bounds) -> Act | None:
             return Act(kind="search", query=query)
         if query.taken >= bounds.sources or len(course.sources) >= SOURCES:
             continue
-        room = min(bounds.sources - query.taken, SOURCES - len(course.sources), bounds.together)
-        if pages := _unseen(course, ranked(query.results, bounds.mode), room):
+        count = min(bounds.sources - query.taken, SOURCES - len(course.sources), bounds.together)
+        if pages := _unseen(course, ranked(query.results, bounds.mode), count):
             return Act(kind="page", query=query, results=pages)
     return None
 
 
 def _unseen(
-    course: Course, results: Sequence[Mapping[str, Json]], room: int
+    course: Course, results: Sequence[Mapping[str, Json]], count: int
 ) -> tuple[Mapping[str, Json], ...]:
     """Return the first results that were not taken up, each address once."""
-    found: dict[str, Mapping[str, Json]] = {}
-    for one in results:
-        place = normal(str(one["url"]))
-        if place not in course.seen:
-            found.setdefault(place, one)
-    return tuple(found.values())[:room]
+    unseen: dict[str, Mapping[str, Json]] = {}
+    for result in results:
+        address = normal(str(result["url"]))
+        if address not in course.seen:
+            unseen.setdefault(address, result)
+    return tuple(unseen.values())[:count]
 
 
 def _batch(unread: Sequence[Source]) -> tuple[Source, ...]:
     """Return the first sources that are read together."""
-    found, size = list[Source](), 0
-    for one in unread:
-        size += len(one.text)
-        if found and size > _READ:
+    batch, size = list[Source](), 0
+    for source in unread:
+        size += len(source.text)
+        if batch and size > _READ:
             break
-        found.append(one)
-    return tuple(found)
+        batch.append(source)
+    return tuple(batch)
 
 
 def normal(url: str) -> str:
@@ -281,43 +281,45 @@ def normal(url: str) -> str:
 
 def queries_in(answer: str, course: Course, most: int) -> list[Json]:
     """Return what an answer says is to be looked for, each once, with ids."""
-    known = {one.query.casefold() for one in course.queries}
-    found: list[Json] = []
-    said = object_in(answer).get("queries")
-    for one in list_of(said):
-        text = " ".join(text_of(one if isinstance(one, str) else "", _QUERY).split())
-        if text and text.casefold() not in known and len(found) < most:
-            known.add(text.casefold())
-            found.append({"id": f"q{len(course.queries) + len(found) + 1}", "query": text})
-    return found
+    known_queries = {query.query.casefold() for query in course.queries}
+    queries: list[Json] = []
+    raw = object_in(answer).get("queries")
+    for raw_query in list_of(raw):
+        text = " ".join(text_of(raw_query if isinstance(raw_query, str) else "", _QUERY).split())
+        if text and text.casefold() not in known_queries and len(queries) < most:
+            known_queries.add(text.casefold())
+            queries.append({"id": f"q{len(course.queries) + len(queries) + 1}", "query": text})
+    return queries
 
 
 def findings_in(answer: str, course: Course) -> dict[str, Json]:
     """Return what an answer has found: findings that name sources which are there, and gaps."""
-    told, known = object_in(answer), {one.number for one in course.sources}
-    room = _FINDINGS - len(course.findings)
-    found: list[Json] = []
-    for one in objects_of(told.get("findings"), max(0, room)):
-        statement = text_of(one.get("statement"), _STATEMENT)
-        numbers = [n for n in list_of(one.get("sources")) if isinstance(n, int) and n in known]
-        word = text_of(one.get("confidence"), 20).lower()
+    fields, source_numbers = object_in(answer), {source.number for source in course.sources}
+    findings_left = _FINDINGS - len(course.findings)
+    findings: list[Json] = []
+    for finding in objects_of(fields.get("findings"), max(0, findings_left)):
+        statement = text_of(finding.get("statement"), _STATEMENT)
+        numbers = [
+            n for n in list_of(finding.get("sources")) if isinstance(n, int) and n in source_numbers
+        ]
+        word = text_of(finding.get("confidence"), 20).lower()
         if statement and numbers:
-            found.append(
+            findings.append(
                 {
-                    "id": f"f{len(course.findings) + len(found) + 1}",
+                    "id": f"f{len(course.findings) + len(findings) + 1}",
                     "statement": statement,
                     "confidence": word if word in CONFIDENCES else "low",
                     "sources": list[Json](dict.fromkeys(numbers)),
                 }
             )
-    gaps: list[Json] = [*texts_of(told.get("gaps"), _GAPS, _STATEMENT)]
-    contradictions: list[Json] = [*texts_of(told.get("contradictions"), _GAPS, _STATEMENT)]
-    return {"findings": found, "gaps": gaps, "contradictions": contradictions}
+    gaps: list[Json] = [*texts_of(fields.get("gaps"), _GAPS, _STATEMENT)]
+    contradictions: list[Json] = [*texts_of(fields.get("contradictions"), _GAPS, _STATEMENT)]
+    return {"findings": findings, "gaps": gaps, "contradictions": contradictions}
 
 
 def judgement_in(answer: str, course: Course, most: int) -> dict[str, Json]:
     """Return whether an answer says that it is enough, and what else to look for; without that it is enough."""
-    told = object_in(answer)
+    fields = object_in(answer)
     queries = queries_in(answer, course, most)
-    gaps: list[Json] = [*texts_of(told.get("gaps"), _GAPS, _STATEMENT)]
-    return {"enough": told.get("enough") is True or not queries, "queries": queries, "gaps": gaps}
+    gaps: list[Json] = [*texts_of(fields.get("gaps"), _GAPS, _STATEMENT)]
+    return {"enough": fields.get("enough") is True or not queries, "queries": queries, "gaps": gaps}

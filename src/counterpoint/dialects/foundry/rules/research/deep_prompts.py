@@ -45,26 +45,29 @@ def planned(brief: str, most: int) -> str:
 
 def read(brief: str, sources: Sequence[Source]) -> str:
     """Return a brief with sources, whole."""
-    told = "\n\n".join(
-        f"Source {one.number}:\n{quoted(f'{one.title}{chr(10)}{one.text}')}" for one in sources
+    text = "\n\n".join(
+        f"Source {source.number}:\n{quoted(f'{source.title}{chr(10)}{source.text}')}"
+        for source in sources
     )
-    return f"The brief:\n{quoted(brief)}\n\n{told}"
+    return f"The brief:\n{quoted(brief)}\n\n{text}"
 
 
 def reported(course: Course) -> str:
     """Return a brief with what was found."""
-    listed: list[Json] = [{"number": one.number, "title": one.title} for one in course.sources]
-    told: dict[str, Json] = {
+    listed: list[Json] = [
+        {"number": source.number, "title": source.title} for source in course.sources
+    ]
+    fields: dict[str, Json] = {
         "findings": list[Json](course.findings),
         "sources": listed,
         "not_found": list[Json](course.gaps),
     }
-    return f"The brief:\n{quoted(course.brief)}\n\nWhat was found:\n{quoted(dump_any(told))}"
+    return f"The brief:\n{quoted(course.brief)}\n\nWhat was found:\n{quoted(dump_any(fields))}"
 
 
 def judged(course: Course, report: str, most: int) -> str:
     """Return a brief with its report and what was looked for."""
-    queries = dump_any([one.query for one in course.queries])
+    queries = dump_any([query.query for query in course.queries])
     return (
         f"The brief:\n{quoted(course.brief)}\n\nThe report:\n{quoted(report)}\n\n"
         f"Looked for until now:\n{quoted(queries)}\n\nAt most {most} queries."

@@ -37,57 +37,61 @@ def clusters_of(state: Mapping[str, Json]) -> list[Part]:
 
 def with_ideas(state: Mapping[str, Json], answer: Mapping[str, Json]) -> tuple[Part, list[Part]]:
     """Return a state with the ideas of an answer, and those that are new."""
-    known = ideas_of(state)
-    said, new = {str(one["idea"]).casefold() for one in known}, list[Part]()
-    for one in objects_of(answer.get(IDEAS), MOST):
-        text = text_of(one.get("idea"), _IDEA)
-        if not text or text.casefold() in said or len(known) + len(new) >= MOST:
+    ideas = ideas_of(state)
+    texts, new = {str(idea["idea"]).casefold() for idea in ideas}, list[Part]()
+    for idea in objects_of(answer.get(IDEAS), MOST):
+        text = text_of(idea.get("idea"), _IDEA)
+        if not text or text.casefold() in texts or len(ideas) + len(new) >= MOST:
             continue
-        said.add(text.casefold())
-        perspective = text_of(one.get("perspective"), _WORD)
+        texts.add(text.casefold())
+        perspective = text_of(idea.get("perspective"), _WORD)
         new.append(
-            {"id": f"i{len(known) + len(new) + 1}", "idea": text, "perspective": perspective}
+            {"id": f"i{len(ideas) + len(new) + 1}", "idea": text, "perspective": perspective}
         )
-    return {**state, IDEAS: cast("Json", [*known, *new])}, new
+    return {**state, IDEAS: cast("Json", [*ideas, *new])}, new
 
 
 def with_clusters(state: Mapping[str, Json], answer: Mapping[str, Json]) -> Part:
     """Return a state with the groups of an answer in place of those before; what was chosen of them is chosen no more."""
-    free, found = {str(one["id"]) for one in ideas_of(state)}, list[Part]()
-    for one in objects_of(answer.get(CLUSTERS), _CLUSTERS):
-        names = [name for name in dict.fromkeys(texts_of(one.get(IDEAS), MOST, 20)) if name in free]
+    free, clusters = {str(idea["id"]) for idea in ideas_of(state)}, list[Part]()
+    for cluster in objects_of(answer.get(CLUSTERS), _CLUSTERS):
+        names = [
+            name for name in dict.fromkeys(texts_of(cluster.get(IDEAS), MOST, 20)) if name in free
+        ]
         if not names:
             continue
         free -= set(names)
-        found.append(
+        clusters.append(
             {
-                "id": f"c{len(found) + 1}",
-                "name": text_of(one.get("name"), _WORD) or f"group {len(found) + 1}",
-                "description": text_of(one.get("description"), _IDEA),
+                "id": f"c{len(clusters) + 1}",
+                "name": text_of(cluster.get("name"), _WORD) or f"group {len(clusters) + 1}",
+                "description": text_of(cluster.get("description"), _IDEA),
                 IDEAS: list[Json](names),
             }
         )
-    return {**state, CLUSTERS: list[Json](found), SELECTED: []} if found else dict(state)
+    return {**state, CLUSTERS: list[Json](clusters), SELECTED: []} if clusters else dict(state)
 
 
 def with_scores(
     state: Mapping[str, Json], answer: Mapping[str, Json], criteria: Sequence[str]
 ) -> tuple[Part, int]:
     """Return a state with the scores of an answer, and how many ideas have one of it."""
-    said = {
-        text_of(one.get("id"), 20): _scores(object_of(one.get("scores")), criteria)
-        for one in objects_of(answer.get("scores"), MOST)
+    scores_by_idea = {
+        text_of(score.get("id"), 20): _scores(object_of(score.get("scores")), criteria)
+        for score in objects_of(answer.get("scores"), MOST)
     }
     ideas = [
-        {**one, "scores": dict[str, Json](scores), "score": _mean(list(scores.values()))}
-        if (scores := said.get(str(one["id"])))
-        else one
-        for one in ideas_of(state)
+        {**idea, "scores": dict[str, Json](scores), "score": _mean(list(scores.values()))}
+        if (scores := scores_by_idea.get(str(idea["id"])))
+        else idea
+        for idea in ideas_of(state)
     ]
-    by_id = {str(one["id"]): one["score"] for one in ideas if isinstance(one.get("score"), float)}
-    clusters = [_scored(one, by_id) for one in clusters_of(state)]
+    by_id = {
+        str(idea["id"]): idea["score"] for idea in ideas if isinstance(idea.get("score"), float)
+    }
+    clusters = [_scored(cluster, by_id) for cluster in clusters_of(state)]
     after = {**state, IDEAS: list[Json](ideas), CLUSTERS: list[Json](clusters)}
-    return after, sum(1 for scores in said.values() if scores)
+    return after, sum(1 for scores in scores_by_idea.values() if scores)
 
 
 def _scored(cluster: Part, by_id: Mapping[str, Json]) -> Part:
@@ -95,11 +99,11 @@ def _scored(cluster: Part, by_id: Mapping[str, Json]) -> Part:
     return {**cluster, "score": _mean(cast("list[float]", scores))} if scores else cluster
 
 
-def _scores(said: Mapping[str, Json], criteria: Sequence[str]) -> dict[str, float]:
+def _scores(values: Mapping[str, Json], criteria: Sequence[str]) -> dict[str, float]:
     return {
         name: min(1.0, max(0.0, float(value)))
         for name in criteria
-        if isinstance(value := said.get(name), int | float) and not isinstance(value, bool)
+        if isinstance(value := values.get(name), int | float) and not isinstance(value, bool)
     }
 
 
@@ -110,19 +114,19 @@ def _mean(values: Sequence[float]) -> float:
 def lines_of(ideas: Sequence[Part]) -> str:
     """Return ideas as text, one a line."""
     return "\n".join(
-        f"{one['id']}"
-        + (f" ({one['perspective']})" if one.get("perspective") else "")
-        + (f" [{one['score']}]" if "score" in one else "")
-        + f": {one['idea']}"
-        for one in ideas
+        f"{idea['id']}"
+        + (f" ({idea['perspective']})" if idea.get("perspective") else "")
+        + (f" [{idea['score']}]" if "score" in idea else "")
+        + f": {idea['idea']}"
+        for idea in ideas
     )
 
 
 def groups_of(clusters: Sequence[Part]) -> str:
     """Return groups as text, one a line, with the ids of their ideas."""
     return "\n".join(
-        f"{one['id']} {one['name']}"
-        + (f" [{one['score']}]" if "score" in one else "")
-        + f": {', '.join(texts_of(one[IDEAS], MOST, 20))}. {one['description']}".rstrip()
-        for one in clusters
+        f"{cluster['id']} {cluster['name']}"
+        + (f" [{cluster['score']}]" if "score" in cluster else "")
+        + f": {', '.join(texts_of(cluster[IDEAS], MOST, 20))}. {cluster['description']}".rstrip()
+        for cluster in clusters
     )

@@ -36,13 +36,13 @@ SCORES = (
 ELABORATION = f"You work chosen ideas out into a plan: what to do first, what it takes, what may go wrong. {DATA}"
 
 
-def answers(question: str, given: Sequence[tuple[str, str]]) -> str:
+def answers(question: str, named_texts: Sequence[tuple[str, str]]) -> str:
     """Return a question with what several models answered to it, each with its name."""
-    told = "\n\n".join(f"Answer of {name}:\n{quoted(text)}" for name, text in given)
-    return f"The question:\n{quoted(question)}\n\n{told}"
+    text = "\n\n".join(f"Answer of {name}:\n{quoted(text)}" for name, text in named_texts)
+    return f"The question:\n{quoted(question)}\n\n{text}"
 
 
 def with_state(topic: str, state: Mapping[str, Json], more: str = "") -> str:
     """Return a topic with what is known of it so far, and what to look at now."""
-    told = f"The topic:\n{quoted(topic)}\n\nKnown so far:\n{quoted(dump_any(dict(state)))}"
-    return f"{told}\n\nLook at this now:\n{quoted(more)}" if more else told
+    message = f"The topic:\n{quoted(topic)}\n\nKnown so far:\n{quoted(dump_any(dict(state)))}"
+    return f"{message}\n\nLook at this now:\n{quoted(more)}" if more else message

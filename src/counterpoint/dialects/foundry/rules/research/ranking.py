@@ -23,7 +23,9 @@ _TECHNICAL: Final = re.compile(
 def ranked(results: Sequence[Mapping[str, Json]], mode: ResearchMode) -> list[Mapping[str, Json]]:
     """Return results as they are read: those of the mode first, and otherwise as the search has them."""
     return (
-        sorted(results, key=lambda one: not _is_of(one, mode)) if mode != "general" else [*results]
+        sorted(results, key=lambda result: not _is_of(result, mode))
+        if mode != "general"
+        else [*results]
     )
 
 

@@ -22,45 +22,59 @@ _EVIDENCE: Final = 500
 Hypothesis = Mapping[str, Json]
 
 
-def judged(known: Sequence[Hypothesis], answer: Mapping[str, Json]) -> list[Json]:
+def judged(hypotheses: Sequence[Hypothesis], answer: Mapping[str, Json]) -> list[Json]:
     """Return the hypotheses after a step. answer: the object that a model answered."""
-    found: dict[str, dict[str, Json]] = {str(one["id"]): dict(one) for one in known}
-    for said in objects_of(answer.get(HYPOTHESES), _MOST):
-        name, statement = text_of(said.get("id"), 20), text_of(said.get("statement"), _STATEMENT)
-        before = found.get(name) or _same(found, statement)
-        if before is None and (not statement or len(found) >= _MOST):
+    hypotheses_by_id: dict[str, dict[str, Json]] = {
+        str(hypothesis["id"]): dict(hypothesis) for hypothesis in hypotheses
+    }
+    for revised in objects_of(answer.get(HYPOTHESES), _MOST):
+        name, statement = (
+            text_of(revised.get("id"), 20),
+            text_of(revised.get("statement"), _STATEMENT),
+        )
+        before = hypotheses_by_id.get(name) or _same(hypotheses_by_id, statement)
+        if before is None and (not statement or len(hypotheses_by_id) >= _MOST):
             continue
-        after = before or {"id": f"h{len(found) + 1}"}
-        found[str(after["id"])] = _judged(after, said, statement)
-    return list(found.values())
+        after = before or {"id": f"h{len(hypotheses_by_id) + 1}"}
+        hypotheses_by_id[str(after["id"])] = _judged(after, revised, statement)
+    return list(hypotheses_by_id.values())
 
 
 def is_converged(hypotheses: Sequence[Hypothesis], depth: int, most: int) -> bool:
     """Whether nothing is left to look at."""
-    sure = bool(hypotheses) and all(one["confidence"] in SURE for one in hypotheses)
+    sure = bool(hypotheses) and all(hypothesis["confidence"] in SURE for hypothesis in hypotheses)
     return depth >= most or sure
 
 
-def _same(found: Mapping[str, dict[str, Json]], statement: str) -> dict[str, Json] | None:
-    return next((one for one in found.values() if one["statement"] == statement), None)
+def _same(
+    hypotheses_by_id: Mapping[str, dict[str, Json]], statement: str
+) -> dict[str, Json] | None:
+    return next(
+        (
+            hypothesis
+            for hypothesis in hypotheses_by_id.values()
+            if hypothesis["statement"] == statement
+        ),
+        None,
+    )
 
 
 def _judged(
-    before: Mapping[str, Json], said: Mapping[str, Json], statement: str
+    before: Mapping[str, Json], revised: Mapping[str, Json], statement: str
 ) -> dict[str, Json]:
-    supporting = _more(before.get("supporting"), said.get("supporting"))
-    word = text_of(said.get("confidence"), 20).lower()
-    known = word if word in CONFIDENCES else str(before.get("confidence", CONFIDENCES[0]))
+    supporting = _more(before.get("supporting"), revised.get("supporting"))
+    word = text_of(revised.get("confidence"), 20).lower()
+    confidence = word if word in CONFIDENCES else str(before.get("confidence", CONFIDENCES[0]))
     return {
         "id": before["id"],
         "statement": statement or before["statement"],
-        "confidence": known if supporting else CONFIDENCES[0],
+        "confidence": confidence if supporting else CONFIDENCES[0],
         "supporting": supporting,
-        "contradicting": _more(before.get("contradicting"), said.get("contradicting")),
+        "contradicting": _more(before.get("contradicting"), revised.get("contradicting")),
     }
 
 
-def _more(before: Json, said: Json) -> list[Json]:
+def _more(before: Json, raw: Json) -> list[Json]:
     """Return the newest pieces of evidence, none twice."""
-    every = [*texts_of(before, _PIECES, _EVIDENCE), *texts_of(said, _PIECES, _EVIDENCE)]
+    every = [*texts_of(before, _PIECES, _EVIDENCE), *texts_of(raw, _PIECES, _EVIDENCE)]
     return list(dict.fromkeys(every))[-_PIECES:]

@@ -55,13 +55,13 @@ class Remark:
 
     def told(self) -> dict[str, Json]:
         """Return it as an answer has it."""
-        told: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "section": self.section,
             "category": self.category,
             "title": self.title,
             **self.details,
         }
-        return {**told, "identified_by": list(self.by)} if self.by else told
+        return {**fields, "identified_by": list(self.by)} if self.by else fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,37 +79,39 @@ def remarks_of(answer: Mapping[str, Json], by: str = "") -> tuple[Remark, ...]:
     return tuple(
         Remark(
             section=section,
-            category=_category(one.get("category")),
-            title=_line(one.get("title")) or _line(one.get("question")) or "(no title)",
-            details={name: text for name in _DETAILS if (text := _line(one.get(name)))},
+            category=_category(point.get("category")),
+            title=_line(point.get("title")) or _line(point.get("question")) or "(no title)",
+            details={name: text for name in _DETAILS if (text := _line(point.get(name)))},
             by=(by,) if by else (),
         )
         for section in SECTIONS
-        for one in objects_of(answer.get(section), _MOST)
+        for point in objects_of(answer.get(section), _MOST)
     )
 
 
-def merged(said: Sequence[Sequence[Remark]]) -> tuple[Remark, ...]:
+def merged(remark_lists: Sequence[Sequence[Remark]]) -> tuple[Remark, ...]:
     """Return the remarks of several reviewers, each once, those of more of them first."""
-    found: dict[tuple[str, str], Remark] = {}
-    for one in (one for some in said for one in some):
-        key = one.section, " ".join(one.title.casefold().split())
-        before = found.get(key)
-        names = tuple(dict.fromkeys((*(before.by if before else ()), *one.by)))
-        found[key] = replace(before or one, by=names)
+    remarks: dict[tuple[str, str], Remark] = {}
+    for remark in (remark for some in remark_lists for remark in some):
+        key = remark.section, " ".join(remark.title.casefold().split())
+        before = remarks.get(key)
+        names = tuple(dict.fromkeys((*(before.by if before else ()), *remark.by)))
+        remarks[key] = replace(before or remark, by=names)
     order = list(SECTIONS)
-    return tuple(sorted(found.values(), key=lambda one: (order.index(one.section), -len(one.by))))
+    return tuple(
+        sorted(remarks.values(), key=lambda remark: (order.index(remark.section), -len(remark.by)))
+    )
 
 
 def counted(remarks: Sequence[Remark]) -> dict[str, int]:
     """Return how many remarks stand in each section."""
-    return {name: sum(one.section == name for one in remarks) for name in SECTIONS}
+    return {name: sum(remark.section == name for remark in remarks) for name in SECTIONS}
 
 
 def in_short(counts: Mapping[str, int]) -> str:
     """Return how many remarks there are in words."""
-    told = [f"{counts[name]} {words}" for name, words in _COUNTED.items() if counts[name]]
-    return ", ".join(told) or "No issues identified"
+    parts = [f"{counts[name]} {words}" for name, words in _COUNTED.items() if counts[name]]
+    return ", ".join(parts) or "No issues identified"
 
 
 def as_markdown(remarks: Sequence[Remark]) -> str:
@@ -119,69 +121,69 @@ def as_markdown(remarks: Sequence[Remark]) -> str:
 
 def read_markdown(text: str) -> tuple[Remark, ...]:
     """Return the remarks that stand in the sections of a text; none where it has no such section."""
-    named: dict[str, Section] = {words.casefold(): name for name, words in SECTIONS.items()}
-    here: Section | None = None
-    found: list[Remark] = []
+    sections: dict[str, Section] = {words.casefold(): name for name, words in SECTIONS.items()}
+    section: Section | None = None
+    remarks: list[Remark] = []
     for line in text.splitlines():
         if head := _HEAD.match(line):
-            here = named.get(head[1].casefold())
-        elif here is not None and (point := _POINT.match(line)):
+            section = sections.get(head[1].casefold())
+        elif section is not None and (point := _POINT.match(line)):
             title = _line(point[2]) or _line(point[1])
             if title and title.rstrip(".") != _NONE:
                 category = _category(point[1] if point[2] else "")
-                found.append(Remark(section=here, category=category, title=title))
-        elif here is not None and found and (detail := _DETAIL.match(line)):
-            found[-1] = _with(found[-1], detail[1].strip().casefold(), detail[2])
-    return tuple(found)
+                remarks.append(Remark(section=section, category=category, title=title))
+        elif section is not None and remarks and (detail := _DETAIL.match(line)):
+            remarks[-1] = _with(remarks[-1], detail[1].strip().casefold(), detail[2])
+    return tuple(remarks)
 
 
 def modifications_of(remarks: Sequence[Remark], spec: str) -> tuple[Modification, ...]:
     """Return the changes that remarks ask for; spec: of which. Praise asks for none."""
-    return tuple(_modification(one, spec) for one in remarks if one.section != "praise")
+    return tuple(_modification(remark, spec) for remark in remarks if remark.section != "praise")
 
 
-def _modification(one: Remark, spec: str) -> Modification:
-    text = one.details.get("fix") or one.details.get("description") or one.title
-    node = _NODE.search(f"{one.title} {' '.join(one.details.values())}")
+def _modification(remark: Remark, spec: str) -> Modification:
+    text = remark.details.get("fix") or remark.details.get("description") or remark.title
+    node = _NODE.search(f"{remark.title} {' '.join(remark.details.values())}")
     about: dict[str, Json] = {"spec_id": spec}
-    if one.section == "questions":
+    if remark.section == "questions":
         tool, action = "authoring", "question-add"
-        about["text"] = one.title
-    elif one.category.casefold() in {"risk", "security"}:
+        about["text"] = remark.title
+    elif remark.category.casefold() in {"risk", "security"}:
         tool, action = "authoring", "risk-add"
-        about["description"] = one.details.get("description") or one.title
-        if fix := one.details.get("fix"):
+        about["description"] = remark.details.get("description") or remark.title
+        if fix := remark.details.get("fix"):
             about["mitigation"] = fix
     elif node and not node[0].startswith("phase"):
         tool, action = "task", "add-requirement"
         about |= {"task_id": node[0], "requirement_type": "technical", "text": text}
     else:
         tool, action = "journal", "add"
-        about |= {"entry_type": "note", "title": one.title[:200], "content": text}
-    return Modification(remark=one, tool=tool, action=action, arguments=about)
+        about |= {"entry_type": "note", "title": remark.title[:200], "content": text}
+    return Modification(remark=remark, tool=tool, action=action, arguments=about)
 
 
 def _section(name: Section, remarks: Sequence[Remark]) -> Iterator[str]:
     yield f"## {SECTIONS[name]}\n"
-    own = [one for one in remarks if one.section == name]
+    own = [remark for remark in remarks if remark.section == name]
     if not own:
         yield f"{_NONE}\n"
-    for one in own:
-        yield f"- **[{one.category}]** {one.title}"
-        for key, text in one.details.items():
+    for remark in own:
+        yield f"- **[{remark.category}]** {remark.title}"
+        for key, text in remark.details.items():
             yield f"  - **{key.capitalize()}:** {text}"
-        if one.by:
-            yield f"  - **{_BY.capitalize()}:** {', '.join(one.by)}"
+        if remark.by:
+            yield f"  - **{_BY.capitalize()}:** {', '.join(remark.by)}"
     if own:
         yield ""
 
 
-def _with(one: Remark, name: str, text: str) -> Remark:
+def _with(remark: Remark, name: str, text: str) -> Remark:
     if name == _BY:
-        return replace(one, by=tuple(part.strip() for part in text.split(",") if part.strip()))
+        return replace(remark, by=tuple(part.strip() for part in text.split(",") if part.strip()))
     if name in _DETAILS:
-        return replace(one, details={**one.details, name: _line(text)})
-    return one
+        return replace(remark, details={**remark.details, name: _line(text)})
+    return remark
 
 
 def _line(value: Json) -> str:
@@ -190,5 +192,5 @@ def _line(value: Json) -> str:
 
 
 def _category(value: Json) -> str:
-    said = _line(value).replace("[", "(").replace("]", ")").replace("*", "")
-    return said[:_WORD] or "General"
+    category = _line(value).replace("[", "(").replace("]", ")").replace("*", "")
+    return category[:_WORD] or "General"

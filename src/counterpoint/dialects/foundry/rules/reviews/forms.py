@@ -106,28 +106,28 @@ FIDELITY: Final = _object(
 
 def read(text: str, form: Form) -> tuple[dict[str, Json], list[str]]:
     """Return the object of an answer, cut, with what is wrong with it; of an answer with faults an empty object."""
-    said = text.strip()
-    fenced = _FENCE.fullmatch(said)
-    inner = fenced.group(1) if fenced else said
+    stripped = text.strip()
+    fenced = _FENCE.fullmatch(stripped)
+    inner = fenced.group(1) if fenced else stripped
     try:
-        found = canonical.load(inner)
+        parsed = canonical.load(inner)
     except InvalidInput:
         return {}, ["it is not one JSON object and nothing beside it"]
     if twice := _twice(inner):
         return {}, [f"{twice[:40]} is there twice in one object"]
-    faults = _faults(found, form, "")
-    return ({}, faults[:_FAULTS]) if faults else (object_of(_cut(found)), [])
+    faults = _faults(parsed, form, "")
+    return ({}, faults[:_FAULTS]) if faults else (object_of(_cut(parsed)), [])
 
 
 def _twice(text: str) -> str:
     """Return a name that an object of a JSON text has twice: some read the first of them, and some the last; empty without one."""
-    found: list[str] = []
+    repeated: list[str] = []
 
     def pairs(parts: list[tuple[str, Json]]) -> None:
         seen: set[str] = set()
         for name, _ in parts:
-            if name in seen and not found:
-                found.append(name)
+            if name in seen and not repeated:
+                repeated.append(name)
             seen.add(name)
 
     try:
@@ -135,17 +135,17 @@ def _twice(text: str) -> str:
     except (RecursionError, ValueError):
         # Deeper than any form, or a number longer than any.
         return "something"
-    return found[0] if found else ""
+    return repeated[0] if repeated else ""
 
 
-def fitted(found: Mapping[str, Json], room: int) -> tuple[dict[str, Json], bool]:
+def fitted(fields: Mapping[str, Json], max_bytes: int) -> tuple[dict[str, Json], bool]:
     """Return an object of a form that has no more bytes than there is room, and whether anything was left out for that."""
-    whole = dict(found)
-    if _size(whole) <= room:
+    whole = dict(fields)
+    if _size(whole) <= max_bytes:
         return whole, False
     for most, longest in ((20, 500), (10, 300), (5, 200), (2, 150), (1, 80), (0, 40)):
         part = object_of(_cut(whole, most, longest))
-        if _size(part) <= room:
+        if _size(part) <= max_bytes:
             return part, True
     return {}, True
 
@@ -154,15 +154,17 @@ def _size(value: Json) -> int:
     return len(canonical.dump_any(value).encode())
 
 
-def _faults(value: Json, form: Form, place: str) -> list[str]:
+def _faults(value: Json, form: Form, location: str) -> list[str]:
     """Return what is wrong with a value, each with where it stands."""
     if form["type"] == "object":
-        return _of_object(value, form, place)
+        return _of_object(value, form, location)
     if form["type"] == "array" and isinstance(value, list):
         parts = enumerate(cast("list[Json]", value))
-        return [one for n, part in parts for one in _faults(part, form["items"], f"{place}[{n}]")]
+        return [
+            fault for n, part in parts for fault in _faults(part, form["items"], f"{location}[{n}]")
+        ]
     wrong = _wrong(value, form)
-    return [f"{place} must be {wrong}"] if wrong else []
+    return [f"{location} must be {wrong}"] if wrong else []
 
 
 def _wrong(value: Json, form: Form) -> str:
@@ -179,26 +181,26 @@ def _wrong(value: Json, form: Form) -> str:
     return "" if is_count else f"a whole number from 0 to {_COUNTED}"
 
 
-def _of_object(value: Json, form: Form, place: str) -> list[str]:
+def _of_object(value: Json, form: Form, location: str) -> list[str]:
     if not isinstance(value, dict):
-        return [f"{place or 'the answer'} must be an object"]
+        return [f"{location or 'the answer'} must be an object"]
     parts = cast("dict[str, Json]", value)
-    wanted: Mapping[str, Form] = form["properties"]
-    lead = f"{place}." if place else ""
-    found = [f"{lead}{name} is missing" for name in wanted if name not in parts]
-    found += [f"{lead}{name[:40]} has no place there" for name in parts if name not in wanted]
-    for name, part in wanted.items():
+    properties: Mapping[str, Form] = form["properties"]
+    lead = f"{location}." if location else ""
+    faults = [f"{lead}{name} is missing" for name in properties if name not in parts]
+    faults += [f"{lead}{name[:40]} has no place there" for name in parts if name not in properties]
+    for name, part in properties.items():
         if name in parts:
-            found += _faults(parts[name], part, f"{lead}{name}")
-    return found
+            faults += _faults(parts[name], part, f"{lead}{name}")
+    return faults
 
 
 def _cut(value: Json, most: int = _MOST, longest: int = _LONGEST) -> Json:
     if isinstance(value, str):
         return value if len(value) <= longest else f"{value[: longest - 1].rstrip()}…"
     if isinstance(value, list):
-        return [_cut(one, most, longest) for one in cast("list[Json]", value)[:most]]
+        return [_cut(part, most, longest) for part in cast("list[Json]", value)[:most]]
     if isinstance(value, dict):
         parts = cast("dict[str, Json]", value)
-        return {name: _cut(one, most, longest) for name, one in parts.items()}
+        return {name: _cut(part, most, longest) for name, part in parts.items()}
     return value

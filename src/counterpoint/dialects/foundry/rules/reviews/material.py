@@ -69,13 +69,13 @@ def is_test(path: str) -> bool:
 
 def sections_of(diff: str) -> dict[str, str]:
     """Return the parts of a difference as git prints it, by path."""
-    found: dict[str, str] = {}
+    sections: dict[str, str] = {}
     for part in _SECTION.split(diff)[1:]:
         head = part.partition("\n")[0]
         names = _NAMES.match(head)
         path = names[2] if names else head
-        found[path] = f"diff --git {part}"
-    return found
+        sections[path] = f"diff --git {part}"
+    return sections
 
 
 def named_in(works: Iterable[PhaseWork]) -> tuple[str, ...]:
@@ -100,7 +100,9 @@ def nodes_and_entries(
         name: _node(object_of(nodes[name])) for name in sorted(ids) if name in nodes
     }
     entries = [
-        one for one in items_of(document.get("journal")) if object_of(one).get("task_id") in ids
+        entry
+        for entry in items_of(document.get("journal"))
+        if object_of(entry).get("task_id") in ids
     ]
     return chosen, entries[-_ENTRIES:]
 
@@ -110,27 +112,30 @@ def shown(work: Work, looking: Looking, before: Mapping[str, str]) -> Shown:
     parts = [
         ("What the spec promises", canonical.dump_any(dict(work.nodes))),
         ("The plan of the spec", work.plan[:_PLAN]),
-        ("What the server found by its rules", "\n".join(one.description for one in work.findings)),
+        (
+            "What the server found by its rules",
+            "\n".join(finding.description for finding in work.findings),
+        ),
         ("Entries of the journal", canonical.dump_any(list(work.entries)) if work.entries else ""),
     ]
     if looking.include_tests:
         parts.append(("Verifications", "\n".join(_verifications(work.works))))
-    room, left, seen = _ROOM, list[str](), dict[str, str]()
+    chars_left, omitted, seen = _ROOM, list[str](), dict[str, str]()
     for path in dict.fromkeys((*work.files, *work.diffs)):
         if not _is_wanted(path, looking):
             continue
-        texts = [one for one in (work.diffs.get(path), work.files.get(path)) if one is not None]
+        texts = [text for text in (work.diffs.get(path), work.files.get(path)) if text is not None]
         digest = sha256("\0".join(texts).encode()).hexdigest()
         if before.get(path) == digest:
             continue
         size = sum(map(len, texts))
-        if size > room:
-            left.append(path)
+        if size > chars_left:
+            omitted.append(path)
             continue
-        room -= size
+        chars_left -= size
         seen[path] = digest
         parts += [(_name(text), f"{path}\n\n{text}") for text in texts]
-    return Shown(text=material(parts), seen=seen, left=tuple(left))
+    return Shown(text=material(parts), seen=seen, left=tuple(omitted))
 
 
 def _is_wanted(path: str, looking: Looking) -> bool:
@@ -144,14 +149,18 @@ def _name(text: str) -> str:
 
 
 def _node(node: Node) -> Json:
-    kept = {
+    fields = {
         name: node.get(name) for name in ("type", "title", "status", "parent") if node.get(name)
     }
-    return {**kept, "metadata": metadata_of(node)}
+    return {**fields, "metadata": metadata_of(node)}
 
 
 def _verifications(works: Sequence[PhaseWork]) -> Iterator[str]:
-    for one in (one for work in works for one in work.verifications):
-        ran = "never run by this server" if one.exit_code is None else f"exit code {one.exit_code}"
-        stale = ", before files were changed" if one.is_stale else ""
-        yield f"{one.id}: {text_of(one.result) or 'no word of it'}, {ran}{stale}"
+    for verification in (verification for work in works for verification in work.verifications):
+        ran = (
+            "never run by this server"
+            if verification.exit_code is None
+            else f"exit code {verification.exit_code}"
+        )
+        stale = ", before files were changed" if verification.is_stale else ""
+        yield f"{verification.id}: {text_of(verification.result) or 'no word of it'}, {ran}{stale}"

@@ -54,5 +54,5 @@ def material(parts: Sequence[tuple[str, str]]) -> str:
 
 def repair(faults: Sequence[str]) -> str:
     """Return what a reviewer is told whose answer has another form."""
-    told = "\n".join(f"- {one}" for one in faults)
-    return f"Your answer does not follow the schema:\n{told}\nAnswer again: one JSON object that follows it, and nothing beside it."
+    text = "\n".join(f"- {fault}" for fault in faults)
+    return f"Your answer does not follow the schema:\n{text}\nAnswer again: one JSON object that follows it, and nothing beside it."

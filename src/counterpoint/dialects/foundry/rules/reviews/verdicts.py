@@ -31,15 +31,15 @@ _MOST: Final = 50
 _SAID: Final = 500
 
 
-def needed(asked: int, threshold: int = 0) -> int:
+def needed(count: int, threshold: int = 0) -> int:
     """Return how many have to give the same verdict; threshold: what the caller says, 0 for more than half."""
-    return min(threshold, asked) if threshold else asked // 2 + 1
+    return min(threshold, count) if threshold else count // 2 + 1
 
 
 def settled(votes: Mapping[str, str], order: Sequence[str], least: int) -> str:
     """Return the verdict that at least so many gave, the strictest if several are; empty without one. order: the mildest first."""
     counted = Counter(votes.values())
-    return strictest([one for one, count in counted.items() if count >= least], order)
+    return strictest([verdict for verdict, count in counted.items() if count >= least], order)
 
 
 def strictest(verdicts: Sequence[str], order: Sequence[str]) -> str:
@@ -47,49 +47,49 @@ def strictest(verdicts: Sequence[str], order: Sequence[str]) -> str:
     return max(verdicts, key=order.index, default="")
 
 
-def alignment_of(found: Mapping[str, Json]) -> str:
+def alignment_of(fields: Mapping[str, Json]) -> str:
     """Return the verdict about a spec beside its plan: what a reviewer says, as far as what he found allows it."""
-    coverage, fidelity = object_of(found.get("coverage")), object_of(found.get("fidelity"))
-    kept = object_of(found.get("metadata_alignment")).values()
+    coverage, fidelity = object_of(fields.get("coverage")), object_of(fields.get("fidelity"))
+    alignments = object_of(fields.get("metadata_alignment")).values()
     lacks = bool(texts_of(coverage.get("missing_items"), 1, 1)) or any(
         _count(coverage.get(f"plan_{what}_covered")) < _count(coverage.get(f"plan_{what}_total"))
         for what in ("phases", "tasks")
     )
-    is_other = lacks or fidelity.get("status") == "diverged" or "missing" in kept
-    own = text_of(found.get("verdict"), _SAID)
+    is_other = lacks or fidelity.get("status") == "diverged" or "missing" in alignments
+    own = text_of(fields.get("verdict"), _SAID)
     return strictest([own, ALIGNMENTS[1 if is_other else 0]], ALIGNMENTS)
 
 
-def judgment_of(found: Mapping[str, Json]) -> str:
+def judgment_of(fields: Mapping[str, Json]) -> str:
     """Return the verdict about work: what a reviewer says, as far as what he found allows it."""
-    said = objects_of(found.get("deviations"), _MOST)
-    weights = {_WEIGHTS[text_of(one.get("severity"), 20)] for one in said}
+    deviations = objects_of(fields.get("deviations"), _MOST)
+    weights = {_WEIGHTS[text_of(deviation.get("severity"), 20)] for deviation in deviations}
     least = "fail" if "fail" in weights else "warn" if "warn" in weights else "pass"
-    return strictest([text_of(found.get("verdict"), 20), least], JUDGMENTS)
+    return strictest([text_of(fields.get("verdict"), 20), least], JUDGMENTS)
 
 
 def as_verdict(judgment: str) -> Verdict:
     """Return the verdict of a gate that a judgment of models means: who cannot say lets nothing pass."""
-    known: dict[str, Verdict] = {one: one for one in VERDICTS}
-    return known.get(judgment, "fail")
+    verdicts: dict[str, Verdict] = {verdict: verdict for verdict in VERDICTS}
+    return verdicts.get(judgment, "fail")
 
 
-def findings_of(said: Mapping[str, Mapping[str, Json]], verdict: Verdict) -> tuple[Finding, ...]:
+def findings_of(answers: Mapping[str, Mapping[str, Json]], verdict: Verdict) -> tuple[Finding, ...]:
     """Return what reviewers found, by their names, each thing once, and nothing heavier than what they came to."""
-    found: dict[str, Finding] = {}
-    for name, answer in said.items():
+    findings: dict[str, Finding] = {}
+    for name, answer in answers.items():
         if answer.get("verdict") == "unknown":
             words = f"{name} could not say: {text_of(answer.get('summary'), _SAID)}"
-            found[f"?{name}"] = _finding(UNSURE, "fail", "", words, verdict)
-        for one in objects_of(answer.get("deviations"), _MOST):
-            node = text_of(one.get("node"), 100)
-            words = text_of(one.get("description"), _SAID)
-            weight = _WEIGHTS[text_of(one.get("severity"), 20)]
-            told = f"{name}: {node} {words}" if node else f"{name}: {words}"
+            findings[f"?{name}"] = _finding(UNSURE, "fail", "", words, verdict)
+        for deviation in objects_of(answer.get("deviations"), _MOST):
+            node = text_of(deviation.get("node"), 100)
+            words = text_of(deviation.get("description"), _SAID)
+            weight = _WEIGHTS[text_of(deviation.get("severity"), 20)]
+            message = f"{name}: {node} {words}" if node else f"{name}: {words}"
             key = f"{node} {' '.join(words.casefold().split())}"
-            if key not in found:
-                found[key] = _finding(DEVIATION, weight, node, told, verdict)
-    return tuple(found.values())
+            if key not in findings:
+                findings[key] = _finding(DEVIATION, weight, node, message, verdict)
+    return tuple(findings.values())
 
 
 def stricter(first: Review, second: Review) -> Review:

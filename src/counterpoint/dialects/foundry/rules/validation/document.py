@@ -52,32 +52,32 @@ def _size_faults(document: Document) -> Iterator[Diagnostic]:
             )
         count = len(items_of(object_of(node).get("children")))
         if count > LIST_LIMIT:
-            said = f"{quoted(name)} has {count} children, more than {LIST_LIMIT}"
-            yield Diagnostic("EXCESSIVE_ARRAY_LENGTH", said, place(name, "children"))
+            message = f"{quoted(name)} has {count} children, more than {LIST_LIMIT}"
+            yield Diagnostic("EXCESSIVE_ARRAY_LENGTH", message, place(name, "children"))
     if depth_of(document.get("metadata"), NESTING_LIMIT) > NESTING_LIMIT:
-        said = f"the metadata nest more than {NESTING_LIMIT}"
-        yield Diagnostic("EXCESSIVE_NESTING", said, "metadata")
+        message = f"the metadata nest more than {NESTING_LIMIT}"
+        yield Diagnostic("EXCESSIVE_NESTING", message, "metadata")
     count = len(items_of(document.get("journal")))
     if count > LIST_LIMIT:
-        said = f"the journal has {count} entries, more than {LIST_LIMIT}"
-        yield Diagnostic("EXCESSIVE_JOURNAL_LENGTH", said, "journal")
+        message = f"the journal has {count} entries, more than {LIST_LIMIT}"
+        yield Diagnostic("EXCESSIVE_JOURNAL_LENGTH", message, "journal")
 
 
 def _top_faults(document: Document) -> Iterator[Diagnostic]:
     for field in SPEC_FIELDS:
         if field not in document:
             yield Diagnostic("MISSING_REQUIRED_FIELD", f"{field} is missing", field)
-    named = document.get("spec_id")
-    if "spec_id" in document and not (isinstance(named, str) and is_spec_id(named)):
-        said = f"{quoted(named)} is not of the form {{slug}}-{{YYYY-MM-DD}}-{{NNN}}"
-        yield Diagnostic("INVALID_SPEC_ID_FORMAT", said, "spec_id")
+    spec = document.get("spec_id")
+    if "spec_id" in document and not (isinstance(spec, str) and is_spec_id(spec)):
+        message = f"{quoted(spec)} is not of the form {{slug}}-{{YYYY-MM-DD}}-{{NNN}}"
+        yield Diagnostic("INVALID_SPEC_ID_FORMAT", message, "spec_id")
     for field in DATES:
         if field in document and not is_time(document[field]):
-            said = f"{quoted(document[field])} is not a time of ISO 8601"
-            yield Diagnostic("INVALID_DATE_FORMAT", said, field)
+            message = f"{quoted(document[field])} is not a time of ISO 8601"
+            yield Diagnostic("INVALID_DATE_FORMAT", message, field)
     if "status" in document and not is_one_of(document["status"], SPEC_STATUSES):
-        said = f"the spec has the status {quoted(document['status'])}"
-        yield Diagnostic("INVALID_STATUS", said, "status")
+        message = f"the spec has the status {quoted(document['status'])}"
+        yield Diagnostic("INVALID_STATUS", message, "status")
     journal = document.get("journal", [])
     if not isinstance(journal, list):
         yield Diagnostic("INVALID_JOURNAL_TYPE", f"the journal is {quoted(journal)}", "journal")
@@ -88,9 +88,9 @@ def _top_faults(document: Document) -> Iterator[Diagnostic]:
 
 
 def _metadata_faults(document: Document) -> Iterator[Diagnostic]:
-    said = document.get("metadata", {})
-    if not isinstance(said, dict):
-        yield Diagnostic("INVALID_METADATA_TYPE", f"the metadata are {quoted(said)}", "metadata")
+    raw = document.get("metadata", {})
+    if not isinstance(raw, dict):
+        yield Diagnostic("INVALID_METADATA_TYPE", f"the metadata are {quoted(raw)}", "metadata")
     metadata = metadata_of(document)
     if not has_text(metadata.get("mission")):
         yield Diagnostic("MISSING_MISSION", "the spec has no mission", "metadata.mission")
@@ -119,13 +119,13 @@ def _risk_faults(risks: Json) -> Iterator[Diagnostic]:
             continue
         fields = object_of(risk)
         if not has_text(fields.get("description")):
-            said = "the risk has no description"
-            yield Diagnostic("MISSING_RISK_DESCRIPTION", said, place(where, "description"))
+            message = "the risk has no description"
+            yield Diagnostic("MISSING_RISK_DESCRIPTION", message, place(where, "description"))
         for field in ("likelihood", "impact"):
             level = fields.get(field)
             if level is not None and not is_one_of(level, LEVELS):
-                said = f"{field} is {quoted(level)}"
-                yield Diagnostic("INVALID_RISK_FIELD", said, place(where, field))
+                message = f"{field} is {quoted(level)}"
+                yield Diagnostic("INVALID_RISK_FIELD", message, place(where, field))
         if not isinstance(fields.get("mitigation", ""), str | None):
             yield Diagnostic(
                 "INVALID_RISK_FIELD", "mitigation is no text", place(where, "mitigation")

@@ -27,18 +27,20 @@ def edge_faults(document: Document, tree: Tree) -> Iterator[Diagnostic]:
     for name in tree.nodes:
         yield from _list_faults(name, tree, hierarchy)
     yield from _one_sided(tree)
-    for way in cycles(hard_edges(tree.nodes)):
-        said = f"the nodes wait for each other: {way_told(way)}"
-        yield Diagnostic("CIRCULAR_DEPENDENCY", said, place(way[0], "dependencies"))
-    for way in cycles(soft_edges(tree.nodes)):
-        said = f"the nodes depend on each other softly: {way_told(way)}"
-        yield Diagnostic("CIRCULAR_SOFT_DEPENDENCY", said, place(way[0], "dependencies", "depends"))
+    for circle in cycles(hard_edges(tree.nodes)):
+        message = f"the nodes wait for each other: {way_told(circle)}"
+        yield Diagnostic("CIRCULAR_DEPENDENCY", message, place(circle[0], "dependencies"))
+    for circle in cycles(soft_edges(tree.nodes)):
+        message = f"the nodes depend on each other softly: {way_told(circle)}"
+        yield Diagnostic(
+            "CIRCULAR_SOFT_DEPENDENCY", message, place(circle[0], "dependencies", "depends")
+        )
 
 
 def can_hold(tree: Tree, name: str, kind: str) -> bool:
     """Return whether a node has a list of a type of dependency, or a place where one can be made."""
-    held = tree.nodes[name].get("dependencies")
-    return not isinstance(held, dict) or isinstance(object_of(held).get(kind, []), list)
+    raw = tree.nodes[name].get("dependencies")
+    return not isinstance(raw, dict) or isinstance(object_of(raw).get(kind, []), list)
 
 
 def missing_sides(tree: Tree) -> Iterator[tuple[str, str, str]]:
@@ -57,33 +59,33 @@ def _list_faults(name: str, tree: Tree, hierarchy: Document) -> Iterator[Diagnos
     node = tree.nodes[name]
     if "dependencies" not in node:
         return
-    held, where = node["dependencies"], place(name, "dependencies")
-    if not isinstance(held, dict):
-        said = f"the dependencies of {quoted(name)} are {quoted(held)}"
-        yield Diagnostic("INVALID_DEPENDENCIES_TYPE", said, where)
+    raw, where = node["dependencies"], place(name, "dependencies")
+    if not isinstance(raw, dict):
+        message = f"the dependencies of {quoted(name)} are {quoted(raw)}"
+        yield Diagnostic("INVALID_DEPENDENCIES_TYPE", message, where)
         return
-    lists: Mapping[str, object] = object_of(held)
+    lists: Mapping[str, object] = object_of(raw)
     for kind in DEPENDENCY_TYPES:
         if kind not in lists:
             continue
         if not isinstance(lists[kind], list):
-            said = f"{kind} of {quoted(name)} is {quoted(lists[kind])}"
-            yield Diagnostic("INVALID_DEPENDENCY_FIELD", said, place(where, kind))
+            message = f"{kind} of {quoted(name)} is {quoted(lists[kind])}"
+            yield Diagnostic("INVALID_DEPENDENCY_FIELD", message, place(where, kind))
             continue
         seen: set[str] = set()
         for number, other in enumerate(items_of(lists[kind])):
-            there = f"{where}.{kind}[{number}]"
+            location = f"{where}.{kind}[{number}]"
             if not isinstance(other, str) or other not in hierarchy:
-                said = f"{kind} of {quoted(name)} names {quoted(other)}, which there is not"
-                yield Diagnostic("MISSING_DEPENDENCY_TARGET", said, there)
+                message = f"{kind} of {quoted(name)} names {quoted(other)}, which there is not"
+                yield Diagnostic("MISSING_DEPENDENCY_TARGET", message, location)
             elif other in seen:
-                said = f"{kind} of {quoted(name)} names {quoted(other)} again"
-                yield Diagnostic("DUPLICATE_DEPENDENCY", said, there)
+                message = f"{kind} of {quoted(name)} names {quoted(other)} again"
+                yield Diagnostic("DUPLICATE_DEPENDENCY", message, location)
             else:
                 seen.add(other)
 
 
 def _one_sided(tree: Tree) -> Iterator[Diagnostic]:
     for name, kind, other in missing_sides(tree):
-        said = f"{quoted(name)} has {quoted(other)} in {kind}, which has not {quoted(name)} in {OPPOSITE[kind]}"
-        yield Diagnostic("BIDIRECTIONAL_INCONSISTENCY", said, place(name, "dependencies", kind))
+        message = f"{quoted(name)} has {quoted(other)} in {kind}, which has not {quoted(name)} in {OPPOSITE[kind]}"
+        yield Diagnostic("BIDIRECTIONAL_INCONSISTENCY", message, place(name, "dependencies", kind))

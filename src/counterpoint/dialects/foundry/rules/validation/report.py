@@ -28,11 +28,11 @@ class Report:
 
     def count(self, severity: Severity) -> int:
         """Return how many faults there are of a severity."""
-        return sum(one.rule.severity == severity for one in self.diagnostics)
+        return sum(diagnostic.rule.severity == severity for diagnostic in self.diagnostics)
 
     def codes(self) -> Counter[str]:
         """Return how often each code is there."""
-        return Counter(one.code for one in self.diagnostics)
+        return Counter(diagnostic.code for diagnostic in self.diagnostics)
 
     def as_json(self) -> dict[str, Json]:
         """Return the report as `spec validate` tells it."""
@@ -41,7 +41,7 @@ class Report:
             "error_count": self.count("error"),
             "warning_count": self.count("warning"),
             "info_count": self.count("info"),
-            "diagnostics": [one.as_json() for one in self.diagnostics],
+            "diagnostics": [diagnostic.as_json() for diagnostic in self.diagnostics],
         }
 
 
@@ -50,26 +50,26 @@ def unread_report(document: Json, faults: Sequence[Mapping[str, Json]]) -> dict[
 
     faults: what keeps it from that, which come first as errors that nobody fixes but a person; the rest is what is wrong as well.
     """
-    kept_out = {(one["code"], one["location"]) for one in faults}
+    kept_out = {(fault["code"], fault["location"]) for fault in faults}
     others = [
-        one
-        for one in validate(document).diagnostics
-        if document and (one.code, one.location) not in kept_out
+        diagnostic
+        for diagnostic in validate(document).diagnostics
+        if document and (diagnostic.code, diagnostic.location) not in kept_out
     ]
     first: list[Json] = [
         {
-            **Diagnostic(one["code"], one["message"], one["location"]).as_json(),
+            **Diagnostic(fault["code"], fault["message"], fault["location"]).as_json(),
             "severity": "error",
             "auto_fixable": False,
         }
-        for one in faults
+        for fault in faults
     ]
     more = Report(tuple(others))
     return {
         **more.as_json(),
         "is_valid": False,
         "error_count": len(first) + more.count("error"),
-        "diagnostics": [*first, *(one.as_json() for one in others)],
+        "diagnostics": [*first, *(other.as_json() for other in others)],
     }
 
 

@@ -46,7 +46,7 @@ class Batch:
     @property
     def tokens(self) -> int:
         """How many tokens all texts together take."""
-        return sum(one.tokens for one in self.chosen)
+        return sum(candidate.tokens for candidate in self.chosen)
 
 
 def token_estimate(letters: int) -> int:
@@ -66,15 +66,15 @@ def choose(
     chosen: list[Candidate] = []
     why: dict[str, str] = {}
     tokens = 0
-    for one in candidates:
-        reason = _reason(one, chosen, max_tasks)
-        if not reason and chosen and tokens + one.tokens > token_budget:
+    for candidate in candidates:
+        reason = _reason(candidate, chosen, max_tasks)
+        if not reason and chosen and tokens + candidate.tokens > token_budget:
             reason = f"the budget of {token_budget} tokens does not hold it as well"
         if reason:
-            why[one.id] = reason
+            why[candidate.id] = reason
         else:
-            chosen.append(one)
-            tokens += one.tokens
+            chosen.append(candidate)
+            tokens += candidate.tokens
     return Batch(chosen=tuple(chosen), why=why)
 
 
@@ -86,7 +86,7 @@ def dependency_graph(
     targets: the ids of the tasks the graph is about. nodes: with id, title, status and file_path.
     """
     chosen = frozenset(targets)
-    told = {str(node["id"]): node for node in nodes}
+    nodes_by_id = {str(node["id"]): node for node in nodes}
     return {
         "nodes": [
             {
@@ -96,26 +96,26 @@ def dependency_graph(
                 "file_path": node.get("file_path") or None,
                 "is_target": name in chosen,
             }
-            for name, node in told.items()
+            for name, node in nodes_by_id.items()
         ],
         "edges": [
             {"from": first, "to": after}
             for first, after in dict.fromkeys(edges)
-            if first in told and after in told
+            if first in nodes_by_id and after in nodes_by_id
         ],
     }
 
 
-def _reason(one: Candidate, chosen: Sequence[Candidate], max_tasks: int) -> str:
+def _reason(candidate: Candidate, chosen: Sequence[Candidate], max_tasks: int) -> str:
     """Return why a candidate is not chosen beside others; empty if it may be."""
     if len(chosen) >= max_tasks:
         return f"the batch has {max_tasks} tasks"
     for other in chosen:
-        if other.id in one.needs or one.id in other.needs:
+        if other.id in candidate.needs or candidate.id in other.needs:
             return f"it and {other.id} depend on each other"
-        if not one.file_path or not other.file_path:
-            alone = one if not one.file_path else other
+        if not candidate.file_path or not other.file_path:
+            alone = candidate if not candidate.file_path else other
             return f"{alone.id} names no file, so it is worked on alone"
-        if overlaps(one.file_path, other.file_path):
-            return f"{one.file_path} and {other.file_path} of {other.id} overlap"
+        if overlaps(candidate.file_path, other.file_path):
+            return f"{candidate.file_path} and {other.file_path} of {other.id} overlap"
     return ""

@@ -35,10 +35,10 @@ def auto_mode_hints(
 
 def estimated_complexity(metadata: Mapping[str, Json]) -> str:
     """Return low, medium or high: as it is said, else by the hours it is estimated at, else medium."""
-    said = text_of(metadata.get("complexity")).strip().lower()
-    said = _MORE_WORDS.get(said, said)
-    if said in COMPLEXITIES:
-        return said
+    word = text_of(metadata.get("complexity")).strip().lower()
+    word = _MORE_WORDS.get(word, word)
+    if word in COMPLEXITIES:
+        return word
     hours = metadata.get("estimated_hours")
     if isinstance(hours, bool) or not isinstance(hours, int | float) or math.isnan(hours):
         return "medium"

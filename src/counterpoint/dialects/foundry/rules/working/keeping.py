@@ -16,10 +16,10 @@ TEXT_BYTES: Final = 28_000
 
 def newest(entries: Sequence[Json], most: int) -> list[Json]:
     """Return the last of some entries, as many as fit; the newest is among them in any case."""
-    kept = list(entries[-most:])
-    while len(kept) > 1 and len(dump_any(kept).encode()) > KEPT_BYTES:
-        kept = kept[1:]
-    return kept
+    newest_entries = list(entries[-most:])
+    while len(newest_entries) > 1 and len(dump_any(newest_entries).encode()) > KEPT_BYTES:
+        newest_entries = newest_entries[1:]
+    return newest_entries
 
 
 def fits(text: str) -> bool:

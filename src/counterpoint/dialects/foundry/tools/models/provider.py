@@ -47,39 +47,39 @@ def list_(
 ) -> Json:
     """Who can be asked."""
     every = standing_of(call).every
-    shown = [one for one in every if include_unavailable or one.is_available]
+    listed = [provider for provider in every if include_unavailable or provider.is_available]
     return present(
         {
-            "providers": [_line(one, place) for place, one in enumerate(shown, 1)],
-            "available_count": sum(one.is_available for one in every),
+            "providers": [_line(provider, index) for index, provider in enumerate(listed, 1)],
+            "available_count": sum(provider.is_available for provider in every),
             "total_count": len(every),
         },
-        warnings=[_MORE] if len(shown) < len(every) else (),
+        warnings=[_MORE] if len(listed) < len(every) else (),
     )
 
 
 @action(reads=True)
 def status(call: Call, provider_id: ProviderId) -> Json:
     """One of them."""
-    one = standing_of(call).named(provider_id)
-    supported = list(dict.fromkeys((*filter(None, [one.model]), *one.models)))
+    provider = standing_of(call).named(provider_id)
+    supported = list(dict.fromkeys((*filter(None, [provider.model]), *provider.models)))
     return present(
         {
-            "provider_id": one.name,
-            "available": one.is_available,
+            "provider_id": provider.name,
+            "available": provider.is_available,
             "metadata": {
-                "name": one.description,
+                "name": provider.description,
                 "version": None,
-                "default_model": one.model or None,
+                "default_model": provider.model or None,
                 "supported_models": cast("Json", supported),
                 "documentation_url": None,
-                "tags": _tags(one),
+                "tags": _tags(provider),
             },
-            "capabilities": ["text"] if one.kind == "command" else _CAPABILITIES,
+            "capabilities": ["text"] if provider.kind == "command" else _CAPABILITIES,
             "health": {
-                "status": "healthy" if one.is_available else "unavailable",
-                "available": one.is_available,
-                "reason": one.reason or None,
+                "status": "healthy" if provider.is_available else "unavailable",
+                "available": provider.is_available,
+                "reason": provider.reason or None,
             },
         }
     )
@@ -107,9 +107,9 @@ def execute(
     cursor: Cursor = "",
 ) -> Json:
     """Ask it."""
-    said: list[Json] = ["provider execute", provider_id, prompt, model, max_tokens, temperature]
+    key: list[Json] = ["provider execute", provider_id, prompt, model, max_tokens, temperature]
     sample = secrets.token_hex(8) if max_tokens > _TOKENS else ""
-    pages = pages_of(call, cursor, *said, first=[0, sample])
+    pages = pages_of(call, cursor, *key, first=[0, sample])
     at, sample = cast("tuple[int, str]", pages.at)
     question = asked(
         prompt,
@@ -127,13 +127,13 @@ def execute(
         return _shown(models.kept(question), at, sample, pages.cursor)
     answer = models.ask(question, watching(progress))
     # As it is kept: what is masked there is masked on every page.
-    found = models.find_kept(question) if sample else None
-    return _shown(found or answer, at, sample, pages.cursor)
+    cached = models.find_kept(question) if sample else None
+    return _shown(cached or answer, at, sample, pages.cursor)
 
 
 def _shown(answer: Answer, at: int, sample: str, sealed: Callable[[Json], str]) -> Json:
     """Return the page of an answer that begins at a character."""
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "provider_id": answer.provider,
         "model": answer.model,
         "finish_reason": _REASONS[answer.stop],
@@ -143,29 +143,29 @@ def _shown(answer: Answer, at: int, sample: str, sealed: Callable[[Json], str]) 
             "total_tokens": answer.tokens.input + answer.tokens.output,
         },
     }
-    content, end = part_of_text(answer.text, at).cut(PAGE - RESERVE - _META - size_of(told))
+    content, end = part_of_text(answer.text, at).cut(PAGE - RESERVE - _META - size_of(fields))
     is_cut = end is not None and not answer.is_kept
-    rest = "" if end is None or is_cut else sealed([end, sample])
+    cursor = "" if end is None or is_cut else sealed([end, sample])
     return present(
-        {**told, "content": content},
+        {**fields, "content": content},
         warnings=[_CUT] if is_cut else (),
-        pagination=page(rest, 1) if rest else None,
+        pagination=page(cursor, 1) if cursor else None,
     )
 
 
-def _line(one: Provider, place: int) -> Json:
-    told: dict[str, Json] = {
-        "id": one.name,
-        "description": clip(one.description, 300),
-        "priority": place,
-        "tags": _tags(one),
-        "available": one.is_available,
+def _line(provider: Provider, position: int) -> Json:
+    fields: dict[str, Json] = {
+        "id": provider.name,
+        "description": clip(provider.description, 300),
+        "priority": position,
+        "tags": _tags(provider),
+        "available": provider.is_available,
     }
-    return told if one.is_available else {**told, "reason": clip(one.reason, 300)}
+    return fields if provider.is_available else {**fields, "reason": clip(provider.reason, 300)}
 
 
-def _tags(one: Provider) -> list[Json]:
-    return [one.kind, *(["free"] if one.is_free else [])]
+def _tags(provider: Provider) -> list[Json]:
+    return [provider.kind, *(["free"] if provider.is_free else [])]
 
 
 provider = of_actions("provider", "AI models to ask.", (list_, status, execute))

@@ -10,15 +10,15 @@ from counterpoint.kernel.canonical import Json
 
 def standing_of(call: Call) -> Standing:
     """Return who there is, and who is asked first; MalformedDocument."""
-    return call.core.use(Askable).standing()
+    return call.core.use(Askable).list_providers()
 
 
 def llm_status(call: Call) -> Json:
     """Return what is told of models beside other things."""
-    found = call.core.use(Askable).found()
-    names: list[Json] = [one.name for one in found.first] if found else []
+    providers = call.core.use(Askable).find()
+    names: list[Json] = [provider.name for provider in providers.first] if providers else []
     return {
-        "configured": found is None or any(one.is_set for one in found.every),
+        "configured": providers is None or any(provider.is_set for provider in providers.every),
         "available": bool(names),
         "providers": names,
         "priority": list(names),

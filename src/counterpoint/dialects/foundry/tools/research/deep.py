@@ -78,25 +78,25 @@ def deep_research(
             act_seconds=timeout_per_operation,
             mode=research_mode,
         )
-        found = studies.start(draft)
+        standing = studies.start(draft)
     elif deep_research_action == "continue":
-        found = studies.go_on(research_id, query, max_iterations)
+        standing = studies.go_on(research_id, query, max_iterations)
     elif deep_research_action == "resume":
-        found = studies.resume(research_id)
+        standing = studies.resume(research_id)
     else:
-        found = studies.cancel(research_id)
-    data, warnings = begun(found)
+        standing = studies.cancel(research_id)
+    data, warnings = begun(standing)
     return present(data, warnings=warnings)
 
 
 @action(reads=True, plain=True)
 def deep_research_status(call: Call, research_id: words.ResearchId) -> Json:
     """How one stands."""
-    found = call.core.use(DeepStudies).get(research_id)
-    row, course = found.row, found.course
+    standing = call.core.use(DeepStudies).get(research_id)
+    row, course = standing.row, standing.course
     failed: list[Json] = [
-        {"query": clip(one.query, TITLE), "error": clip(one.fault, TITLE)}
-        for one in course.failed[:_FEW]
+        {"query": clip(query.query, TITLE), "error": clip(query.fault, TITLE)}
+        for query in course.failed[:_FEW]
     ]
     data: dict[str, Json] = {
         "research_id": row.id,
@@ -107,7 +107,7 @@ def deep_research_status(call: Call, research_id: words.ResearchId) -> Json:
         "max_iterations": row.rounds,
         "sub_queries_total": len(course.queries),
         "sub_queries_completed": sum(
-            1 for one in course.queries if one.is_searched and not one.fault
+            1 for query in course.queries if query.is_searched and not query.fault
         ),
         "sub_queries_failed": len(course.failed),
         "failed_sub_queries": failed,
@@ -123,12 +123,12 @@ def deep_research_status(call: Call, research_id: words.ResearchId) -> Json:
         "cost_micros": course.cost,
         "timed_out": row.status == "failed" and row.fault.startswith(TIMED_OUT),
         "cancelled": row.status == "cancelled",
-        "status_check_count": found.looks,
+        "status_check_count": standing.looks,
         "last_heartbeat_at": row.beat_at or None,
         "next_action": _next(row),
         "settings": _settings(row),
     }
-    return present(data, warnings=_warnings(found))
+    return present(data, warnings=_warnings(standing))
 
 
 @action(reads=True, plain=True, hidden=("offset",))
@@ -136,8 +136,8 @@ def deep_research_report(
     call: Call, research_id: words.ResearchId, offset: words.Offset = 0
 ) -> Json:
     """What it came to."""
-    found = call.core.use(DeepStudies).get(research_id)
-    row, course = found.row, found.course
+    standing = call.core.use(DeepStudies).get(research_id)
+    row, course = standing.row, standing.course
     if not row.report:
         raise NotFound(
             f"{row.id} has no report: {_why_none(row)}",
@@ -176,7 +176,7 @@ def deep_research_list(
     query = ("research deep-research-list", completed_only)
     pages = pages_of(call, cursor, *query, first="")
     every = studies.list(completed=completed_only)
-    rows = [one for one in every if not pages.at or _place(one) < str(pages.at)]
+    rows = [study for study in every if not pages.at or _place(study) < str(pages.at)]
 
     def line(row: ResearchStudy) -> Json:
         sources, findings = studies.counts(row)
@@ -193,9 +193,9 @@ def deep_research_list(
             "updated_at": str(row.updated_at),
         }
 
-    shown, rest = pages.rows(rows[: limit + 1], limit, line, _place)
-    told = page(rest, len(shown), len(every))
-    return present({"sessions": shown, "count": len(shown)}, pagination=told)
+    lines, further = pages.rows(rows[: limit + 1], limit, line, _place)
+    answer = page(further, len(lines), len(every))
+    return present({"sessions": lines, "count": len(lines)}, pagination=answer)
 
 
 @action(reads=False, destructive=True, plain=True)
@@ -205,16 +205,18 @@ def deep_research_delete(call: Call, research_id: words.ResearchId) -> Json:
     return present({"deleted": True, "research_id": research_id}, warnings=[STAYS])
 
 
-def begun(found: DeepStanding) -> tuple[dict[str, Json], list[str]]:
+def begun(standing: DeepStanding) -> tuple[dict[str, Json], list[str]]:
     """Return a study as the action tells it that began it, with warnings."""
-    row = found.row
+    row = standing.row
     is_on = row.status == "active"
-    told = "It goes on in the background." if is_on else "It was stopped; what was found is kept."
+    message = (
+        "It goes on in the background." if is_on else "It was stopped; what was found is kept."
+    )
     return {
         "research_id": row.id,
         "status": "started" if is_on else row.status,
         "effective_timeout": seconds_of(row),
-        "message": told,
+        "message": message,
         "polling_guidance": {
             "max_checks": 5,
             "typical_duration_minutes": 5,
@@ -222,7 +224,7 @@ def begun(found: DeepStanding) -> tuple[dict[str, Json], list[str]]:
             "no_independent_research": True,
         },
         "phase": row.phase,
-    }, _warnings(found)
+    }, _warnings(standing)
 
 
 def _settings(row: ResearchStudy) -> dict[str, Json]:
@@ -241,8 +243,8 @@ def _settings(row: ResearchStudy) -> dict[str, Json]:
     }
 
 
-def _warnings(found: DeepStanding) -> list[str]:
-    return [_UNSERVED] if not found.is_served and found.row.status == "active" else []
+def _warnings(standing: DeepStanding) -> list[str]:
+    return [_UNSERVED] if not standing.is_served and standing.row.status == "active" else []
 
 
 def _next(row: ResearchStudy) -> str:

@@ -26,26 +26,26 @@ _URL: Final = 500
 def extract(call: Call, progress: Progress, urls: words.Urls, offset: words.Offset = 0) -> Json:
     """Fetch pages as text."""
     extracting = call.core.use(lambda context: Extracting(context, watching(progress)))
-    found = extracting.extract(urls)
-    faults = [(url, one) for url, one in found if isinstance(one, CounterpointError)]
-    pages = [one for _, one in found if isinstance(one, Page)]
-    failed: list[Json] = [_fault(url, one) for url, one in faults]
+    fetched = extracting.extract(urls)
+    faults = [(url, fault) for url, fault in fetched if isinstance(fault, CounterpointError)]
+    pages = [page for _, page in fetched if isinstance(page, Page)]
+    failed: list[Json] = [_fault(url, fault) for url, fault in faults]
     if not pages:
         first = faults[0][1]
         first.facts = {**first.facts, "error_code": _code(first), "failed": failed}
         raise first
-    room = CONTENT // len(found)
-    results = [_page(one, offset, room) for one in pages]
-    is_cut = any("next_offset" in one for one in results)
-    told = "A page is cut: ask for it alone with `offset`, the number in `next_offset`."
-    warnings = [DATA, *([told] if is_cut else [])]
+    chars = CONTENT // len(fetched)
+    results = [_page(page, offset, chars) for page in pages]
+    is_cut = any("next_offset" in fields for fields in results)
+    message = "A page is cut: ask for it alone with `offset`, the number in `next_offset`."
+    warnings = [DATA, *([message] if is_cut else [])]
     return present(
         sparse(results=list[Json](results), count=len(results), failed=failed), warnings=warnings
     )
 
 
-def _page(page: Page, offset: int, room: int) -> Mapping[str, Json]:
-    text, end = part_of_text(page.text, offset).cut(room)
+def _page(page: Page, offset: int, chars: int) -> Mapping[str, Json]:
+    text, end = part_of_text(page.text, offset).cut(chars)
     return sparse(
         url=clip(page.url, _URL),
         final_url=clip(page.final_url, _URL) if page.final_url != page.url else None,

@@ -15,7 +15,7 @@ from counterpoint.dialects.foundry.tools.research.shown import TITLE
 from counterpoint.dialects.foundry.tools.research.talking import chatted
 from counterpoint.dialects.foundry.tools.research.thinking import DEPTH, agreed, ideated, thought
 from counterpoint.dialects.foundry.tools.shown import SAID, in_pages
-from counterpoint.dialects.foundry.verbs.research.asking import chosen
+from counterpoint.dialects.foundry.verbs.research.asking import choose_provider
 from counterpoint.dialects.foundry.verbs.research.consensus import ConsensusDraft, Consulting
 from counterpoint.dialects.foundry.verbs.research.deep.studies import DeepDraft, DeepStudies
 from counterpoint.dialects.foundry.verbs.research.ideating import IdeateDraft, Ideating
@@ -49,11 +49,11 @@ def node_execute(
     nodes, context = call.core.use(Researching), call.core.use(lambda context: context)
     node = nodes.get(spec_id, research_node_id)
     # Who cannot ask anybody does not take it up.
-    provider = chosen(context, provider_id).name if provider_id else ""
-    chosen(context, provider)
+    provider = choose_provider(context, provider_id).name if provider_id else ""
+    choose_provider(context, provider)
     nodes.start(spec_id, research_node_id)
-    wanted = prompt.strip() or node.query or node.title
-    study, data, warnings = _RUNS[node.kind](call, node, wanted, provider, watching(progress))
+    query = prompt.strip() or node.query or node.title
+    study, data, warnings = _RUNS[node.kind](call, node, query, provider, watching(progress))
     after = nodes.note(spec_id, research_node_id, study, node.kind)
     return present(
         {
@@ -125,25 +125,25 @@ def node_findings(
 ) -> Json:
     """What was found."""
     node = call.core.use(Researching).get(spec_id, research_node_id)
-    kept = node.findings
+    stored = node.findings
     lists = ("key_insights", "recommendations", "sources")
     flat: dict[str, Json] = {
         **_head(node),
-        **{name: _texts(kept.get(name)) for name in lists},
+        **{name: _texts(stored.get(name)) for name in lists},
         "research_history": list(node.history),
     }
     query = ("research node-findings", spec_id, research_node_id)
     answer = object_of(in_pages(call, query, cursor, flat, *lists, "research_history"))
     data = object_of(answer["data"])
     findings: dict[str, Json] = {
-        "summary": clip(str(kept.get("summary") or ""), SAID),
+        "summary": clip(str(stored.get("summary") or ""), SAID),
         **{name: data.pop(name) for name in lists},
-        "confidence": kept.get("confidence"),
+        "confidence": stored.get("confidence"),
     }
     history = data.pop("research_history")
     whole: dict[str, Json] = {
         **data,
-        "findings": findings if kept else {},
+        "findings": findings if stored else {},
         "research_history": history,
     }
     return {**answer, "data": whole}
@@ -159,7 +159,7 @@ def _head(node: ResearchNode) -> dict[str, Json]:
 
 
 def _texts(value: Json) -> list[Json]:
-    return [clip(str(one), SAID) for one in list_of(value)]
+    return [clip(str(part), SAID) for part in list_of(value)]
 
 
 def _chat(call: Call, node: ResearchNode, text: str, provider: str, watch: Watch) -> _Told:
@@ -171,29 +171,33 @@ def _chat(call: Call, node: ResearchNode, text: str, provider: str, watch: Watch
 def _consensus(call: Call, node: ResearchNode, text: str, provider: str, watch: Watch) -> _Told:
     names = (provider,) if provider else ()
     draft = ConsensusDraft(prompt=text, providers=names, item=node.item)
-    found = call.core.use(lambda context: Consulting(context, watch)).ask(draft)
-    return found.study.id, *agreed(found, draft.strategy)
+    consensus = call.core.use(lambda context: Consulting(context, watch)).ask(draft)
+    return consensus.study.id, *agreed(consensus, draft.strategy)
 
 
 def _thinkdeep(call: Call, node: ResearchNode, text: str, provider: str, watch: Watch) -> _Told:
     thinking = call.core.use(Thinking)
-    found = thinking.begin(text, DEPTH, provider, watch, node.item)
-    return found.study.id, *thought(found)
+    step = thinking.begin(text, DEPTH, provider, watch, node.item)
+    return step.study.id, *thought(step)
 
 
 def _ideate(call: Call, node: ResearchNode, text: str, provider: str, watch: Watch) -> _Told:
     draft = IdeateDraft(topic=text, provider=provider, item=node.item)
-    made = call.core.use(lambda context: Ideating(context, watch)).act(draft)
-    return made.study.id, *ideated(made)
+    step = call.core.use(lambda context: Ideating(context, watch)).act(draft)
+    return step.study.id, *ideated(step)
 
 
 def _deep(call: Call, node: ResearchNode, text: str, provider: str, watch: Watch) -> _Told:
     del watch
     draft = DeepDraft(query=text, provider=provider, item=node.item)
-    found = call.core.use(DeepStudies).start(draft)
-    data, warnings = begun(found)
+    standing = call.core.use(DeepStudies).start(draft)
+    data, warnings = begun(standing)
     # How the node stands is told under this name.
-    return found.row.id, {name: value for name, value in data.items() if name != "status"}, warnings
+    return (
+        standing.row.id,
+        {name: value for name, value in data.items() if name != "status"},
+        warnings,
+    )
 
 
 _RUNS: Final[dict[str, Callable[[Call, ResearchNode, str, str, Watch], _Told]]] = {

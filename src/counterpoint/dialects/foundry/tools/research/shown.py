@@ -23,9 +23,11 @@ _PART: Final = 6_000
 
 def cut(content: str, study: str) -> tuple[str, list[str]]:
     """Return a text as an answer has it, with a warning that says where the rest stands if it is cut."""
-    shown = clip(content, CONTENT)
-    told = f'The answer is cut: `research action="thread-get" thread_id="{study}"` has all of it.'
-    return shown, [] if shown == content else [told]
+    text = clip(content, CONTENT)
+    message = (
+        f'The answer is cut: `research action="thread-get" thread_id="{study}"` has all of it.'
+    )
+    return text, [] if text == content else [message]
 
 
 def messages(steps: Sequence[ResearchStep]) -> list[Json]:
@@ -35,12 +37,12 @@ def messages(steps: Sequence[ResearchStep]) -> list[Json]:
 
 def begun_with(row: ResearchStudy, steps: Sequence[ResearchStep]) -> list[Json]:
     """Return, as messages before the first, what a study was begun with and nothing else tells whole."""
-    told: list[Json] = []
+    messages: list[Json] = []
     if clip(row.system, SAID) != row.system:
-        told += _parts(row.system, id="system", role="system", timestamp=str(row.created_at))
-    if row.query not in {row.title, *(one.text for one in steps if one.kind == "user")}:
-        told += _parts(row.query, id="query", role="user", timestamp=str(row.created_at))
-    return told
+        messages += _parts(row.system, id="system", role="system", timestamp=str(row.created_at))
+    if row.query not in {row.title, *(step.text for step in steps if step.kind == "user")}:
+        messages += _parts(row.query, id="query", role="user", timestamp=str(row.created_at))
+    return messages
 
 
 def _said(step: ResearchStep) -> list[Json]:

@@ -72,10 +72,10 @@ def thread_list(
     """Threads, the newest first."""
     pages = pages_of(call, cursor, "research thread-list", status, first="")
     every = call.core.use(Threads).list(status or "")
-    rows = [one for one in every if not pages.at or _place(one) < str(pages.at)]
-    shown, rest = pages.rows(rows[: limit + 1], limit, line, _place)
-    told = page(rest, len(shown), len(every))
-    return present({"threads": shown, "count": len(shown)}, pagination=told)
+    rows = [thread for thread in every if not pages.at or _place(thread) < str(pages.at)]
+    lines, further = pages.rows(rows[: limit + 1], limit, line, _place)
+    answer = page(further, len(lines), len(every))
+    return present({"threads": lines, "count": len(lines)}, pagination=answer)
 
 
 @action(reads=True)

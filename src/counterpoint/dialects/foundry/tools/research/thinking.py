@@ -15,7 +15,11 @@ from counterpoint.dialects.foundry.verbs.research.consensus import (
     ConsensusDraft,
     Consulting,
 )
-from counterpoint.dialects.foundry.verbs.research.ideating import Ideated, IdeateDraft, Ideating
+from counterpoint.dialects.foundry.verbs.research.ideating import (
+    IdeateDraft,
+    Ideating,
+    IdeationStep,
+)
 from counterpoint.dialects.foundry.verbs.research.thinking import Thinking, Thought
 from counterpoint.dialects.paging import clip
 from counterpoint.dialects.progress import watching
@@ -65,8 +69,8 @@ def consensus(
         require_all=require_all,
         least=min_responses,
     )
-    found = Consulting(call.core.use(lambda context: context), watching(progress)).ask(draft)
-    data, warnings = agreed(found, strategy)
+    consensus = Consulting(call.core.use(lambda context: context), watching(progress)).ask(draft)
+    data, warnings = agreed(consensus, strategy)
     return present(data, warnings=warnings)
 
 
@@ -83,12 +87,12 @@ def thinkdeep(
     """Judge hypotheses, a step each call; topic or investigation_id."""
     _either(topic, investigation_id, "investigation_id")
     thinking, watch = call.core.use(Thinking), watching(progress)
-    found = (
+    step = (
         thinking.go_on(investigation_id, query, provider_id, watch)
         if investigation_id
         else thinking.begin(topic, max_depth, provider_id, watch)
     )
-    data, warnings = thought(found)
+    data, warnings = thought(step)
     return present(data, warnings=warnings)
 
 
@@ -122,57 +126,57 @@ def ideate(
         criteria=tuple(scoring_criteria),
         provider=provider_id,
     )
-    made = Ideating(call.core.use(lambda context: context), watching(progress)).act(draft)
-    data, warnings = ideated(made)
+    step = Ideating(call.core.use(lambda context: context), watching(progress)).act(draft)
+    data, warnings = ideated(step)
     return present(data, warnings=warnings)
 
 
-def agreed(found: Consensus, strategy: Strategy) -> tuple[dict[str, Json], list[str]]:
+def agreed(consensus: Consensus, strategy: Strategy) -> tuple[dict[str, Json], list[str]]:
     """Return a consensus as the action tells it, with warnings."""
-    content, warnings = cut(found.content, found.study.id)
-    away = [f"{name} did not answer: {clip(why, TITLE)}" for name, why in found.faults]
+    content, warnings = cut(consensus.content, consensus.study.id)
+    away = [f"{name} did not answer: {clip(why, TITLE)}" for name, why in consensus.faults]
     return {
         "content": content,
-        "consensus_id": found.study.id,
-        "providers_consulted": list(found.consulted),
+        "consensus_id": consensus.study.id,
+        "providers_consulted": list(consensus.consulted),
         "strategy": strategy,
-        "response_count": found.count,
+        "response_count": consensus.count,
     }, [*warnings, *away]
 
 
-def thought(found: Thought) -> tuple[dict[str, Json], list[str]]:
+def thought(thought: Thought) -> tuple[dict[str, Json], list[str]]:
     """Return a step of an investigation as the action tells it, with warnings."""
-    row = found.study
-    content, warnings = cut(found.content, row.id)
+    row = thought.study
+    content, warnings = cut(thought.content, row.id)
     hypotheses: list[Json] = [
         {
-            "id": one["id"],
-            "statement": clip(str(one["statement"]), 80),
-            "confidence": one["confidence"],
+            "id": hypothesis["id"],
+            "statement": clip(str(hypothesis["statement"]), 80),
+            "confidence": hypothesis["confidence"],
         }
-        for one in found.hypotheses
+        for hypothesis in thought.hypotheses
     ]
     return {
         "content": content,
         "investigation_id": row.id,
         "current_depth": row.round,
         "max_depth": row.rounds,
-        "converged": found.is_converged,
+        "converged": thought.is_converged,
         "hypothesis_count": len(hypotheses),
         "step_count": row.steps,
         "hypotheses": hypotheses,
-    }, [*warnings, *([] if found.is_read else [_UNREAD])]
+    }, [*warnings, *([] if thought.is_read else [_UNREAD])]
 
 
-def ideated(made: Ideated) -> tuple[dict[str, Json], list[str]]:
+def ideated(ideated: IdeationStep) -> tuple[dict[str, Json], list[str]]:
     """Return an ideation as the action tells it, with warnings."""
-    content, warnings = cut(made.content, made.study.id)
+    content, warnings = cut(ideated.content, ideated.study.id)
     return {
         "content": content,
-        "ideation_id": made.study.id,
-        "phase": made.study.phase,
-        "idea_count": made.ideas,
-        "cluster_count": made.clusters,
+        "ideation_id": ideated.study.id,
+        "phase": ideated.study.phase,
+        "idea_count": ideated.ideas,
+        "cluster_count": ideated.clusters,
     }, warnings
 
 

@@ -69,39 +69,40 @@ def fidelity_gate(
     dry_run: DryRun = False,
 ) -> Json:
     """Judge a phase for its gate; keeps evidence for the step's report."""
-    asked = GateStep(
+    step = GateStep(
         spec=spec_id, session=session_id, step=step_id, phase=phase_id, proof=step_proof
     )
-    wanted = words.consulted(
+    choice = words.consulted(
         ai_provider, ai_tools, model, ai_timeout, consensus_threshold, caches=consultation_cache
     )
     reviewing = call.core.use(Reviewing)
     if dry_run:
         more: dict[str, Json] = {"dry_run": True, "llm_status": llm_status(call), "message": DRY}
-        return _judged(reviewing.preview(asked), more)
-    return _judged(reviewing.review(asked, wanted, watching(progress)), {})
+        return _judged(reviewing.preview(step), more)
+    return _judged(reviewing.review(step, choice, watching(progress)), {})
 
 
-def _judged(found: PhaseReview, more: Mapping[str, Json]) -> Json:
-    left = len(found.findings) - _SHOWN
+def _judged(review: PhaseReview, more: Mapping[str, Json]) -> Json:
+    omitted = len(review.findings) - _SHOWN
     data: dict[str, Json] = {
-        "spec_id": found.spec,
-        "session_id": found.session,
-        "phase_id": found.phase,
-        "step_id": found.step,
-        "gate_attempt_id": found.attempt,
-        "verdict": found.verdict,
-        "gate_policy": found.policy,
-        "gate_passed_preview": found.opens,
-        "findings": list(found.findings[:_SHOWN]),
-        "reviewer": found.reviewer,
-        "review_path": found.path or None,
+        "spec_id": review.spec,
+        "session_id": review.session,
+        "phase_id": review.phase,
+        "step_id": review.step,
+        "gate_attempt_id": review.attempt,
+        "verdict": review.verdict,
+        "gate_policy": review.policy,
+        "gate_passed_preview": review.opens,
+        "findings": list(review.findings[:_SHOWN]),
+        "reviewer": review.reviewer,
+        "review_path": review.path or None,
         **more,
     }
-    if found.settled.judged:
-        data |= {"consensus": consensus_of(found.settled), **usage_of(found.settled)}
+    if review.settled.judged:
+        data |= {"consensus": consensus_of(review.settled), **usage_of(review.settled)}
     return present(
-        data, warnings=[f"{left} more findings, none heavier, are not shown."] if left > 0 else ()
+        data,
+        warnings=[f"{omitted} more findings, none heavier, are not shown."] if omitted > 0 else (),
     )
 
 
@@ -139,7 +140,7 @@ def fidelity(
     comparing, where = call.core.use(Comparing), (phase_id, task_id, session_id)
     query = ("review fidelity", spec_id, *where)
     if cursor or dry_run:
-        found = comparing.compare(spec_id, *where)
+        comparison = comparing.compare(spec_id, *where)
     else:
         looking = Looking(
             files=tuple(files),
@@ -147,26 +148,26 @@ def fidelity(
             base=base_branch,
             incremental=incremental,
         )
-        wanted = words.consulted(
+        choice = words.consulted(
             ai_provider, ai_tools, model, ai_timeout, consensus_threshold, caches=consultation_cache
         )
-        found = comparing.judge(spec_id, where, looking, wanted, watching(progress))
+        comparison = comparing.judge(spec_id, where, looking, choice, watching(progress))
     more: dict[str, Json] = (
         {"dry_run": True, "llm_status": llm_status(call), "message": DRY} if dry_run else {}
     )
-    return _in_pages(call, query, cursor, found, more)
+    return _in_pages(call, query, cursor, comparison, more)
 
 
 def _in_pages(
-    call: Call, query: Sequence[Json], cursor: str, found: Comparison, more: Mapping[str, Json]
+    call: Call, query: Sequence[Json], cursor: str, comparison: Comparison, more: Mapping[str, Json]
 ) -> Json:
     """Return a comparison; its later pages are of what the rules found, and of nobody who is asked again."""
-    report = compared(found)
-    models = _fitting(found.models)
+    report = compared(comparison)
+    models = _fitting(comparison.models)
     keeps: dict[str, Json] = {}
-    if found.settled.judged:
+    if comparison.settled.judged:
         short = {name: object_of(report["consensus"])[name] for name in _RULES}
-        keeps = {"verdict": found.verdict, "consensus": short}
+        keeps = {"verdict": comparison.verdict, "consensus": short}
     return in_pages(
         call,
         query,
@@ -175,44 +176,46 @@ def _in_pages(
         *("deviations", "recommendations"),
         ahead={"deviations": models},
         keeps=keeps,
-        warnings=_warnings(found, is_cut=len(models) < len(found.models)),
+        warnings=_warnings(comparison, is_cut=len(models) < len(comparison.models)),
     )
 
 
-def compared(found: Comparison) -> dict[str, Json]:
+def compared(comparison: Comparison) -> dict[str, Json]:
     """Return a comparison as the action tells it; what models found is not among its deviations yet."""
-    settled = found.settled
+    settled = comparison.settled
     report: dict[str, Json] = {
-        "spec_id": found.spec,
-        "title": clip(found.title, 500),
-        "scope": found.scope,
-        "verdict": found.verdict,
-        "deviations": list(found.findings),
-        "recommendations": [clip(one, SAID) for one in found.asked],
+        "spec_id": comparison.spec,
+        "title": clip(comparison.title, 500),
+        "scope": comparison.scope,
+        "verdict": comparison.verdict,
+        "deviations": list(comparison.findings),
+        "recommendations": [clip(recommendation, SAID) for recommendation in comparison.asked],
         "consensus": consensus_of(settled) if settled.judged else _RULES,
-        "review_path": found.path or None,
+        "review_path": comparison.path or None,
     }
     return {**report, **usage_of(settled)} if settled.judged else report
 
 
-def _warnings(found: Comparison, *, is_cut: bool) -> list[str]:
+def _warnings(comparison: Comparison, *, is_cut: bool) -> list[str]:
     warnings: list[str] = [CUT] if is_cut else []
-    if found.settled.judged and not found.path:
+    if comparison.settled.judged and not comparison.path:
         warnings.append(UNSAVED)
-    if found.is_unchanged:
+    if comparison.is_unchanged:
         warnings.append(_UNCHANGED)
-    if found.left:
-        names = ", ".join(clip(one, 100) for one in found.left[:_LEFT])
-        warnings.append(f"{len(found.left)} files were too much to be shown to models: {names}")
+    if comparison.left:
+        names = ", ".join(clip(path, 100) for path in comparison.left[:_LEFT])
+        warnings.append(
+            f"{len(comparison.left)} files were too much to be shown to models: {names}"
+        )
     return warnings
 
 
-def _fitting(found: Sequence[Json]) -> list[Json]:
-    shown: list[Json] = []
-    room = _MODELS
-    for one in found:
-        room -= size_of(one) + 1
-        if room < 0:
+def _fitting(findings: Sequence[Json]) -> list[Json]:
+    fitting: list[Json] = []
+    bytes_left = _MODELS
+    for finding in findings:
+        bytes_left -= size_of(finding) + 1
+        if bytes_left < 0:
             break
-        shown.append(one)
-    return shown
+        fitting.append(finding)
+    return fitting

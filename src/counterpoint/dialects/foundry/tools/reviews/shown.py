@@ -19,13 +19,13 @@ UNSAVED: Final = "No file was written: this server writes none for its callers."
 
 def consensus_of(settled: Settled) -> dict[str, Json]:
     """Return who judged, and how they came to it."""
-    one = settled.judged[0]
+    judged = settled.judged[0]
     is_one = len(settled.judged) == 1
     return {
         "mode": "single_model" if is_one else "multi_model",
         "threshold": settled.least,
-        "provider_id": one.name.partition(":")[0] if is_one else None,
-        "model_used": one.model if is_one else None,
+        "provider_id": judged.name.partition(":")[0] if is_one else None,
+        "model_used": judged.model if is_one else None,
         "synthesis_performed": not is_one,
         "providers": [_reviewer(judged) for judged in settled.judged],
         **({"tie_breaker": settled.tie} if settled.tie else {}),
@@ -36,25 +36,25 @@ def consensus_of(settled: Settled) -> dict[str, Json]:
 def usage_of(settled: Settled) -> dict[str, Json]:
     """Return what a review took."""
     return {
-        "tokens_used": sum(one.tokens for one in settled.judged),
-        "cost_usd": sum(one.cost_micros for one in settled.judged) / 1_000_000,
+        "tokens_used": sum(judged.tokens for judged in settled.judged),
+        "cost_usd": sum(judged.cost_micros for judged in settled.judged) / 1_000_000,
     }
 
 
 def is_cached(settled: Settled) -> bool:
     """Return whether nobody was asked for a review now."""
-    return all(one.is_kept for one in settled.judged)
+    return all(judged.is_kept for judged in settled.judged)
 
 
-def _reviewer(one: Judged) -> Json:
-    told: dict[str, Json] = {
-        "provider_id": one.name.partition(":")[0],
-        "model_used": clip(one.model, 100),
-        "tokens_used": one.tokens,
-        "cached": one.is_kept,
-        "repaired": len(one.answers) > 1,
+def _reviewer(judged: Judged) -> Json:
+    fields: dict[str, Json] = {
+        "provider_id": judged.name.partition(":")[0],
+        "model_used": clip(judged.model, 100),
+        "tokens_used": judged.tokens,
+        "cached": judged.is_kept,
+        "repaired": len(judged.answers) > 1,
     }
-    return {**told, "verdict": one.verdict} if one.verdict else told
+    return {**fields, "verdict": judged.verdict} if judged.verdict else fields
 
 
 def _failed(faults: Mapping[str, str]) -> list[Json]:

@@ -65,14 +65,14 @@ def spec(
     """Have it reviewed, beside its plan if it has one."""
     reviews = call.core.use(lambda context: SpecReviews(context, watching(progress)))
     if dry_run:
-        told = {**_asked(reviews.preview(spec_id, review_type)), "llm_status": llm_status(call)}
+        fields = {**_asked(reviews.preview(spec_id, review_type)), "llm_status": llm_status(call)}
         more: dict[str, Json] = {"ai_provider": ai_provider or None, "model": model or None}
         more |= {"consultation_cache": consultation_cache, "dry_run": True, "message": DRY}
-        return present({**told, **more})
-    wanted = words.consulted(
+        return present({**fields, **more})
+    choice = words.consulted(
         ai_provider, ai_tools, model, ai_timeout, consensus_threshold, caches=consultation_cache
     )
-    data, warnings = reviewed(reviews.review(spec_id, review_type, wanted))
+    data, warnings = reviewed(reviews.review(spec_id, review_type, choice))
     return present({**data, "consultation_cache": consultation_cache}, warnings=warnings)
 
 
@@ -90,18 +90,18 @@ def parse_feedback(
     dry_run: DryRun = False,
 ) -> Json:
     """Calls that a review asks for; makes none."""
-    wanted = words.consulted(ai_provider, [], "", ai_timeout, 0, caches=consultation_cache)
+    choice = words.consulted(ai_provider, [], "", ai_timeout, 0, caches=consultation_cache)
     reviews = call.core.use(lambda context: PlanReviews(context, watching(progress)))
-    found = reviews.parse(spec_id, review_path, None if dry_run else wanted)
+    parsed = reviews.parse(spec_id, review_path, None if dry_run else choice)
     counts: dict[str, int] = {}
-    for one in found.remarks:
-        counts[one.section] = counts.get(one.section, 0) + 1
+    for remark in parsed.remarks:
+        counts[remark.section] = counts.get(remark.section, 0) + 1
     report: dict[str, Json] = {
-        "spec_id": found.spec,
-        "review_path": clip(found.path, _TEXT),
+        "spec_id": parsed.spec,
+        "review_path": clip(parsed.path, _TEXT),
         "summary": cast("Json", counts),
-        "modifications": [_modification(one) for one in found.asked],
-        **({"consensus": consensus_of(found.settled)} if found.settled else {}),
+        "modifications": [_modification(modification) for modification in parsed.asked],
+        **({"consensus": consensus_of(parsed.settled)} if parsed.settled else {}),
         **({"dry_run": True, "llm_status": llm_status(call), "message": DRY} if dry_run else {}),
     }
     query = ("review parse-feedback", spec_id, review_path)
@@ -112,8 +112,8 @@ def parse_feedback(
 def list_tools(call: Call) -> Json:
     """Who can review."""
     every = standing_of(call).every
-    tools = [_tool(one) for one in every]
-    count = sum(one.is_available for one in every)
+    tools = [_tool(provider) for provider in every]
+    count = sum(provider.is_available for provider in every)
     return present(
         {
             "tools": tools,
@@ -138,39 +138,39 @@ def list_plan_tools(call: Call) -> Json:
         }
         for name, described in _TYPES.items()
     ]
-    said = (
+    message = (
         'Have a plan reviewed with `plan action="review"` before `authoring action="spec-create"`.'
         if status["available"]
         else "No model can be asked: have a person run `counterpoint provider login NAME`."
     )
-    return present({"plan_tools": tools, "llm_status": status, "recommendations": [said]})
+    return present({"plan_tools": tools, "llm_status": status, "recommendations": [message]})
 
 
-def reviewed(found: SpecReview) -> tuple[dict[str, Json], list[str]]:
+def reviewed(review: SpecReview) -> tuple[dict[str, Json], list[str]]:
     """Return a review of a spec as the action tells it, with warnings."""
-    settled = found.settled
-    part, is_cut = fitted(found.found, ROOM)
+    settled = review.settled
+    part, is_cut = fitted(review.found, ROOM)
     warnings = [CUT] if is_cut else []
     verdict: dict[str, Json] = {"verdict": settled.verdict} if settled.verdict else {}
     data: dict[str, Json] = {
-        **_asked(found),
+        **_asked(review),
         "dry_run": False,
         **verdict,
         "response": canonical.dump_any(part),
         "cached": is_cached(settled),
         "consensus": consensus_of(settled),
         **usage_of(settled),
-        "review_path": found.path or None,
+        "review_path": review.path or None,
     }
-    return data, warnings if found.path else [*warnings, UNSAVED]
+    return data, warnings if review.path else [*warnings, UNSAVED]
 
 
-def _asked(found: SpecReview) -> dict[str, Json]:
-    tally = found.line.tally
+def _asked(review: SpecReview) -> dict[str, Json]:
+    tally = review.line.tally
     return {
-        "spec_id": found.line.spec,
-        "title": clip(found.line.root.title, _TEXT),
-        "template_id": found.template,
+        "spec_id": review.line.spec,
+        "title": clip(review.line.root.title, _TEXT),
+        "template_id": review.template,
         "stats": {
             "total_tasks": tally.total,
             "completed_tasks": tally.completed,
@@ -179,26 +179,31 @@ def _asked(found: SpecReview) -> dict[str, Json]:
     }
 
 
-def _tool(one: Provider) -> Json:
+def _tool(provider: Provider) -> Json:
     return {
-        "name": one.name,
-        "available": one.is_available,
-        "status": "available" if one.is_available else "unavailable",
-        "reason": clip(one.reason, _TEXT) or None,
+        "name": provider.name,
+        "available": provider.is_available,
+        "status": "available" if provider.is_available else "unavailable",
+        "reason": clip(provider.reason, _TEXT) or None,
         "checked_at": None,
     }
 
 
-def _modification(one: Modification) -> Json:
+def _modification(modification: Modification) -> Json:
     remark = {
         name: clip(part, SAID) if isinstance(part, str) else part
-        for name, part in one.remark.told().items()
+        for name, part in modification.remark.told().items()
     }
-    return {"remark": remark, "tool": one.tool, "action": one.action, "arguments": _clipped(one)}
+    return {
+        "remark": remark,
+        "tool": modification.tool,
+        "action": modification.action,
+        "arguments": _clipped(modification),
+    }
 
 
-def _clipped(one: Modification) -> Json:
+def _clipped(modification: Modification) -> Json:
     return {
         name: clip(part, SAID) if isinstance(part, str) else part
-        for name, part in one.arguments.items()
+        for name, part in modification.arguments.items()
     }

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT, TEXTS
 from counterpoint.dialects.foundry.rules.reviews import forms
-from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
+from counterpoint.dialects.foundry.verbs.reviews.panel import ReviewerChoice
 
 _Name = Annotated[str, Field(max_length=200), TEXT]
 RunId = Annotated[str, Field(min_length=1, max_length=200, description="Run"), TEXT]
@@ -51,10 +51,10 @@ def consulted(
     threshold: int,
     *,
     caches: bool,
-) -> Consulted:
+) -> ReviewerChoice:
     """Return whom a caller wants asked, and how; who is named twice is asked once."""
     names = (*((provider,) if provider else ()), *providers)
-    return Consulted(
+    return ReviewerChoice(
         providers=tuple(dict.fromkeys(names)),
         model=model,
         seconds=seconds,

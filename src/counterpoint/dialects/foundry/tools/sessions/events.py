@@ -27,7 +27,7 @@ from counterpoint.dialects.foundry.tools.sessions.words import SessionId
 from counterpoint.dialects.foundry.tools.shown import META
 from counterpoint.dialects.foundry.verbs.sessions.commanding import Commanding
 from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
-from counterpoint.dialects.foundry.verbs.sessions.views import Resumption, RunOf, RunView
+from counterpoint.dialects.foundry.verbs.sessions.views import Resumption, RunSelector, RunView
 from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 from counterpoint.dialects.foundry.words import Cursor, SpecId
 from counterpoint.dialects.paging import PAGE, pages_of
@@ -50,26 +50,26 @@ def session_events(
 ) -> Json:
     """What happened in a run, the newest first."""
     watching = call.core.use(Watching)
-    wanted = RunOf(session=session_id, spec=spec_id)
-    named = watching.named(wanted)
+    selector = RunSelector(session=session_id, spec=spec_id)
+    run_line = watching.get(selector)
     try:
-        pages = pages_of(call, cursor, "session-events", named.session, named.spec, first=0)
+        pages = pages_of(call, cursor, "session-events", run_line.session, run_line.spec, first=0)
     except InvalidInput as refusal:
         raise InvalidInput(
             refusal.message,
             hint="Leave `cursor` out to begin again; one goes on with the run that it came from.",
             error_code="INVALID_CURSOR",
         ) from refusal
-    run, found = watching.events(RunOf(session=named.session), pages.at, limit + 1)
-    shown, further = pages.rows(
-        found,
+    run, entries = watching.events(RunSelector(session=run_line.session), pages.at, limit + 1)
+    lines, further = pages.rows(
+        entries,
         limit,
-        lambda one: present_event(run, one),
-        lambda one: one.number,
+        lambda entry: present_event(run, entry),
+        lambda entry: entry.number,
         PAGE - META,
     )
-    told: dict[str, Json] = {"session_id": run.session, "spec_id": run.spec, "events": shown}
-    return present(told, pagination=page(further, len(shown)))
+    fields: dict[str, Json] = {"session_id": run.session, "spec_id": run.spec, "events": lines}
+    return present(fields, pagination=page(further, len(lines)))
 
 
 @action(reads=False, hidden=("get",))
@@ -95,13 +95,13 @@ def _config(call: Call, spec_id: str) -> Json:
         "allow_gate_waiver": terms.may_waive,
         **present_terms(terms),
     }
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         **_usage(call),
         "session_config": config,
         "auto_mode": live is not None and live.status == "running",
         "session": run_line(live) if live else None,
     }
-    return present({"spec_id": spec_id, **told} if spec_id else told)
+    return present({"spec_id": spec_id, **fields} if spec_id else fields)
 
 
 def _usage(call: Call) -> dict[str, Json]:
@@ -135,14 +135,14 @@ def _usage(call: Call) -> dict[str, Json]:
 
 def _switched(call: Call, spec: str, *, on: bool) -> RunView:
     """Return the run of a spec after it was let run, or was stopped; what is so already stays."""
-    live, named = call.core.use(Watching).live(spec), RunOf(spec=spec)
+    live, selector = call.core.use(Watching).live(spec), RunSelector(spec=spec)
     if live is None and on:
         return call.core.use(Starting).start(spec, configured_of(call).terms())
     if live is not None and on and live.status == "paused":
-        return call.core.use(Commanding).resume(named, Resumption())
+        return call.core.use(Commanding).resume(selector, Resumption())
     if live is not None and not on and live.status == "running":
-        return call.core.use(Commanding).pause(named)
-    return call.core.use(Watching).status(named)
+        return call.core.use(Commanding).pause(selector)
+    return call.core.use(Watching).status(selector)
 
 
 CONFIG: Final = (session_events, session_config)

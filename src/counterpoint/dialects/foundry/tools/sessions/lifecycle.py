@@ -31,7 +31,12 @@ from counterpoint.dialects.foundry.tools.sessions.words import (
 from counterpoint.dialects.foundry.verbs.sessions.commanding import Commanding
 from counterpoint.dialects.foundry.verbs.sessions.rebasing import Rebasing
 from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
-from counterpoint.dialects.foundry.verbs.sessions.views import Ending, Resumption, RunOf, RunView
+from counterpoint.dialects.foundry.verbs.sessions.views import (
+    Ending,
+    Resumption,
+    RunSelector,
+    RunView,
+)
 from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
 from counterpoint.dialects.foundry.words import Cursor, Limit, SpecId
 from counterpoint.dialects.lacking import said_of_lacking
@@ -112,13 +117,13 @@ def start(
 @action(reads=True, name="session", command="status", plain=True, legacy=("session-status",))
 def status(call: Call, session_id: SessionId = "", spec_id: SpecId = "") -> Json:
     """How it stands."""
-    return _told(call.core.use(Watching).status(RunOf(session=session_id, spec=spec_id)))
+    return _told(call.core.use(Watching).status(RunSelector(session=session_id, spec=spec_id)))
 
 
 @action(reads=False, name="session", command="pause", plain=True, legacy=("session-pause",))
 def pause(call: Call, session_id: SessionId = "", spec_id: SpecId = "") -> Json:
     """Stop before the next step."""
-    return _told(call.core.use(Commanding).pause(RunOf(session=session_id, spec=spec_id)))
+    return _told(call.core.use(Commanding).pause(RunSelector(session=session_id, spec=spec_id)))
 
 
 @action(
@@ -146,7 +151,9 @@ def resume(
         attempt=acknowledged_gate_attempt_id,
         pct=context_usage_pct,
     )
-    return _told(call.core.use(Commanding).resume(RunOf(session=session_id, spec=spec_id), how))
+    return _told(
+        call.core.use(Commanding).resume(RunSelector(session=session_id, spec=spec_id), how)
+    )
 
 
 @action(reads=False, name="session", command="rebase", legacy=("session-rebase",))
@@ -154,9 +161,11 @@ def rebase(
     call: Call, session_id: SessionId = "", spec_id: SpecId = "", *, force: Force = False
 ) -> Json:
     """Go on with the spec as it is."""
-    done = call.core.use(Rebasing).rebase(RunOf(session=session_id, spec=spec_id), force=force)
-    told = {**present_run(done.view), "rebase_result": present_difference(done.difference)}
-    return present(told, warnings=done.view.warnings)
+    done = call.core.use(Rebasing).rebase(
+        RunSelector(session=session_id, spec=spec_id), force=force
+    )
+    fields = {**present_run(done.view), "rebase_result": present_difference(done.difference)}
+    return present(fields, warnings=done.view.warnings)
 
 
 @action(reads=False, destructive=True, name="session", command="end", legacy=("session-end",))
@@ -169,7 +178,7 @@ def end(
 ) -> Json:
     """End it before all is done."""
     why = Ending(code=reason_code, detail=reason_detail)
-    return _told(call.core.use(Commanding).end(RunOf(session=session_id, spec=spec_id), why))
+    return _told(call.core.use(Commanding).end(RunSelector(session=session_id, spec=spec_id), why))
 
 
 @action(reads=True, name="session", command="list", plain=True, legacy=("session-list",))
@@ -177,14 +186,14 @@ def list_(call: Call, spec_id: SpecId = "", cursor: Cursor = "", limit: Limit = 
     """Runs, the newest first."""
     pages = pages_of(call, cursor, "task session list", spec_id, first=None)
     after = (pages.at[0], pages.at[1]) if pages.at else None
-    found = call.core.use(Watching).list(spec_id, after, limit + 1)
-    shown, further = pages.rows(found, limit, run_line, lambda one: [one.created_at, one.session])
-    told: dict[str, Json] = {
-        "sessions": shown,
+    runs = call.core.use(Watching).list(spec_id, after, limit + 1)
+    lines, further = pages.rows(runs, limit, run_line, lambda run: [run.created_at, run.session])
+    fields: dict[str, Json] = {
+        "sessions": lines,
         "cursor": further or None,
         "has_more": bool(further),
     }
-    return present(told, pagination=page(further, len(shown)))
+    return present(fields, pagination=page(further, len(lines)))
 
 
 @action(reads=False, destructive=True, name="session", command="reset", legacy=("session-reset",))
@@ -196,7 +205,7 @@ def reset(
 ) -> Json:
     """Give a failed one up."""
     why = Ending(code=reason_code, detail=reason_detail)
-    return _told(call.core.use(Commanding).reset(RunOf(session=session_id), why))
+    return _told(call.core.use(Commanding).reset(RunSelector(session=session_id), why))
 
 
 def configured_of(call: Call) -> Configured:

@@ -56,14 +56,14 @@ def present_run(view: RunView) -> dict[str, Json]:
     standing = Standing(
         status=run.effective, pause_reason=run.pause_reason, failure_reason=run.failure_reason
     )
-    place = Place(
+    target = Place(
         session=run.session,
         spec=run.spec,
         phase=phase.id if phase else "",
         attempt=view.attempt,
         lacking="" if view.lacking.why else allowing_options(view.lacking.commands),
     )
-    ways = recommended_actions(standing, place)
+    ways = recommended_actions(standing, target)
     return {
         **run_line(run),
         "active_phase_id": phase.id if phase else None,
@@ -110,11 +110,11 @@ def session_defaults(terms: Terms) -> dict[str, Json]:
     return {"gate_policy": terms.policy, **asdict(terms.limits), **asdict(terms.stop)}
 
 
-def present_difference(found: Difference) -> dict[str, Json]:
+def present_difference(difference: Difference) -> dict[str, Json]:
     """Return what a rebase found, each list cut to what fits."""
     return {
         name: cast("list[Json]", value)[:_NAMES] if isinstance(value, list) else value
-        for name, value in found.told().items()
+        for name, value in difference.told().items()
     }
 
 
@@ -172,8 +172,8 @@ def _resume_context(view: RunView) -> Json:
 
 def _tasks(lines: Sequence[TaskLine]) -> Json:
     return [
-        {"task_id": one.id, "title": clip(one.title, _TITLE), "phase_id": one.phase or None}
-        for one in lines
+        {"task_id": line.id, "title": clip(line.title, _TITLE), "phase_id": line.phase or None}
+        for line in lines
     ]
 
 

@@ -14,7 +14,7 @@ from counterpoint.dialects.foundry.tools.sessions.words import (
     SessionId,
 )
 from counterpoint.dialects.foundry.verbs.gates.waiving import Waiving
-from counterpoint.dialects.foundry.verbs.sessions.views import Ending, RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import Ending, RunSelector
 from counterpoint.dialects.foundry.words import PhaseId, SpecId
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.actions import action
@@ -30,13 +30,13 @@ def gate_waiver(
     session_id: SessionId = "",
 ) -> Json:
     """Let a phase's gate be open; for a maintainer who did not work on it."""
-    said, configured = call.settings, configured_of(call)
+    settings, configured = call.settings, configured_of(call)
     waived = call.core.use(Waiving).waive(
-        RunOf(session=session_id, spec=spec_id),
+        RunSelector(session=session_id, spec=spec_id),
         phase_id,
         Ending(code=reason_code, detail=reason_detail),
         configured,
-        is_maintainer=is_started_as_maintainer(said.role, said.posture),
+        is_maintainer=is_started_as_maintainer(settings.role, settings.posture),
     )
     return present(
         {

@@ -66,28 +66,28 @@ def prepare_batch(
     ] = TOKEN_BUDGET,
 ) -> Json:
     """Tasks to do side by side."""
-    found = call.core.use(Offering).batch(spec_id, max_tasks, token_budget)
-    graph = fitted(dict(found.graph), _GRAPH)
+    batch = call.core.use(Offering).batch(spec_id, max_tasks, token_budget)
+    graph = fitted(dict(batch.graph), _GRAPH)
     stale: list[Json] = [
         {"task_id": name, "title": clip(title, TITLE), "started_at": at}
-        for name, title, at in found.stale[:10]
+        for name, title, at in batch.stale[:10]
     ]
-    room = (ROOM - 2 * _GRAPH) // max(1, len(found.prepared))
+    bytes_each = (ROOM - 2 * _GRAPH) // max(1, len(batch.prepared))
     return present(
         {
-            "spec_id": found.spec,
-            "tasks": [_in_batch(one, room) for one in found.prepared],
-            "task_count": len(found.prepared),
-            "spec_complete": found.is_complete,
-            "all_blocked": found.all_blocked,
+            "spec_id": batch.spec,
+            "tasks": [_in_batch(prepared, bytes_each) for prepared in batch.prepared],
+            "task_count": len(batch.prepared),
+            "spec_complete": batch.is_complete,
+            "all_blocked": batch.all_blocked,
             "stale_tasks": stale,
             "dependency_graph": graph,
-            "token_estimate": found.tokens,
+            "token_estimate": batch.tokens,
         },
         warnings=[
             line
-            for one in found.prepared
-            for line in unallowed_lines(one.offered.lacking, _name_of(one))
+            for prepared in batch.prepared
+            for line in unallowed_lines(prepared.offered.lacking, _name_of(prepared))
         ],
     )
 
@@ -96,22 +96,22 @@ def _name_of(prepared: Prepared) -> str:
     return prepared.offered.node.id if prepared.offered.node else ""
 
 
-def _in_batch(one: Prepared, room: int) -> Json:
-    node, waits, around = one.offered.node, one.waits, one.around
+def _in_batch(prepared: Prepared, max_bytes: int) -> Json:
+    node, waits, around = prepared.offered.node, prepared.waits, prepared.around
     if node is None or waits is None or around is None:
         return {}
     return fitted(
         {
-            **node_line(node, room // 2),
+            **node_line(node, max_bytes // 2),
             "dependencies": present_waits(waits),
-            "phase": present_phase(one),
+            "phase": present_phase(prepared),
             "parent": {
                 "id": around.parent.id,
                 "title": clip(around.parent.title, TITLE),
                 "position_label": position_label(around.place, around.siblings),
             },
         },
-        room,
+        max_bytes,
     )
 
 
@@ -136,18 +136,22 @@ def start_batch(call: Call, spec_id: SpecId, task_ids: TaskIds) -> Json:
 def complete_batch(call: Call, spec_id: SpecId, completions: Completions) -> Json:
     """Each by itself; what failed is pending again."""
     ended = [
-        Ended(id=one["task_id"], success=one["success"], note=one.get("completion_note", ""))
-        for one in completions
+        Ended(
+            id=completion["task_id"],
+            success=completion["success"],
+            note=completion.get("completion_note", ""),
+        )
+        for completion in completions
     ]
-    if len({one.id for one in ended}) < len(ended):
+    if len({task.id for task in ended}) < len(ended):
         raise InvalidInput("a task is named twice in `completions`")
     spec, results = call.core.use(Batches).complete(spec_id, ended)
-    done = sum(one.status in {"completed", "in_progress"} for one in results)
-    shown: dict[str, Json] = {one.id: _result(one) for one in results}
+    done = sum(outcome.status in {"completed", "in_progress"} for outcome in results)
+    outcomes: dict[str, Json] = {outcome.id: _result(outcome) for outcome in results}
     return present(
         {
             "spec_id": spec,
-            "results": fitted(shown, ROOM - 200),
+            "results": fitted(outcomes, ROOM - 200),
             "completed_count": done,
             "failed_count": len(results) - done,
             "total_processed": len(results),
@@ -155,12 +159,12 @@ def complete_batch(call: Call, spec_id: SpecId, completions: Completions) -> Jso
     )
 
 
-def _result(one: BatchResult) -> Json:
-    if one.error:
-        return {"status": "error", "error": clip(one.error, TITLE)}
-    if one.failed_at:
-        return {"status": "failed", "retry_count": one.retries, "failed_at": one.failed_at}
-    return {"status": one.status, "completed_at": one.completed_at or None}
+def _result(outcome: BatchResult) -> Json:
+    if outcome.error:
+        return {"status": "error", "error": clip(outcome.error, TITLE)}
+    if outcome.failed_at:
+        return {"status": "failed", "retry_count": outcome.retries, "failed_at": outcome.failed_at}
+    return {"status": outcome.status, "completed_at": outcome.completed_at or None}
 
 
 @action(reads=False)
@@ -177,13 +181,13 @@ def reset_batch(
     """Stale ones, or task_ids, are pending again."""
     if task_ids and threshold_hours is not None:
         raise InvalidInput("give `task_ids` or `threshold_hours`, not both")
-    found = call.core.use(Batches).reset(spec_id, task_ids or (), threshold_hours)
-    errors: Json = fitted(dict(found.errors), ROOM // 2) if found.errors else None
-    count = len(found.reset)
+    reset = call.core.use(Batches).reset(spec_id, task_ids or (), threshold_hours)
+    errors: Json = fitted(dict(reset.errors), ROOM // 2) if reset.errors else None
+    count = len(reset.reset)
     return present(
         {
-            "spec_id": found.spec,
-            "reset": list(found.reset[:200]),
+            "spec_id": reset.spec,
+            "reset": list(reset.reset[:200]),
             "reset_count": count,
             "errors": errors,
             "message": f"{count} tasks are pending again" if count else "Nothing was to be reset",

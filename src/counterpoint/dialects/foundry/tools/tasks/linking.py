@@ -35,10 +35,12 @@ def add_dependency(
     dry_run: DryRun = False,
 ) -> Json:
     """Let it block `target_id`, or as the type says."""
-    made = call.core.use(Linking).add(spec_id, task_id, target_id, dependency_type, dry_run=dry_run)
-    is_soft = dependency_type != "depends" and not _is_hard(made, dependency_type)
+    linked = call.core.use(Linking).add(
+        spec_id, task_id, target_id, dependency_type, dry_run=dry_run
+    )
+    is_soft = dependency_type != "depends" and not _is_hard(linked, dependency_type)
     warnings = ["Kept as `depends`: only hard research stops others."] if is_soft else []
-    return present(_linked(made, dependency_type, "add", dry_run=dry_run), warnings=warnings)
+    return present(_linked(linked, dependency_type, "add", dry_run=dry_run), warnings=warnings)
 
 
 @action(reads=False, plain=True)
@@ -58,9 +60,9 @@ def remove_dependency(
     return present(_linked(gone, dependency_type, "remove", dry_run=dry_run))
 
 
-def _is_hard(made: Linked, sort: str) -> bool:
-    edges = made.source_edges
-    return made.target in (edges.blocks if sort == "blocks" else edges.blocked_by)
+def _is_hard(linked: Linked, sort: str) -> bool:
+    edges = linked.source_edges
+    return linked.target in (edges.blocks if sort == "blocks" else edges.blocked_by)
 
 
 def _linked(linked: Linked, sort: str, act: str, *, dry_run: bool) -> dict[str, Json]:

@@ -51,40 +51,46 @@ _WHOLE: Final = 3_000
 @action(reads=True)
 def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
     """A task, or the next, with its context."""
-    found = call.core.use(Offering).prepare(spec_id, task_id)
-    is_idle = found.offered.node is None
+    prepared = call.core.use(Offering).prepare(spec_id, task_id)
+    is_idle = prepared.offered.node is None
     continued = _continued(call, with_lost=is_idle) if not task_id else {}
     return present(
-        {**continued, **present_prepared(found)}, warnings=unallowed_lines(found.offered.lacking)
+        {**continued, **present_prepared(prepared)},
+        warnings=unallowed_lines(prepared.offered.lacking),
     )
 
 
 @action(reads=True, name="next", plain=True)
 def next_(call: Call, spec_id: SpecId) -> Json:
     """The next node to take up."""
-    found = call.core.use(Offering).next(spec_id)
+    offered = call.core.use(Offering).next(spec_id)
     # What was lost is looked for where it is in question: the usual answer costs no more for it.
-    continued = _continued(call, with_lost=found.node is None)
-    if found.node is None:
-        told: dict[str, Json] = {
+    continued = _continued(call, with_lost=offered.node is None)
+    if offered.node is None:
+        fields: dict[str, Json] = {
             "found": False,
-            "spec_complete": found.is_complete,
-            "message": found.message,
+            "spec_complete": offered.is_complete,
+            "message": offered.message,
         }
-        return present({"spec_id": found.spec, **continued, **told})
-    room = ROOM - size_of(continued)
+        return present({"spec_id": offered.spec, **continued, **fields})
+    bytes_left = ROOM - size_of(continued)
     return present(
-        {"spec_id": found.spec, **continued, "found": True, **node_line(found.node, room - 600)},
-        warnings=unallowed_lines(found.lacking),
+        {
+            "spec_id": offered.spec,
+            **continued,
+            "found": True,
+            **node_line(offered.node, bytes_left - 600),
+        },
+        warnings=unallowed_lines(offered.lacking),
     )
 
 
 def _continued(call: Call, *, with_lost: bool = True) -> dict[str, Json]:
     """Return what the caller holds or left, to go on with before all else."""
-    named = call.core.use(Naming)
+    naming = call.core.use(Naming)
 
     def shown(begun: Continuation) -> list[dict[str, Json]]:
-        held = named.names([live.item for live in begun.held])
+        held_names = naming.names([live.item for live in begun.held])
         return [
             {
                 "spec_id": spec,
@@ -93,7 +99,7 @@ def _continued(call: Call, *, with_lost: bool = True) -> dict[str, Json]:
                 "left": present_left(begun.left),
                 "next": next_call("task", action="complete", spec_id=spec, task_id=task),
             }
-            for spec, task, title in held
+            for spec, task, title in held_names
         ]
 
     return offered(call, "tasks", shown, PHRASES, with_lost=with_lost)
@@ -102,42 +108,42 @@ def _continued(call: Call, *, with_lost: bool = True) -> dict[str, Json]:
 @action(reads=True, name="info", plain=True)
 def node(call: Call, spec_id: SpecId, task_id: TaskId, cursor: Cursor = "") -> Json:
     """One node, whole."""
-    spec, found = call.core.use(Listing).get(spec_id, task_id)
-    whole = document_node(found)
-    about: dict[str, Json] = {"spec_id": spec, "task_id": found.id}
+    spec, node = call.core.use(Listing).get(spec_id, task_id)
+    whole = document_node(node)
+    about: dict[str, Json] = {"spec_id": spec, "task_id": node.id}
     if size_of(whole) <= ROOM - size_of(about) and not cursor:
         return present({**about, "task": whole})
     # What does not fit goes on as the text of its JSON.
     pages = pages_of(call, cursor, "task info", spec_id, task_id, first=0)
-    shown = present_node(found, _WHOLE)
-    text, further = pages.text(json_text(whole), PAGE - 2 * META - 600 - size_of(shown))
-    return present({**about, "task": shown, "content": text}, pagination=page(further, len(text)))
+    fields = present_node(node, _WHOLE)
+    text, further = pages.text(json_text(whole), PAGE - 2 * META - 600 - size_of(fields))
+    return present({**about, "task": fields, "content": text}, pagination=page(further, len(text)))
 
 
 @action(reads=True, plain=True)
 def check_deps(call: Call, spec_id: SpecId, task_id: TaskId) -> Json:
     """What a node waits for."""
     waits = call.core.use(Offering).waits(spec_id, task_id)
-    found = fitted(present_waits(waits), ROOM - 100)
-    return present({**found, "spec_id": waits.spec} if isinstance(found, dict) else {})
+    fields = fitted(present_waits(waits), ROOM - 100)
+    return present({**fields, "spec_id": waits.spec} if isinstance(fields, dict) else {})
 
 
 @action(reads=True, plain=True)
 def list_blocked(call: Call, spec_id: SpecId) -> Json:
     """What is blocked, and why."""
-    spec, found = call.core.use(Listing).blocked(spec_id)
-    shown: list[Json] = []
-    room = ROOM - 100
-    for one in found:
-        shown.append(present_blocker(one))
-        room -= size_of(shown[-1]) + 1
-        if room < 0:
-            shown.pop()
+    spec, blockers = call.core.use(Listing).blocked(spec_id)
+    lines: list[Json] = []
+    bytes_left = ROOM - 100
+    for blocker in blockers:
+        lines.append(present_blocker(blocker))
+        bytes_left -= size_of(lines[-1]) + 1
+        if bytes_left < 0:
+            lines.pop()
             break
-    left = len(found) - len(shown)
-    warnings = [f"{left} more are blocked."] if left else []
+    omitted = len(blockers) - len(lines)
+    warnings = [f"{omitted} more are blocked."] if omitted else []
     return present(
-        {"spec_id": spec, "count": len(found), "blocked_tasks": shown}, warnings=warnings
+        {"spec_id": spec, "count": len(blockers), "blocked_tasks": lines}, warnings=warnings
     )
 
 
@@ -150,14 +156,14 @@ def progress(
     include_phases: Annotated[bool, Field(description="With each phase")] = True,
 ) -> Json:
     """How far a node is."""
-    found = call.core.use(Listing).progress(spec_id, node_id, phases=include_phases)
-    tally, current = found.tally, found.current
+    progress = call.core.use(Listing).progress(spec_id, node_id, phases=include_phases)
+    tally, current = progress.tally, progress.current
     data: dict[str, Json] = {
-        "node_id": found.id,
-        "spec_id": found.spec,
-        "title": clip(found.title, TITLE),
-        "type": found.type,
-        "status": found.status,
+        "node_id": progress.id,
+        "spec_id": progress.spec,
+        "title": clip(progress.title, TITLE),
+        "type": progress.type,
+        "status": progress.status,
         "total_tasks": tally.total,
         "completed_tasks": tally.completed,
         "percentage": tally.percentage,
@@ -173,13 +179,13 @@ def progress(
     }
     if not include_phases:
         return present(data)
-    room = ROOM - size_of(data)
-    phases: list[Json] = [_line(phase, phase.title) for phase in found.phases]
-    if size_of(phases) > room:
-        each = room // len(phases) - 130
-        phases = [_line(phase, clip(phase.title, max(each, 12))) for phase in found.phases]
-    kept = fitted({"phases": phases}, room)
-    return present({**data, **(kept if isinstance(kept, dict) else {})})
+    bytes_left = ROOM - size_of(data)
+    phases: list[Json] = [_line(phase, phase.title) for phase in progress.phases]
+    if size_of(phases) > bytes_left:
+        each = bytes_left // len(phases) - 130
+        phases = [_line(phase, clip(phase.title, max(each, 12))) for phase in progress.phases]
+    fitting = fitted({"phases": phases}, bytes_left)
+    return present({**data, **(fitting if isinstance(fitting, dict) else {})})
 
 
 def _line(phase: PhaseLine, title: str) -> Json:
@@ -205,14 +211,16 @@ def list_(
 ) -> Json:
     """Tasks in their order."""
     pages = pages_of(call, cursor, "task list", spec_id, status_filter, include_completed, first="")
-    found = call.core.use(Listing).tasks(
+    node_page = call.core.use(Listing).tasks(
         spec_id, str(pages.at), limit, status=status_filter or "", completed=include_completed
     )
-    shown, further = pages.rows(found.nodes, limit, _listed, lambda node: node.item.id, PAGE - META)
-    further = further or (pages.cursor(found.after) if found.after else "")
+    lines, further = pages.rows(
+        node_page.nodes, limit, _listed, lambda node: node.item.id, PAGE - META
+    )
+    further = further or (pages.cursor(node_page.after) if node_page.after else "")
     return present(
-        {"spec_id": found.spec, "tasks": shown, "count": len(shown)},
-        pagination=page(further, len(shown)),
+        {"spec_id": node_page.spec, "tasks": lines, "count": len(lines)},
+        pagination=page(further, len(lines)),
     )
 
 
@@ -227,16 +235,16 @@ def query(
 ) -> Json:
     """Those of a status or parent."""
     pages = pages_of(call, cursor, "task query", spec_id, status, parent, first="")
-    found = call.core.use(Listing).tasks(
+    node_page = call.core.use(Listing).tasks(
         spec_id, str(pages.at), limit, status=status or "", parent=parent
     )
-    shown, further = pages.rows(
-        found.nodes, limit, _queried, lambda node: node.item.id, PAGE - META
+    lines, further = pages.rows(
+        node_page.nodes, limit, _queried, lambda node: node.item.id, PAGE - META
     )
-    further = further or (pages.cursor(found.after) if found.after else "")
+    further = further or (pages.cursor(node_page.after) if node_page.after else "")
     return present(
-        {"spec_id": found.spec, "tasks": shown, "count": len(shown)},
-        pagination=page(further, len(shown)),
+        {"spec_id": node_page.spec, "tasks": lines, "count": len(lines)},
+        pagination=page(further, len(lines)),
     )
 
 
@@ -252,32 +260,32 @@ def hierarchy(
 ) -> Json:
     """The tree."""
     pages = pages_of(call, cursor, "task hierarchy", spec_id, max_depth, include_metadata, first="")
-    found = call.core.use(Listing).hierarchy(spec_id, str(pages.at), limit, max_depth)
+    node_page = call.core.use(Listing).hierarchy(spec_id, str(pages.at), limit, max_depth)
     rows, further = pages.rows(
-        found.nodes,
+        node_page.nodes,
         limit,
         lambda node: {node.id: _in_tree(node, with_metadata=include_metadata)},
         lambda node: node.item.id,
         PAGE - META,
     )
-    further = further or (pages.cursor(found.after) if found.after else "")
+    further = further or (pages.cursor(node_page.after) if node_page.after else "")
     nodes: dict[str, Json] = {}
     for row in rows:
         nodes.update(object_of(row))
     return present(
         {
-            "spec_id": found.spec,
+            "spec_id": node_page.spec,
             "hierarchy": nodes,
             "node_count": len(nodes),
-            "total_nodes": found.total,
+            "total_nodes": node_page.total,
             "filters_applied": {"max_depth": max_depth, "include_metadata": include_metadata},
         },
-        pagination=page(further, len(nodes), found.total),
+        pagination=page(further, len(nodes), node_page.total),
     )
 
 
 def _in_tree(node: Node, *, with_metadata: bool) -> Json:
-    shown: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "type": node.type,
         "title": clip(node.item.title, TITLE),
         "status": node.status,
@@ -285,10 +293,10 @@ def _in_tree(node: Node, *, with_metadata: bool) -> Json:
         "parent": node.parent or None,
     }
     if len(node.children) > _CHILDREN:
-        shown["children_total"] = len(node.children)
+        fields["children_total"] = len(node.children)
     if with_metadata:
-        shown["metadata"] = fitted(dict(node.metadata), 1_500)
-    return shown
+        fields["metadata"] = fitted(dict(node.metadata), 1_500)
+    return fields
 
 
 def _listed(node: Node) -> Json:

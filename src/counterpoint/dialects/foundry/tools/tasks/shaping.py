@@ -95,38 +95,38 @@ def add(
     dry_run: DryRun = False,
 ) -> Json:
     """With description, file_path, estimated_hours."""
-    kept: dict[str, Json] = {}
+    fields: dict[str, Json] = {}
     if estimated_hours is not None:
-        kept["estimated_hours"] = estimated_hours
+        fields["estimated_hours"] = estimated_hours
     if task_type == "research":
-        kept["research_type"] = research_type or "consensus"
-        kept["blocking_mode"] = blocking_mode or "soft"
+        fields["research_type"] = research_type or "consensus"
+        fields["blocking_mode"] = blocking_mode or "soft"
         if query:
-            kept["query"] = query
+            fields["query"] = query
     elif research_type or blocking_mode or query:
         raise InvalidInput(
             "`research_type`, `blocking_mode` and `query` belong to a research node",
             hint='Give `task_type` "research".',
         )
-    asked = NodeDraft(
+    draft = NodeDraft(
         parent=parent,
         title=title,
         type=task_type,
         description=description,
         file_path=file_path or "",
         position=position,
-        kept=kept,
+        kept=fields,
     )
-    made = call.core.use(Shaping).add(spec_id, asked, dry_run=dry_run)
+    added = call.core.use(Shaping).add(spec_id, draft, dry_run=dry_run)
     return present(
         {
-            "task_id": made.id,
-            "parent": made.parent,
+            "task_id": added.id,
+            "parent": added.parent,
             "title": clip(title, TITLE),
             "type": task_type,
-            "position": made.position,
+            "position": added.position,
             "file_path": file_path,
-            "spec_id": made.spec,
+            "spec_id": added.spec,
             "task_type": task_type,
             "dry_run": dry_run,
         }
@@ -194,16 +194,16 @@ def add_requirement(
     dry_run: DryRun = False,
 ) -> Json:
     """Add a requirement; 50 at most."""
-    told, made = call.core.use(Editing).require(
+    edited, requirement = call.core.use(Editing).require(
         spec_id, task_id, requirement_type, text, dry_run=dry_run
     )
     return present(
         {
-            "spec_id": told.spec,
-            "task_id": told.id,
+            "spec_id": edited.spec,
+            "task_id": edited.id,
             "action": "add_requirement",
-            "requirement": {**made, "text": clip(text, TITLE)},
-            "total_requirements": len(items_of(told.after["requirements"])),
+            "requirement": {**requirement, "text": clip(text, TITLE)},
+            "total_requirements": len(items_of(edited.after["requirements"])),
             "dry_run": dry_run,
             **previewed(dry_run=dry_run),
         }
@@ -221,15 +221,15 @@ def update_estimate(
     dry_run: DryRun = False,
 ) -> Json:
     """Its estimated_hours, complexity."""
-    told = call.core.use(Editing).estimate(
+    edited = call.core.use(Editing).estimate(
         spec_id, task_id, estimated_hours, complexity, dry_run=dry_run
     )
-    now = {**told.now, **told.after}
-    before = {**told.now, **told.before}
+    now = {**edited.now, **edited.after}
+    before = {**edited.now, **edited.before}
     return present(
         {
-            "spec_id": told.spec,
-            "task_id": told.id,
+            "spec_id": edited.spec,
+            "task_id": edited.id,
             "hours": now.get("estimated_hours"),
             "previous_hours": before.get("estimated_hours"),
             "complexity": now.get("complexity"),
@@ -264,7 +264,7 @@ def update_metadata(
     dry_run: DryRun = False,
 ) -> Json:
     """Its other fields."""
-    named: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "title": title,
         "description": description,
         "file_path": file_path,
@@ -275,16 +275,16 @@ def update_metadata(
         "verification_type": verification_type,
         "command": command,
     }
-    given = {name: value for name, value in named.items() if value is not None}
-    told = call.core.use(Editing).edit(
-        spec_id, task_id, {**(custom_metadata or {}), **given}, dry_run=dry_run
+    changes = {name: value for name, value in fields.items() if value is not None}
+    edited = call.core.use(Editing).edit(
+        spec_id, task_id, {**(custom_metadata or {}), **changes}, dry_run=dry_run
     )
     return present(
         {
-            "spec_id": told.spec,
-            "task_id": told.id,
-            "fields_updated": list(told.after),
-            "previous_values": shown_values(told.before, ROOM - 3_000),
+            "spec_id": edited.spec,
+            "task_id": edited.id,
+            "fields_updated": list(edited.after),
+            "previous_values": shown_values(edited.before, ROOM - 3_000),
             "dry_run": dry_run,
         }
     )
@@ -315,7 +315,7 @@ def metadata_batch(
     dry_run: DryRun = False,
 ) -> Json:
     """Of all that match status_filter, parent_filter, pattern."""
-    named: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "description": description,
         "file_path": file_path,
         "estimated_hours": estimated_hours,
@@ -323,93 +323,93 @@ def metadata_batch(
         "labels": None if labels is None else {**labels},
         "owners": None if owners is None else [*owners],
     }
-    given = {**(custom_metadata or {})} | {
-        name: value for name, value in named.items() if value is not None
+    changes = {**(custom_metadata or {})} | {
+        name: value for name, value in fields.items() if value is not None
     }
     if not (status_filter or parent_filter or pattern):
         raise InvalidInput(
             "nothing says which nodes: give `status_filter`, `parent_filter` or `pattern`",
             error_code="MISSING_REQUIRED",
         )
-    if not given:
+    if not changes:
         raise InvalidInput("nothing is to be changed", error_code="MISSING_REQUIRED")
     chosen = NodeFilter(
         status=status_filter or "", parent=parent_filter or "", pattern=pattern or ""
     )
-    told = call.core.use(Editing).edit_many(spec_id, chosen, given, dry_run=dry_run)
+    edited = call.core.use(Editing).edit_many(spec_id, chosen, changes, dry_run=dry_run)
     data: dict[str, Json] = {
-        "spec_id": told.spec,
-        "matched_count": told.matched,
-        "updated_count": len(told.changed),
-        "skipped_count": told.matched - len(told.changed),
+        "spec_id": edited.spec,
+        "matched_count": edited.matched,
+        "updated_count": len(edited.changed),
+        "skipped_count": edited.matched - len(edited.changed),
         "filters": {
             "status_filter": status_filter,
             "parent_filter": parent_filter,
             "pattern": pattern,
         },
-        "metadata_applied": fitted(given, 1_500),
+        "metadata_applied": fitted(changes, 1_500),
         "dry_run": dry_run,
     }
-    nodes, left = _first([_changed(one) for one in told.changed], ROOM - size_of(data))
-    warnings = [f"{left} more were changed."] if left else []
+    nodes, omitted = _first([_changed(node) for node in edited.changed], ROOM - size_of(data))
+    warnings = [f"{omitted} more were changed."] if omitted else []
     return present({**data, "nodes": nodes}, warnings=warnings)
 
 
 @action(reads=False, plain=True)
 def fix_verification_types(call: Call, spec_id: SpecId, *, dry_run: DryRun = False) -> Json:
     """Give verify nodes a valid type."""
-    told = call.core.use(Editing).mend_verification(spec_id, dry_run=dry_run)
+    edited = call.core.use(Editing).mend_verification(spec_id, dry_run=dry_run)
     fixes: list[Json] = [
         {
-            "node_id": one.id,
-            "title": clip(one.title, TITLE),
-            "old": one.before.get("verification_type"),
-            "new": one.after.get("verification_type"),
+            "node_id": node.id,
+            "title": clip(node.title, TITLE),
+            "old": node.before.get("verification_type"),
+            "new": node.after.get("verification_type"),
         }
-        for one in told.changed
+        for node in edited.changed
     ]
-    shown, left = _first(fixes, ROOM - 600)
-    missing = sum(not one.before.get("verification_type") for one in told.changed)
+    lines, omitted = _first(fixes, ROOM - 600)
+    missing = sum(not node.before.get("verification_type") for node in edited.changed)
     return present(
         {
-            "spec_id": told.spec,
-            "total_fixes": told.matched,
-            "applied_count": 0 if dry_run else len(told.changed),
-            "fixes": shown,
+            "spec_id": edited.spec,
+            "total_fixes": edited.matched,
+            "applied_count": 0 if dry_run else len(edited.changed),
+            "fixes": lines,
             "summary": {
                 "missing_set_to_run_tests": missing,
-                "invalid_set_to_manual": len(told.changed) - missing,
+                "invalid_set_to_manual": len(edited.changed) - missing,
             },
             "valid_types": list(VERIFICATION_TYPES),
             "dry_run": dry_run,
         },
-        warnings=[f"{left} more fixes are not shown."] if left else [],
+        warnings=[f"{omitted} more fixes are not shown."] if omitted else [],
     )
 
 
-def _changed(one: EditedNode) -> Json:
+def _changed(node: EditedNode) -> Json:
     diff: dict[str, Json] = {
-        name: {"old": one.before.get(name), "new": value} for name, value in one.after.items()
+        name: {"old": node.before.get(name), "new": value} for name, value in node.after.items()
     }
     return {
-        "node_id": one.id,
-        "title": clip(one.title, TITLE),
-        "type": one.type,
-        "status": one.status,
-        "fields_updated": list(one.after),
+        "node_id": node.id,
+        "title": clip(node.title, TITLE),
+        "type": node.type,
+        "status": node.status,
+        "fields_updated": list(node.after),
         "diff": fitted(diff, 1_200),
     }
 
 
-def _first(entries: list[Json], room: int) -> tuple[list[Json], int]:
+def _first(entries: list[Json], max_bytes: int) -> tuple[list[Json], int]:
     """Return the entries that fit, and how many do not."""
-    shown: list[Json] = []
+    fitting: list[Json] = []
     for entry in entries:
-        room -= size_of(entry) + 1
-        if room < 0:
+        max_bytes -= size_of(entry) + 1
+        if max_bytes < 0:
             break
-        shown.append(entry)
-    return shown, len(entries) - len(shown)
+        fitting.append(entry)
+    return fitting, len(entries) - len(fitting)
 
 
 SHAPING: Final = (

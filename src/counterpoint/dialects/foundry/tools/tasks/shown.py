@@ -21,18 +21,18 @@ _LETTERS: Final = (4_000, 1_500, 600, 250, 100, 40)
 _ENTRIES: Final = (200, 50, 20, 10, 5, 3)
 
 
-def fitted(value: Json, room: int) -> Json:
+def fitted(value: Json, max_bytes: int) -> Json:
     """Return a value with long texts and lists cut, so far that it fits into so many bytes of JSON."""
-    found = value
+    shortened = value
     for letters, entries in zip(_LETTERS, _ENTRIES, strict=True):
-        if size_of(found) <= room:
-            return found
-        found = _cut(value, letters, entries)
-    parts = object_of(found)
-    while parts and size_of(parts) > room:
+        if size_of(shortened) <= max_bytes:
+            return shortened
+        shortened = _cut(value, letters, entries)
+    parts = object_of(shortened)
+    while parts and size_of(parts) > max_bytes:
         largest = max(parts, key=lambda name: size_of(parts[name]))
         parts = {name: part for name, part in parts.items() if name != largest}
-    return parts or found
+    return parts or shortened
 
 
 def previewed(*, dry_run: bool) -> dict[str, Json]:
@@ -44,45 +44,45 @@ def _cut(value: Json, letters: int, entries: int) -> Json:
     if isinstance(value, str):
         return clip(value, letters)
     if isinstance(value, list):
-        return [_cut(one, letters, entries) for one in cast("list[Json]", value)[:entries]]
+        return [_cut(part, letters, entries) for part in cast("list[Json]", value)[:entries]]
     if isinstance(value, dict):
         parts = cast("dict[str, Json]", value)
-        return {name: _cut(one, letters, entries) for name, one in parts.items()}
+        return {name: _cut(part, letters, entries) for name, part in parts.items()}
     return value
 
 
-def present_node(node: Node, room: int) -> dict[str, Json]:
+def present_node(node: Node, max_bytes: int) -> dict[str, Json]:
     """Return a node as its document holds it, cut to so many bytes."""
     whole = document_node(node)
     whole["children"] = list(node.children[:_MOST_CHILDREN])
     if len(node.children) > _MOST_CHILDREN:
         whole["children_total"] = len(node.children)
-    return cast("dict[str, Json]", fitted(whole, room))
+    return cast("dict[str, Json]", fitted(whole, max_bytes))
 
 
-def node_line(node: Node, room: int) -> dict[str, Json]:
+def node_line(node: Node, max_bytes: int) -> dict[str, Json]:
     """Return what of a node is handed out with it."""
     return {
         "task_id": node.id,
         "title": clip(node.item.title, TITLE),
         "type": node.type,
         "status": node.status,
-        "metadata": fitted(dict(node.metadata), room),
+        "metadata": fitted(dict(node.metadata), max_bytes),
     }
 
 
-def present_beside(one: Beside) -> dict[str, Json]:
+def present_beside(beside: Beside) -> dict[str, Json]:
     """Return a node as others name it."""
     return {
-        "id": one.id,
-        "title": clip(one.title, TITLE),
-        "status": one.status,
-        "file": one.file or None,
+        "id": beside.id,
+        "title": clip(beside.title, TITLE),
+        "status": beside.status,
+        "file": beside.file or None,
     }
 
 
 def _besides(many: Iterable[Beside]) -> list[Json]:
-    return [present_beside(one) for one in many]
+    return [present_beside(node) for node in many]
 
 
 def present_waits(waits: Waits) -> dict[str, Json]:
@@ -100,12 +100,12 @@ def present_waits(waits: Waits) -> dict[str, Json]:
     }
 
 
-def present_prepared(found: Prepared) -> dict[str, Json]:
+def present_prepared(prepared: Prepared) -> dict[str, Json]:
     """Return a node with all that lies around it, in one answer."""
-    node, waits, around = found.offered.node, found.waits, found.around
+    node, waits, around = prepared.offered.node, prepared.waits, prepared.around
     if node is None or waits is None or around is None:
-        return {"spec_complete": found.offered.is_complete, "message": found.offered.message}
-    types = [one.type for one in around.nearest]
+        return {"spec_complete": prepared.offered.is_complete, "message": prepared.offered.message}
+    types = [node.type for node in around.nearest]
     before: Json = present_beside(around.before) if around.before else None
     context: dict[str, Json] = {
         "previous_sibling": before,
@@ -113,23 +113,23 @@ def present_prepared(found: Prepared) -> dict[str, Json]:
             **_holder(around.parent),
             "position_label": position_label(around.place, around.siblings),
             "children": [
-                {"id": one.id, "title": clip(one.title, 120), "status": one.status}
-                for one in around.nearest
+                {"id": node.id, "title": clip(node.title, 120), "status": node.status}
+                for node in around.nearest
             ],
             "children_total": around.siblings,
         },
-        "phase": present_phase(found),
+        "phase": present_phase(prepared),
         "task_journal": {
             "entry_count": around.entries,
             "entries": [
                 {
-                    "timestamp": one.timestamp,
-                    "entry_type": one.entry_type,
-                    "title": clip(one.title, TITLE),
-                    "content": clip(one.content, TITLE),
-                    "author": one.author,
+                    "timestamp": entry.timestamp,
+                    "entry_type": entry.entry_type,
+                    "title": clip(entry.title, TITLE),
+                    "content": clip(entry.content, TITLE),
+                    "author": entry.author,
                 }
-                for one in around.journal
+                for entry in around.journal
             ],
         },
     }
@@ -143,9 +143,9 @@ def present_prepared(found: Prepared) -> dict[str, Json]:
     return {**about, "task_data": present_node(node, ROOM - size_of(about) - 20)}
 
 
-def present_phase(found: Prepared) -> Json:
+def present_phase(prepared: Prepared) -> Json:
     """Return the phase of a node that was prepared; None without one."""
-    around = found.around
+    around = prepared.around
     if around is None or around.phase is None:
         return None
     phase = around.phase
@@ -175,18 +175,18 @@ def _holder(holder: Holder) -> dict[str, Json]:
     }
 
 
-def present_blocker(one: Blocker) -> Json:
+def present_blocker(blocker: Blocker) -> Json:
     """Return what blocks a node."""
     return {
-        "task_id": one.id,
-        "title": clip(one.title, TITLE),
-        "blocker_type": one.type,
-        "blocker_description": clip(one.description, SAID),
-        "blocked_at": one.at,
-        "ticket": one.ticket or None,
+        "task_id": blocker.id,
+        "title": clip(blocker.title, TITLE),
+        "blocker_type": blocker.type,
+        "blocker_description": clip(blocker.description, SAID),
+        "blocked_at": blocker.at,
+        "ticket": blocker.ticket or None,
     }
 
 
-def shown_values(values: Mapping[str, Json], room: int) -> Json:
+def shown_values(values: Mapping[str, Json], max_bytes: int) -> Json:
     """Return values of a node, cut to so many bytes."""
-    return fitted(dict(values), room)
+    return fitted(dict(values), max_bytes)

@@ -1,4 +1,4 @@
-"""A wanted document applied to its spec, through the verbs of single calls.
+"""Applies a document to its spec, through the verbs of single calls.
 
 Rules: (1) what differs is found by the ids of nodes, and derived fields are no difference. (2) Structure comes first, then the
 document is read again and all else compared, so that what was added or brought back is treated as any other node.
@@ -67,7 +67,7 @@ from counterpoint.dialects.foundry.verbs.journal import Journals
 from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
 from counterpoint.dialects.foundry.verbs.performing import perform
 from counterpoint.dialects.foundry.verbs.placing import placing
-from counterpoint.dialects.foundry.verbs.queries import Nodes, node_name, spec_id, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec, node_name, spec_id
 from counterpoint.dialects.foundry.verbs.removing import take_out
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.dialects.foundry.verbs.tasks.naming import in_words
@@ -78,7 +78,7 @@ APPLIED: Final = "spec.applied"
 _LOOKED: Final = "task.looked"
 _NEEDS: Final = "dependencies.blocked_by"
 _PASSES: Final = 10
-"""How often what is left is tried again without what was refused."""
+"""Attempts to apply the rest without what was refused."""
 _STANDINGS: Final[Mapping[str, Standing]] = {
     "pending": "open",
     "in_progress": "active",
@@ -90,12 +90,12 @@ _CORE: Final[Mapping[str, str]] = {
     "acceptance_criteria": "acceptance",
     "file_path": "areas",
 }
-"""Fields that the core keeps, as an edit names them."""
+"""Fields of the core, by their names in documents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """What of a document was not applied, and why."""
+    """A part of a document that was not applied, and why."""
 
     node: str
     field: str
@@ -105,7 +105,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What a document changed in its spec, or would have; fixes: what was mended in it before."""
+    """The changes that a document made in its spec, or would make; fixes: corrections of the document beforehand."""
 
     spec: str
     changes: tuple[NodeChange, ...] = ()
@@ -114,7 +114,7 @@ class Applied:
 
 
 class Applying:
-    """Verbs for wanted documents."""
+    """Verbs that apply documents."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -122,7 +122,7 @@ class Applying:
     def apply(
         self,
         spec: str,
-        wanted: Mapping[str, Json],
+        document: Mapping[str, Json],
         *,
         whole: bool = False,
         dry_run: bool = False,
@@ -130,17 +130,17 @@ class Applying:
         facts: Mapping[str, Json] | None = None,
         folder: Folder | None = None,
     ) -> Applied:
-        """Bring a spec to be as a document says, and into a folder if one is told.
+        """Apply a document to a spec, and move the spec to a folder if one is given.
 
-        whole: refuse all if a part is refused, with the error of the first. because: why, for what is moved or taken out.
-        facts: what the entry tells beside. Raises NotFound, MalformedDocument with all faults of the document.
+        whole: refuse all if a part is refused, with the error of the first. because: the reason of moves and removals.
+        facts: added to the entry. Raises NotFound, MalformedDocument with all faults of the document.
         """
         with self._context.reading() as view:
-            root = spec_named(view, spec)
-        self._refuse_stale(root, wanted)
+            root = get_spec(view, spec)
+        self._refuse_stale(root, document)
         act = _Act(
             root=root,
-            wanted=wanted,
+            document=document,
             because=because,
             facts=facts or {},
             whole=whole,
@@ -149,9 +149,9 @@ class Applying:
         if whole:
             return perform(self._context, act.run, dry_run=dry_run)
         for _ in range(_PASSES):
-            known = len(act.refused)
+            refused_count = len(act.refused)
             tried = perform(self._context, act.run, dry_run=True)
-            if len(act.refused) == known:
+            if len(act.refused) == refused_count:
                 break
         else:
             raise Conflict(
@@ -161,15 +161,15 @@ class Applying:
             )
         return tried if dry_run else perform(self._context, act.run)
 
-    def _refuse_stale(self, root: Item, wanted: Mapping[str, Json]) -> None:
-        """Ask git, before anybody waits to write, whether checks of what is to be completed are stale."""
+    def _refuse_stale(self, root: Item, document: Mapping[str, Json]) -> None:
+        """Refuse stale checks of nodes to be completed, before the transaction since git is asked."""
         with self._context.reading() as view:
-            known = Nodes(view, root)
+            nodes = Nodes(view, root)
             done = [
                 item
-                for name, node in Tree(wanted).nodes.items()
+                for name, node in Tree(document).nodes.items()
                 if node.get("status") == "completed"
-                and (item := known.find(name)) is not None
+                and (item := nodes.find(name)) is not None
                 and item.category not in {"done", "review"}
                 and item.is_workable
             ]
@@ -182,7 +182,7 @@ class _Act:
     """Applies one document; run again, it leaves out what was refused before."""
 
     root: Item
-    wanted: Mapping[str, Json]
+    document: Mapping[str, Json]
     because: str
     facts: Mapping[str, Json]
     whole: bool
@@ -199,14 +199,14 @@ class _Act:
             change.open_session()
             current = whole(change.writing, self._root(change.writing))
             self._refuse(current)
-            place = placing(context, paths_changed(current, self.wanted))
-            steps = _Steps(context, self.root, self.wanted, self.because, place)
-            first = differences(current, self.wanted, place)
+            place_file = placing(context, paths_changed(current, self.document))
+            steps = _Steps(context, self.root, self.document, self.because, place_file)
+            first = differences(current, self.document, place_file)
             self._do(first.structure, steps)
         with context.reading() as view:
             current = whole(view, self._root(view))
             folder = folder_of(self._root(view).category, labels_of(view, self.root.id))
-        self._do(differences(current, self.wanted, place).contents, steps)
+        self._do(differences(current, self.document, place_file).contents, steps)
         if self.folder not in {None, folder}:
             change_of = NodeChange(node=ROOT, field="folder", before=folder, after=self.folder)
             self._do([Difference("folder", change_of)], steps)
@@ -223,8 +223,8 @@ class _Act:
         )
 
     def _is_to_rest(self, context: Context) -> bool:
-        """Return whether nothing of a spec is to have begun whose root says otherwise; nobody is at a task of it."""
-        if nodes_of(self.wanted).get(ROOT, {}).get("status") != "pending":
+        """Return whether a spec whose document is pending was begun, though nobody works on a task of it."""
+        if nodes_of(self.document).get(ROOT, {}).get("status") != "pending":
             return False
         at_work = ("active", "review")
         with context.reading() as view:
@@ -235,30 +235,30 @@ class _Act:
         return view.find(Item, self.root.id) or self.root
 
     def _refuse(self, current: Mapping[str, Json]) -> None:
-        refuse(list(faults_of(self.wanted, Tree(self.wanted), outside_of(current))))
-        if self.wanted.get("spec_id") != current["spec_id"]:
+        refuse(list(faults_of(self.document, Tree(self.document), outside_of(current))))
+        if self.document.get("spec_id") != current["spec_id"]:
             raise InvalidInput(
-                f"the document is of {self.wanted.get('spec_id')!r}, not of {current['spec_id']!r}"
+                f"the document is of {self.document.get('spec_id')!r}, not of {current['spec_id']!r}"
             )
 
-    def _do(self, wanted: Sequence[Difference], steps: _Steps) -> None:
-        for one in wanted:
-            place = one.change.node, one.change.field
-            if place in self.refused:
+    def _do(self, differences: Sequence[Difference], steps: _Steps) -> None:
+        for difference in differences:
+            key = difference.change.node, difference.change.field
+            if key in self.refused:
                 continue
             try:
-                steps.take(one)
+                steps.take(difference)
             except CounterpointError as fault:
                 if self.whole:
                     raise
-                self.refused[place] = Refusal(
-                    node=one.change.node,
-                    field=one.change.field,
+                self.refused[key] = Refusal(
+                    node=difference.change.node,
+                    field=difference.change.field,
                     reason=steps.said(fault),
                     code=str(fault.facts.get("error_code", fault.code)),
                 )
             else:
-                self._done.append(one.change)
+                self._done.append(difference.change)
 
 
 @dataclass(slots=True)
@@ -267,55 +267,57 @@ class _Steps:
 
     context: Context
     root: Item
-    wanted: Mapping[str, Json]
+    document: Mapping[str, Json]
     because: str
-    place: Place
+    place_file: Place
     tree: Tree = field(init=False)
     _made: set[str] = field(init=False, default_factory=set[str])
 
     def __post_init__(self) -> None:
-        self.tree = Tree(self.wanted)
+        self.tree = Tree(self.document)
 
-    def take(self, one: Difference) -> None:
-        """Do it; any refusal of the core."""
-        match one.way:
+    def take(self, difference: Difference) -> None:
+        """Apply one difference; raises any refusal of the core."""
+        match difference.way:
             case "add":
-                self._add(one.change.node)
+                self._add(difference.change.node)
             case "move":
-                self._put_below(self._item(one.change.node), self._item(str(one.change.after)))
+                self._put_below(
+                    self._item(difference.change.node), self._item(str(difference.change.after))
+                )
             case "order":
-                self._order(one.change.node)
+                self._order(difference.change.node)
             case "remove":
-                self._remove(one.change.node)
+                self._remove(difference.change.node)
             case "status":
-                self._status(one.change)
+                self._status(difference.change)
             case "entry":
-                self._entry(one.change)
+                self._entry(difference.change)
             case "folder":
-                Lifecycle(self.context).move(self._spec, one.change.after)
+                Lifecycle(self.context).move(self._spec, difference.change.after)
             case "write":
-                self._write(one.change)
+                self._write(difference.change)
 
     def said(self, fault: CounterpointError) -> str:
-        """Return what a refusal says, in the words of the spec."""
+        """Return the message of a refusal, in the words of the spec."""
         with self.context.reading() as view:
             return in_words(Nodes(view, self.root), fault).message
 
     def _item(self, name: str) -> Item:
         with self.context.reading() as view:
-            return Nodes(view, self.root).named(name)
+            return Nodes(view, self.root).get(name)
 
     def _target(self, name: str) -> str:
-        """Return the item that a dependency names: of a node, or of work outside of the spec."""
+        """Return the item that a dependency names: a node, or work outside of the spec."""
         with self.context.reading() as view:
             return Nodes(view, self.root).target(name).id
 
-    def _write(self, wanted: NodeChange) -> None:
-        """Give a node other words, or let it wait for others; what somebody else holds keeps those it has."""
-        item = self._item(wanted.node)
-        edit = self._edit_of(wanted)
+    def _write(self, node_change: NodeChange) -> None:
+        """Edit a node's texts or dependencies; nodes that others hold keep theirs."""
+        item = self._item(node_change.node)
+        edit = self._edit_of(node_change)
         with recording(self.context, _LOOKED) as change:
-            if wanted.field != _NEEDS:
+            if node_change.field != _NEEDS:
                 refuse_other(change, item)
             elif edit.add_needs:
                 refuse_held_at(change, item)
@@ -328,27 +330,27 @@ class _Steps:
         Items(self.context).edit(item.id, Edit(parent=parent.id))
 
     def _add(self, name: str) -> None:
-        """Make a node with all below it that is new, or bring it back if it was there once."""
+        """Add a node with its new descendants, or restore it if it was removed."""
         if name in self._made:
             return
         spec = self._spec
         parent = self._item(self.tree.owner[name])
         with self.context.reading() as view:
             below = self.tree.below(name)
-            known = {
-                one: item
-                for one in below
-                if (item := item_named(view, node_name(spec, one), NODE)) is not None
+            old_nodes = {
+                descendant: item
+                for descendant in below
+                if (item := item_named(view, node_name(spec, descendant), NODE)) is not None
             }
         with recording(self.context, _LOOKED) as change:
             refuse_held_over(change, parent)
-        if name in known:
-            self._bring_back(name, known[name], parent)
+        if name in old_nodes:
+            self._bring_back(name, old_nodes[name], parent)
         else:
             kind = "phase" if self._is_phase(name, parent) else "task"
             is_in_task = bool(parent.is_workable and parent.parent)
-            tree = self._without(known) if known else self.tree
-            draft = added_draft(spec, tree, name, kind, self.place, is_in_task=is_in_task)
+            tree = self._without(old_nodes) if old_nodes else self.tree
+            draft = added_draft(spec, tree, name, kind, self.place_file, is_in_task=is_in_task)
             Plans(self.context).create(draft, parent.id)
             self._made |= {*tree.below(name)}
 
@@ -357,17 +359,17 @@ class _Steps:
 
     @property
     def _spec(self) -> str:
-        return str(self.wanted["spec_id"])
+        return str(self.document["spec_id"])
 
-    def _without(self, known: Mapping[str, Item]) -> Tree:
-        """Return the tree without nodes that were there once, and all below these: each comes by itself."""
-        gone = {below for name in known for below in self.tree.below(name)}
+    def _without(self, old_nodes: Mapping[str, Item]) -> Tree:
+        """Return the tree without restored nodes and their descendants: each is added by itself."""
+        gone = {below for name in old_nodes for below in self.tree.below(name)}
         nodes = {
             name: {**node, "children": [kid for kid in self.tree.kids[name] if kid not in gone]}
             for name, node in self.tree.nodes.items()
             if name not in gone
         }
-        return Tree({**self.wanted, "hierarchy": nodes})
+        return Tree({**self.document, "hierarchy": nodes})
 
     def _bring_back(self, name: str, item: Item, parent: Item) -> None:
         if item.root != self.root.id:
@@ -380,44 +382,46 @@ class _Steps:
             self._put_below(item, parent)
 
     def _order(self, name: str) -> None:
-        wanted = {kid: place for place, kid in enumerate(self.tree.kids[name])}
+        positions = {kid: index for index, kid in enumerate(self.tree.kids[name])}
         with recording(self.context, "spec.reordered", self._item(name).id) as change:
             change.open_session()
             siblings = change.select(Item, parent=change.subject, order="position,number")
-            names = Nodes(change.writing, self.root).ids(one.id for one in siblings)
-            before = [one.id for one in siblings]
-            siblings.sort(key=lambda one: wanted.get(names[one.id], len(wanted)))
-            refuse_reordered(change, before, [one.id for one in siblings])
-            for place, sibling in enumerate(siblings):
-                if sibling.position != place:
-                    change.put(replace(sibling, position=place, updated_at=change.now))
+            names = Nodes(change.writing, self.root).ids(sibling.id for sibling in siblings)
+            before = [sibling.id for sibling in siblings]
+            siblings.sort(key=lambda sibling: positions.get(names[sibling.id], len(positions)))
+            refuse_reordered(change, before, [sibling.id for sibling in siblings])
+            for index, sibling in enumerate(siblings):
+                if sibling.position != index:
+                    change.put(replace(sibling, position=index, updated_at=change.now))
 
     def _remove(self, name: str) -> None:
         with recording(self.context, "task.removed") as change:
             change.open_session()
-            known = Nodes(change.writing, self.root)
-            item = known.named(name)
+            nodes = Nodes(change.writing, self.root)
+            item = nodes.get(name)
             change.subject = item.id
-            below = [one for some in known.below((item,)).values() for one in some]
-            left = [
-                one for one in known.ids(one.id for one in below).values() if one in self.tree.nodes
+            below = [node for some in nodes.below((item,)).values() for node in some]
+            remaining = [
+                other
+                for other in nodes.ids(node.id for node in below).values()
+                if other in self.tree.nodes
             ]
-            if left:
-                raise Conflict(f"{name} still holds {', '.join(left[:5])}")
+            if remaining:
+                raise Conflict(f"{name} still holds {', '.join(remaining[:5])}")
             take_out(change, item, self.because or f"{name} was taken out of the document")
 
-    def _status(self, wanted: NodeChange) -> None:
-        to = str(wanted.after)
+    def _status(self, node_change: NodeChange) -> None:
+        to = str(node_change.after)
         with recording(self.context, "task.moved") as change:
             change.open_session()
-            item = change.get(Item, Nodes(change.writing, self.root).named(wanted.node).id)
+            item = change.get(Item, Nodes(change.writing, self.root).get(node_change.node).id)
             change.subject = item.id
             if to == "blocked":
                 refuse_other(change, item)
-                said = blocker_in(metadata_of(self.tree.nodes[wanted.node]))
-                details = {"blocker_type": said.type, "ticket": said.ticket}
-                block(change, item, said.description, {k: v for k, v in details.items() if v})
-            elif self.tree.kids[wanted.node]:
+                blocker = blocker_in(metadata_of(self.tree.nodes[node_change.node]))
+                details = {"blocker_type": blocker.type, "ticket": blocker.ticket}
+                block(change, item, blocker.description, {k: v for k, v in details.items() if v})
+            elif self.tree.kids[node_change.node]:
                 refuse_other(change, item)
                 item = unblock(change, item, open_blockers(change, item), self.because)
                 if item.category == "active":
@@ -425,18 +429,18 @@ class _Steps:
             else:
                 bring(change, item, _STANDINGS[to], self.because)
 
-    def _entry(self, wanted: NodeChange) -> None:
-        entry = object_of(wanted.after)
-        # It is the word of whoever applies it; what it says of another author is kept beside that.
-        told = {key: entry[key] for key in ("author", "timestamp") if entry.get(key)}
+    def _entry(self, change: NodeChange) -> None:
+        entry = object_of(change.after)
+        # The entry is the caller's; author and time of the document are stored beside it.
+        origin = {key: entry[key] for key in ("author", "timestamp") if entry.get(key)}
         metadata = object_of(entry.get("metadata"))
         Journals(self.context).add(
             self._spec,
             str(entry.get("entry_type") or "note"),
             str(entry.get("title") or ""),
             str(entry.get("content") or ""),
-            "" if wanted.node == ROOT else wanted.node,
-            with_kept(metadata, told) if told else metadata,
+            "" if change.node == ROOT else change.node,
+            with_kept(metadata, origin) if origin else metadata,
         )
 
     def _edit_of(self, change: NodeChange) -> Edit:
@@ -445,19 +449,19 @@ class _Steps:
             case field if field == _NEEDS:
                 return self._needs(change)
             case "dependencies.depends":
-                values = [self._item(one).id for one in after]
+                values = [self._item(name).id for name in after]
                 return Edit(attributes={DEPENDS: values or None})
             case field if field in _CORE:
-                named: dict[str, Any] = {_CORE[field]: after}
-                return Edit(**named)
+                fields: dict[str, Any] = {_CORE[field]: after}
+                return Edit(**fields)
             case field:
                 name = {"type": TYPE, "fields": KEPT}.get(field, field.removeprefix("metadata."))
                 return Edit(attributes={name: after})
 
     def _needs(self, change: NodeChange) -> Edit:
         before, after = set(change.before), set(change.after)
-        names = {one: self._target(one) for one in before ^ after}
+        names = {name: self._target(name) for name in before ^ after}
         return Edit(
-            add_needs=tuple(names[one] for one in sorted(after - before)),
-            remove_needs=tuple(names[one] for one in sorted(before - after)),
+            add_needs=tuple(names[name] for name in sorted(after - before)),
+            remove_needs=tuple(names[name] for name in sorted(before - after)),
         )

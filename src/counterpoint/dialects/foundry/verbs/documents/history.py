@@ -1,4 +1,4 @@
-"""Specs as they were: folded from the ledger, compared, and brought back.
+"""Specs as they were: rebuilt from the ledger, compared, and rolled back.
 
 Rules: (1) a version is a position in the ledger, or a time, which is the last entry of that time: of a whole second, if that is all
 that was said. (2) A document of then is made of the rows that the entries up to there wrote; a text that was redacted since shows its
@@ -43,7 +43,7 @@ from counterpoint.dialects.foundry.rules.shape import (
 from counterpoint.dialects.foundry.rules.standing import folder_of
 from counterpoint.dialects.foundry.rules.versions import moment_of, position_of
 from counterpoint.dialects.foundry.verbs.documents.applying import Applied, Applying
-from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, spec_id, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks, get_spec, spec_id
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import NotFound
@@ -61,7 +61,7 @@ _TOLD: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastChange:
-    """An entry that changed a spec; fields: what of which nodes it wrote, in short."""
+    """An entry that changed a spec; fields: the columns that it wrote, by node, shortened."""
 
     position: int
     at: str
@@ -82,103 +82,105 @@ class Past:
 
 
 class History:
-    """Verbs for how specs were."""
+    """Verbs for past versions of specs."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def position(self, version: str) -> int:
-        """Return the entry that a version means; InvalidInput for what is none, NotFound before the first."""
+        """Return the entry of a version; InvalidInput for one that cannot be parsed, NotFound before the first."""
         with self._context.reading() as view:
-            return _position(view, version)
+            return _parse_position(view, version)
 
     def document(self, spec: str, version: str) -> dict[str, Json]:
         """Return the document of a spec as a version had it; NotFound if it was not there."""
         with self._context.reading() as view:
-            return self._then(view, spec_named(view, spec), _position(view, version))[0]
+            return self._then(view, get_spec(view, spec), _parse_position(view, version))[0]
 
     def present(self, spec: str) -> tuple[int, dict[str, Json]]:
         """Return the last entry of the ledger, and the document of a spec as it is with that; NotFound."""
         with self._context.reading() as view:
-            return view.head().size - 1, whole(view, spec_named(view, spec))
+            return view.head().size - 1, whole(view, get_spec(view, spec))
 
     def changes(self, spec: str, before: int = -1, limit: int = 50) -> Past:
-        """Return what changed a spec before an entry (-1: up to now), the newest first; NotFound.
+        """List changes of a spec before an entry (-1: up to now), the newest first; NotFound.
 
-        A page is short where little of what was looked at was about the spec.
+        A page may be short where few of the scanned entries are about the spec.
         """
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
+            nodes = Nodes(view, get_spec(view, spec))
             end = view.head().size if before < 0 else min(before, view.head().size)
-            found, place = _changes(view, known, end, limit)
-            revisions = items_of(metadata_of(whole(view, known.root)).get("revision_history"))
+            changes, next_position = _list_changes(view, nodes, end, limit)
+            revisions = items_of(metadata_of(whole(view, nodes.root)).get("revision_history"))
             return Past(
-                spec=known.spec,
-                changes=tuple(found),
-                revisions=tuple(object_of(one) for one in revisions if isinstance(one, dict)),
-                following=place if place > 0 else -1,
+                spec=nodes.spec,
+                changes=tuple(changes),
+                revisions=tuple(
+                    object_of(revision) for revision in revisions if isinstance(revision, dict)
+                ),
+                following=next_position if next_position > 0 else -1,
             )
 
     def diff(self, spec: str, target: str = "", limit: int = 100) -> tuple[str, dict[str, Json]]:
-        """Return what a spec differs in from a version, or from another spec, after what that was.
+        """Return how a spec differs from a version, or from another spec, after the name of that.
 
         target: empty for the version before the last change. Raises NotFound, InvalidInput.
         """
         with self._context.reading() as view:
-            root = spec_named(view, spec)
+            root = get_spec(view, spec)
             now = whole(view, root)
             if not target:
-                changes, _ = _changes(view, Nodes(view, root), view.head().size, 1)
+                changes, _ = _list_changes(view, Nodes(view, root), view.head().size, 1)
                 target = str(changes[0].position - 1 if changes else view.head().size - 1)
             if position_of(target) is None and moment_of(target) is None:
-                other = spec_named(view, target)
+                other = get_spec(view, target)
                 return spec_id(view, other), diff(whole(view, other), now, limit)
-            place = _position(view, target)
-            return str(place), diff(self._then(view, root, place)[0], now, limit)
+            position = _parse_position(view, target)
+            return str(position), diff(self._then(view, root, position)[0], now, limit)
 
     def rollback(
         self, spec: str, version: str, *, whole: bool = False, dry_run: bool = False
     ) -> tuple[int, Applied]:
-        """Bring a spec to be as it was, after the entry that this means; as `Applying.apply`, and NotFound."""
+        """Apply a past version of a spec; return its position too. Raises what `Applying.apply` does, and NotFound."""
         with self._context.reading() as view:
-            root = spec_named(view, spec)
-            place = _position(view, version)
-            wanted, folder = self._then(view, root, place)
+            root = get_spec(view, spec)
+            position = _parse_position(view, version)
+            document, folder = self._then(view, root, position)
             name = spec_id(view, root)
-            wanted = _with_outside(wanted, self._now(view, root))
-        told = Applying(self._context).apply(
+            document = _keep_outside_edges(document, self._now(view, root))
+        applied = Applying(self._context).apply(
             name,
-            wanted,
+            document,
             whole=whole,
             dry_run=dry_run,
-            because=f"rolled back to {place}",
-            facts={"rolled_back_to": place},
+            because=f"rolled back to {position}",
+            facts={"rolled_back_to": position},
             folder=folder,
         )
-        return place, told
+        return position, applied
 
     def _now(self, view: Reading, root: Item) -> dict[str, Json]:
         return whole(view, root)
 
-    def _then(self, view: Reading, root: Item, place: int) -> tuple[dict[str, Json], Folder]:
-        start = _beginning(view, root)
-        if place < start:
-            raise _unknown_version(f"there was no spec {spec_id(view, root)} at {place}")
+    def _then(self, view: Reading, root: Item, position: int) -> tuple[dict[str, Json], Folder]:
+        start = _find_beginning(view, root)
+        if position < start:
+            raise _unknown_version(f"there was no spec {spec_id(view, root)} at {position}")
         scratch = self._context.ports.scratch(tuple(view.tables.values()))
         with closing(scratch):
             with scratch.writing(self._context.project) as writing:
-                then = _Then(view, writing, root.id)
-                then.fold(start, place + 1)
+                then = _PastSpec(view, writing, root.id)
+                then.fold(start, position + 1)
                 then.name_others()
             with scratch.reading(self._context.project) as past:
-                found = past.find(Item, root.id)
-                if found is None:
-                    raise _unknown_version(f"there was no spec {spec_id(view, root)} at {place}")
-                return whole(past, found), folder_of(found.category, labels_of(past, found.id))
+                item = past.find(Item, root.id)
+                if item is None:
+                    raise _unknown_version(f"there was no spec {spec_id(view, root)} at {position}")
+                return whole(past, item), folder_of(item.category, labels_of(past, item.id))
 
 
-class _Then:
-    """Folds what the entries wrote of one spec into empty tables."""
+class _PastSpec:
+    """Rebuilds one spec from the ledger in empty tables."""
 
     def __init__(self, view: Reading, writing: Writing, root: str) -> None:
         self._view = view
@@ -189,37 +191,45 @@ class _Then:
         self._seen: set[tuple[str, str]] = set()
 
     def fold(self, start: int, stop: int) -> None:
-        """Apply entries from a place and before another."""
+        """Apply entries from a position and before another."""
         for data in self._view.entries(start, stop):
             fields = load_fields(data)
             images = [image for image in fields.get("r", ()) if self._is_mine(image)]
             if not images:
                 continue
-            known = {one: self._view.salted(one) for one in list_references(data)}
-            self._writing.keep({one: text for one, text in known.items() if text is not None})
+            texts_by_reference = {
+                reference: self._view.salted(reference) for reference in list_references(data)
+            }
+            self._writing.keep(
+                {
+                    reference: text
+                    for reference, text in texts_by_reference.items()
+                    if text is not None
+                }
+            )
             for image in images:
                 self._fold.write(image, origin_of_fields(fields))
 
     def name_others(self) -> None:
-        """Write down what work outside of the spec is called that edges name: nothing else is told of it."""
+        """Write the names of work outside of the spec that edges name, and nothing else of it."""
         edges = self._writing.select(Dependency)
-        named = {name for edge in edges for name in (edge.item, edge.needs)}
-        for kept in self._writing.select(Attribute, name=DEPENDS):
-            named.update(texts_of(value_of(kept)))
-        for some in chunks(sorted(named - self._mine)):
+        item_ids = {name for edge in edges for name in (edge.item, edge.needs)}
+        for attribute in self._writing.select(Attribute, name=DEPENDS):
+            item_ids.update(texts_of(value_of(attribute)))
+        for some in chunks(sorted(item_ids - self._mine)):
             for item in self._view.select(Item, id=some):
                 self._writing.put(Item, _without_texts(item))
             for alias in self._view.select(Alias, item=some):
                 self._writing.put(Alias, _without_texts(alias))
 
     def _is_mine(self, image: Mapping[str, Any]) -> bool:
-        """Return whether a row is of the spec; a change is if the row it changes was."""
+        """Return whether a row belongs to the spec; a change does if the row it changes did."""
         if image["t"] not in _TABLES:
             return False
-        place = image["t"], repr(sorted(image["k"].items()))
+        key = image["t"], repr(sorted(image["k"].items()))
         values: Mapping[str, Any] = image.get("v") or {}
         if "c" in image or image.get("v") is None:
-            return place in self._seen
+            return key in self._seen
         if image["t"] == Item.table:
             name = image["k"]["id"]
             if name in self._mine or values.get("parent") in self._mine:
@@ -230,19 +240,19 @@ class _Then:
             about = {image["k"].get("item", values.get("item")), image["k"].get("needs")}
             is_mine = image["t"] == Staging.table or not about.isdisjoint(self._mine)
         if is_mine:
-            self._seen.add(place)
+            self._seen.add(key)
         return is_mine
 
 
 def _without_texts(row: Noun) -> dict[str, Json]:
-    """Return a row as it is written down, without the texts that it refers to."""
+    """Return a row without the texts that it refers to."""
     return {
         column.name: "" if column.is_prose else getattr(row, column.name)
         for column in columns(type(row))
     }
 
 
-def _beginning(view: Reading, root: Item) -> int:
+def _find_beginning(view: Reading, root: Item) -> int:
     """Return the first entry that can be about a spec: that of its root, unless it holds something older."""
     numbers = view.cells(Item, ("number",), root=root.id)
     if min(number for (number,) in numbers) < root.number:
@@ -251,13 +261,13 @@ def _beginning(view: Reading, root: Item) -> int:
     return first[0] if first else 0
 
 
-def _position(view: Reading, version: str) -> int:
+def _parse_position(view: Reading, version: str) -> int:
     end = view.head().size
-    place = position_of(version)
-    if place is not None:
-        if place >= end:
-            raise _unknown_version(f"this ledger has no entry {place}: its last is {end - 1}")
-        return place
+    position = position_of(version)
+    if position is not None:
+        if position >= end:
+            raise _unknown_version(f"this ledger has no entry {position}: its last is {end - 1}")
+        return position
     moment = moment_of(version)
     if moment is None:
         raise _unknown_version(f"there is no version {version!r}")
@@ -281,70 +291,74 @@ def _unknown_version(message: str) -> NotFound:
     )
 
 
-def _changes(view: Reading, known: Nodes, end: int, limit: int) -> tuple[list[PastChange], int]:
-    """Return changes of a spec before an entry, and where to go on; 0 if that is the beginning."""
-    mine = {name for (name,) in view.cells(Item, ("id",), root=known.root.id)}
-    start = _beginning(view, known.root)
-    found: list[PastChange] = []
-    place, last = end, max(start, end - _SCANNED)
-    while place > last and len(found) < limit:
-        begin = max(last, place - _AT_ONCE)
-        some = [Entry.from_bytes(data) for data in view.entries(begin, place)]
+def _list_changes(
+    view: Reading, nodes: Nodes, end: int, limit: int
+) -> tuple[list[PastChange], int]:
+    """Return changes of a spec before an entry, and where the next page begins; 0 at the beginning."""
+    own_ids = {name for (name,) in view.cells(Item, ("id",), root=nodes.root.id)}
+    start = _find_beginning(view, nodes.root)
+    changes: list[PastChange] = []
+    position, last = end, max(start, end - _SCANNED)
+    while position > last and len(changes) < limit:
+        begin = max(last, position - _AT_ONCE)
+        some = [Entry.from_bytes(data) for data in view.entries(begin, position)]
         for entry in reversed(some):
-            place = entry.sequence
-            fields = dict(_fields(known, entry, mine))
+            position = entry.sequence
+            fields = dict(_list_fields(nodes, entry, own_ids))
             if fields:
-                found.append(_told(known, entry, fields))
-                if len(found) == limit:
+                changes.append(_build_change(nodes, entry, fields))
+                if len(changes) == limit:
                     break
-    return found, place if place > start else 0
+    return changes, position if position > start else 0
 
 
-def _fields(known: Nodes, entry: Entry, mine: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Return what an entry wrote of nodes, by the id of each."""
+def _list_fields(
+    nodes: Nodes, entry: Entry, own_ids: set[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the columns that an entry wrote, by node."""
     written: dict[str, dict[str, None]] = {}
     for row in entry.rows:
         if row.table not in _TABLES:
             continue
         columns = {**(row.values or {}), **row.key}
         name = columns.get("id" if row.table == Item.table else "item")
-        if isinstance(name, str) and name in mine:
-            told = written.setdefault(name, {})
+        if isinstance(name, str) and name in own_ids:
+            written_columns = written.setdefault(name, {})
             if row.table != Item.table:
-                told[row.table] = None
+                written_columns[row.table] = None
             elif row.whole:
-                told["created"] = None
+                written_columns["created"] = None
             else:
-                told.update(dict.fromkeys(row.values or ()))
-    names = known.ids([*written][:_TOLD])
+                written_columns.update(dict.fromkeys(row.values or ()))
+    names = nodes.ids([*written][:_TOLD])
     for item, name in names.items():
         yield name, tuple(written[item])
 
 
-def _told(known: Nodes, entry: Entry, fields: Mapping[str, tuple[str, ...]]) -> PastChange:
+def _build_change(nodes: Nodes, entry: Entry, fields: Mapping[str, tuple[str, ...]]) -> PastChange:
     return PastChange(
         position=entry.sequence,
         at=entry.time,
         agent=entry.actor.name,
         action=entry.action,
-        node=known.id(entry.subject) if entry.subject else "",
+        node=nodes.id(entry.subject) if entry.subject else "",
         fields=fields,
     )
 
 
-def _with_outside(wanted: Mapping[str, Json], now: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a document of then that waits for the work outside of the spec for which it waits now."""
-    before, after = nodes_of(now), nodes_of(wanted)
+def _keep_outside_edges(document: Mapping[str, Json], now: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a past document with the present dependencies on work outside of the spec."""
+    before, after = nodes_of(now), nodes_of(document)
     nodes: dict[str, Json] = {}
     for name, node in after.items():
-        inside = [one for one in dependencies_of(node, "blocked_by") if one in after]
+        inside = [other for other in dependencies_of(node, "blocked_by") if other in after]
         outside = [
-            one
-            for one in dependencies_of(before.get(name, {}), "blocked_by")
-            if one not in before and one not in after
+            other
+            for other in dependencies_of(before.get(name, {}), "blocked_by")
+            if other not in before and other not in after
         ]
         edges = {**object_of(node.get("dependencies")), "blocked_by": [*inside, *outside]}
-        edges["blocks"] = [one for one in dependencies_of(node, "blocks") if one in after]
-        edges["depends"] = [one for one in dependencies_of(node, "depends") if one in after]
+        edges["blocks"] = [other for other in dependencies_of(node, "blocks") if other in after]
+        edges["depends"] = [other for other in dependencies_of(node, "depends") if other in after]
         nodes[name] = {**node, "dependencies": edges}
-    return {**wanted, "hierarchy": nodes}
+    return {**document, "hierarchy": nodes}

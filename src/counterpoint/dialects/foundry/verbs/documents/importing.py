@@ -1,7 +1,7 @@
 """Specs made from documents, whole or not at all.
 
-A large one is made in slices that nobody sees (core/operations/planning/staging.py); what needs ids comes in the transaction
-that lets all see it: soft dependencies, blockers, the journal, and how the whole stands.
+A large one is made in hidden slices (core/operations/planning/staging.py); what needs ids comes in the transaction
+that shows it: soft dependencies, blockers, the journal, and the status of the whole.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FIXES_TOLD: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSpec:
-    """A spec that was made from a document; root: its item, empty if it was only looked at. fixes: what was mended for that."""
+    """A spec made from a document; root: its item, empty for a preview. fixes: corrections of the document."""
 
     spec: str
     root: str
@@ -53,20 +53,20 @@ class ImportedSpec:
 
 
 class Importing:
-    """Verbs for documents that become specs."""
+    """Verbs that import documents."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def look(self, document: Mapping[str, Json], folder: Folder | None = None) -> ImportedSpec:
-        """Return what an import would make; it refuses what that would refuse, and writes nothing."""
-        drafted, fixes = self._drafted(document, folder)
+        """Return what an import would make, without writing it; raises the same refusals."""
+        drafted, fixes = self._draft(document, folder)
         _, stuck = Plans(self._context).look(drafted.draft)
-        return _told(drafted, "", fixes, stuck)
+        return _build_answer(drafted, "", fixes, stuck)
 
     def judge(self, document: Mapping[str, Json]) -> None:
-        """Refuse a document that can be no spec; MalformedDocument with all faults."""
-        draft_of(self._mended(document).document)
+        """Refuse a document that cannot become a spec; MalformedDocument with all faults."""
+        draft_of(self._mend(document).document)
 
     def make(
         self, document: Mapping[str, Json], folder: Folder | None = None, source: str = ""
@@ -75,12 +75,12 @@ class Importing:
 
         folder: where its file lies; None: what its status says. source: the file that it came from.
         """
-        drafted, fixes = self._drafted(document, folder)
+        drafted, fixes = self._draft(document, folder)
         with joined(self._context):
-            made = Plans(self._context).create(drafted.draft)
+            plan = Plans(self._context).create(drafted.draft)
             # The core makes items in the order of the draft's levels, which is that of the nodes.
-            items = dict(zip(drafted.order, (item.id for item in made.items), strict=True))
-            with recording(self._context, IMPORTED, made.root.id) as change:
+            items = dict(zip(drafted.order, (item.id for item in plan.items), strict=True))
+            with recording(self._context, IMPORTED, plan.root.id) as change:
                 change.open_session()
                 change.add_facts(spec=drafted.spec, nodes=len(items))
                 if source:
@@ -89,38 +89,40 @@ class Importing:
                     change.add_facts(**fix_facts(fixes))
                 self._connect(change, drafted, items)
             self._write_down(drafted, items)
-            self._settle(made.root.id, drafted)
-        return _told(drafted, made.root.id, fixes, made.deadlocks)
+            self._settle(plan.root.id, drafted)
+        return _build_answer(drafted, plan.root.id, fixes, plan.deadlocks)
 
-    def _drafted(
+    def _draft(
         self, document: Mapping[str, Json], folder: Folder | None
     ) -> tuple[DocumentDraft, tuple[FixAction, ...]]:
-        made = self._mended(document)
+        mended_document = self._mend(document)
         # What is derived of all that lies below the root is no word of anybody.
-        drafted = draft_of(made.document, folder or folder_said(document), placing(self._context))
+        drafted = draft_of(
+            mended_document.document, folder or folder_said(document), placing(self._context)
+        )
         with self._context.reading() as view:
-            known = item_named(view, drafted.spec, SPEC)
-            present = "" if known else spec_renamed(view, drafted.spec)
+            existing = item_named(view, drafted.spec, SPEC)
+            present = "" if existing else spec_renamed(view, drafted.spec)
         if present:
             raise Conflict(
                 f"the spec of this id is called {present} since its title was redacted",
                 hint="Take this file away: it has the words that were to go.",
                 error_code="DUPLICATE_ENTRY",
             )
-        if known is not None:
+        if existing is not None:
             raise Conflict(
                 f"there is a spec {drafted.spec!r} already",
                 hint="Take it by another id, or have its file applied.",
                 error_code="DUPLICATE_ENTRY",
-                item=known.id,
+                item=existing.id,
             )
-        return drafted, made.actions
+        return drafted, mended_document.actions
 
-    def _mended(self, document: Mapping[str, Json]) -> Mended:
+    def _mend(self, document: Mapping[str, Json]) -> Mended:
         return mended(document, self._context.ports.clock.now())
 
     def _connect(self, change: Change, drafted: DocumentDraft, items: Mapping[str, str]) -> None:
-        """Set what names items or is written down about them."""
+        """Set the attributes that name items."""
         for name, others in drafted.depends.items():
             item = change.get(Item, items[name])
             set_attributes(change, item, {DEPENDS: [items[other] for other in others]})
@@ -128,7 +130,7 @@ class Importing:
             put_blocker(change, change.get(Item, items[name]), blocker)
 
     def _write_down(self, drafted: DocumentDraft, items: Mapping[str, str]) -> None:
-        """Keep the journal, with who wrote it and when as the document says."""
+        """Store the journal, with authors and times of the document."""
         verbs, session = Journal(self._context), self._context.caller.actor.session
         for some in chunks(drafted.journal):
             with recording(self._context, "spec.journaled", items[ROOT]) as change:
@@ -139,7 +141,7 @@ class Importing:
                 change.add_facts(entries=len(some))
 
     def _settle(self, root: str, drafted: DocumentDraft) -> None:
-        """Bring the root to stand as the folder says; what is left open in a completed one stays."""
+        """Set the root's status by its folder; what is unfinished in a completed one stays."""
         verbs = Items(self._context)
         item = verbs.get(root)
         if drafted.folder == "completed":
@@ -157,25 +159,25 @@ class Importing:
 
 
 def _note(entry: Mapping[str, Json], item: str) -> Note:
-    said = text_of(entry.get("entry_type"))
+    entry_type = text_of(entry.get("entry_type"))
     source = {name: text_of(entry.get(name)) for name in ("timestamp", "author")}
     return Note(
-        kind=note_kind(said),
+        kind=note_kind(entry_type),
         title=" ".join(text_of(entry.get("title")).split())[:TITLE_LIMIT],
         body=text_of(entry.get("content")),
         item=item,
         details={
             **object_of(entry.get("metadata")),
-            ENTRY_TYPE: said,
+            ENTRY_TYPE: entry_type,
             SOURCE: {name: value for name, value in source.items() if value},
         },
     )
 
 
 def put_blocker(change: Change, item: Item, blocker: Blocker) -> None:
-    """Write down within a change that an item is blocked."""
-    said: dict[str, Json] = {"blocker_type": blocker.type, "ticket": blocker.ticket}
-    details = {name: value for name, value in said.items() if value}
+    """Store within a change that an item is blocked."""
+    fields: dict[str, Json] = {"blocker_type": blocker.type, "ticket": blocker.ticket}
+    details = {name: value for name, value in fields.items() if value}
     note = Note(kind="blocker", body=blocker.description, item=item.id, details=details)
     session = change.context.caller.actor.session
     record = Journal(change.context).draft(change, note, session, ())
@@ -184,11 +186,11 @@ def put_blocker(change: Change, item: Item, blocker: Blocker) -> None:
 
 
 def fix_facts(fixes: Sequence[FixAction]) -> dict[str, Json]:
-    """Return what an entry tells of what was mended: how much, and the ids of the first."""
-    return {"fixes": len(fixes), "fixed": [one.id for one in fixes[:_FIXES_TOLD]]}
+    """Return the facts of an entry about corrections: how many, and the ids of the first."""
+    return {"fixes": len(fixes), "fixed": [fix.id for fix in fixes[:_FIXES_TOLD]]}
 
 
-def _told(
+def _build_answer(
     drafted: DocumentDraft, root: str, fixes: tuple[FixAction, ...], stuck: tuple[str, ...]
 ) -> ImportedSpec:
     return ImportedSpec(

@@ -22,30 +22,34 @@ from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
     verdict_of,
 )
 from counterpoint.dialects.foundry.rules.reviews.material import Looking
-from counterpoint.dialects.foundry.verbs.gates.reviewing import judged_by, work_of
-from counterpoint.dialects.foundry.verbs.gates.seeing import Promised, promised
+from counterpoint.dialects.foundry.verbs.gates.reviewing import review_by_rules, work_of
+from counterpoint.dialects.foundry.verbs.gates.seeing import PhasePromises, load_promises
 from counterpoint.dialects.foundry.verbs.gates.views import Comparison
-from counterpoint.dialects.foundry.verbs.queries import spec_named
-from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
-from counterpoint.dialects.foundry.verbs.reviews.work import ModelReviewer, asked_of, write
-from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
+from counterpoint.dialects.foundry.verbs.reviews.panel import ReviewerChoice
+from counterpoint.dialects.foundry.verbs.reviews.work import (
+    ModelReviewer,
+    recommendations_in,
+    write,
+)
+from counterpoint.dialects.foundry.verbs.sessions.finding import get_run
 from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
 from counterpoint.dialects.foundry.verbs.sessions.rows import latest_run
 from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape, shape_of
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
-    """Work that is compared. about: what it is compared for; works: the phases that it is in, as far as they belong to that."""
+class _Subject:
+    """Work to compare. about: the item it is compared for; works: its phases, as far as they belong to that item."""
 
     shape: SpecShape
     about: Item
     scope: str
     works: tuple[PhaseWork, ...]
     findings: tuple[Finding, ...]
-    asked: tuple[str, ...]
+    requests: tuple[str, ...]
 
 
 class Comparing:
@@ -55,124 +59,131 @@ class Comparing:
         self._context = context
 
     def compare(self, spec: str, phase: str = "", task: str = "", session: str = "") -> Comparison:
-        """Return what the rules find of a spec, or of one phase or task of it; session: of a run of it, empty: the last.
+        """Compare a spec, or one phase or task of it, with the rules; session: of a run of it, empty: the last.
 
         Raises NotFound, InvalidInput for a phase and a task at once.
         """
-        return _comparison(self._looked(spec, phase, task, session))
+        return _comparison(self._load_subject(spec, phase, task, session))
 
     def judge(
         self,
         spec: str,
         where: tuple[str, str, str],
         looking: Looking,
-        wanted: Consulted,
+        choice: ReviewerChoice,
         watch: Watch | None = None,
     ) -> Comparison:
-        """Return the same with what models say, and write that down; where nobody can be asked it is the same.
+        """Compare by rules and by models, and write that down; the same as `compare` where no reviewer is available.
 
         where: phase, task and session, each empty if none is meant. Raises what `compare` and `Panel.ask` do, and NotFound, PathOutside or InvalidInput for a
         file that is named and cannot be shown.
         """
-        looked = self._looked(spec, *where)
-        told = _comparison(looked)
+        subject = self._load_subject(spec, *where)
+        comparison = _comparison(subject)
         models = ModelReviewer(
             context=self._context,
-            wanted=wanted,
-            spec=told.spec,
-            about=looked.about.id,
+            choice=choice,
+            spec=comparison.spec,
+            about=subject.about.id,
             looking=looking,
             watch=watch,
         )
         if not models.can_be_asked():
-            return told
-        reviewed = models.review(looked.works)
+            return comparison
+        reviewed = models.review(subject.works)
         if reviewed is None:
-            return replace(told, is_unchanged=True)
-        rules = Review(verdict=verdict_of(looked.findings), findings=looked.findings)
+            return replace(comparison, is_unchanged=True)
+        rules = Review(verdict=verdict_of(subject.findings), findings=subject.findings)
         both = reviewed.beside(rules)
-        name = f"{told.spec}-{looked.shape.known.id(looked.about.id)}"
-        path = write(self._context, looked.about.id, name, reviewed, both)
+        name = f"{comparison.spec}-{subject.shape.nodes.id(subject.about.id)}"
+        path = write(self._context, subject.about.id, name, reviewed, both)
         is_unsure = reviewed.settled.verdict == "unknown" and rules.verdict != "fail"
         return replace(
-            told,
+            comparison,
             verdict="unknown" if is_unsure else both.verdict,
-            models=[one.told() for one in reviewed.review.findings],
-            asked=[*told.asked, *asked_of(reviewed.settled.said)],
+            models=[finding.told() for finding in reviewed.review.findings],
+            asked=[*comparison.asked, *recommendations_in(reviewed.settled.said)],
             settled=reviewed.settled,
             path=path,
-            left=reviewed.shown.left,
+            left=reviewed.material.left,
         )
 
-    def _looked(self, spec: str, phase: str, task: str, session: str) -> _Compared:
+    def _load_subject(self, spec: str, phase: str, task: str, session: str) -> _Subject:
         if phase and task:
             raise InvalidInput(
                 "a comparison is of a phase or of a task", hint="Leave one of the two out."
             )
         with self._context.reading() as view:
-            shape = shape_of(view, spec_named(view, spec))
-            row = _run(view, shape, session)
-            phases, about = _meant(shape, phase, task)
-            said = [_only(promised(view, shape, one), task) for one in phases]
-            asked = tuple(text for one in phases for text in _asked(view, one))
-        works = tuple(work_of(self._context, one, row) for one in said)
-        found = (one for work in works for one in judged_by(self._context, work).findings)
-        return _Compared(
+            shape = shape_of(view, get_spec(view, spec))
+            row = _find_run(view, shape, session)
+            phases, about = _select_phases(shape, phase, task)
+            promises = [_keep_task(load_promises(view, shape, item), task) for item in phases]
+            requests = tuple(text for item in phases for text in _requested_fixes(view, item))
+        works = tuple(work_of(self._context, phase_promises, row) for phase_promises in promises)
+        findings = (
+            finding for work in works for finding in review_by_rules(self._context, work).findings
+        )
+        return _Subject(
             shape=shape,
             about=about,
             scope="task" if task else "phase" if phase else "spec",
             works=works,
-            findings=tuple(one for one in found if task in {"", one.about}),
-            asked=asked,
+            findings=tuple(finding for finding in findings if task in {"", finding.about}),
+            requests=requests,
         )
 
 
-def _comparison(looked: _Compared) -> Comparison:
+def _comparison(subject: _Subject) -> Comparison:
     return Comparison(
-        spec=looked.shape.known.spec,
-        title=looked.about.title,
-        scope=looked.scope,
-        verdict=verdict_of(looked.findings),
-        findings=[one.told() for one in looked.findings],
-        asked=looked.asked,
+        spec=subject.shape.nodes.spec,
+        title=subject.about.title,
+        scope=subject.scope,
+        verdict=verdict_of(subject.findings),
+        findings=[finding.told() for finding in subject.findings],
+        asked=subject.requests,
     )
 
 
-def _run(view: Reading, shape: SpecShape, session: str) -> SpecSession | None:
+def _find_run(view: Reading, shape: SpecShape, session: str) -> SpecSession | None:
     if session:
-        return run_named(view, RunOf(session=session, spec=shape.known.spec))
-    return latest_run(view, shape.known.root.id)
+        return get_run(view, RunSelector(session=session, spec=shape.nodes.spec))
+    return latest_run(view, shape.nodes.root.id)
 
 
-def _meant(shape: SpecShape, phase: str, task: str) -> tuple[Sequence[Item], Item]:
-    """Return the phases that are looked at, and what they are looked at for."""
+def _select_phases(shape: SpecShape, phase: str, task: str) -> tuple[Sequence[Item], Item]:
+    """Return the compared phases, and the item that they are compared for."""
     if not phase and not task:
-        return shape.phases, shape.known.root
+        return shape.phases, shape.nodes.root
     code = "PHASE_NOT_FOUND" if phase else "TASK_NOT_FOUND"
-    item = shape.known.named(phase or task, code)
-    for one in shape.phases:
-        if one == item if phase else item in shape.tasks[one.id]:
-            return (one,), item
+    item = shape.nodes.get(phase or task, code)
+    for candidate in shape.phases:
+        if candidate == item if phase else item in shape.tasks[candidate.id]:
+            return (candidate,), item
     what = "phase" if phase else "task of a phase"
-    raise NotFound(f"{phase or task!r} is no {what} of {shape.known.spec}", error_code=code)
+    raise NotFound(f"{phase or task!r} is no {what} of {shape.nodes.spec}", error_code=code)
 
 
-def _only(said: Promised, task: str) -> Promised:
-    """Return what is promised by one node alone, if one is named."""
+def _keep_task(promises: PhasePromises, task: str) -> PhasePromises:
+    """Return the promises of one node alone, if one is named."""
     if not task:
-        return said
+        return promises
     work = replace(
-        said.work,
-        tasks=tuple(one for one in said.work.tasks if one.id == task),
-        verifications=tuple(one for one in said.work.verifications if one.id == task),
+        promises.work,
+        tasks=tuple(node for node in promises.work.tasks if node.id == task),
+        verifications=tuple(check for check in promises.work.verifications if check.id == task),
     )
-    return replace(said, work=work)
+    return replace(promises, work=work)
 
 
-def _asked(view: Reading, phase: Item) -> list[str]:
-    """Return what people asked for who sent a phase back, while its gate is closed."""
+def _requested_fixes(view: Reading, phase: Item) -> list[str]:
+    """Return what people asked for when they sent a phase back, while its gate is closed."""
     gate = gate_of(view, phase.id)
     if gate is None or gate.status != "closed":
         return []
     last = view.select(Verdict, item=phase.id, order="number desc", limit=1)
-    return [text for one in last if one.decision == "reject" for text in (one.reason, *one.fixes)]
+    return [
+        text
+        for verdict in last
+        if verdict.decision == "reject"
+        for text in (verdict.reason, *verdict.fixes)
+    ]

@@ -1,4 +1,4 @@
-"""What becomes of the gate of a phase when evidence is reported.
+"""Applies reported evidence to the gate of its phase.
 
 A verdict that passes opens the gate as a check is opened by its receipt: the server judged, and not whoever reports it. What does not pass
 leaves it closed, and so does all that waits for a person. The phase ends with its gate if all that it holds is done.
@@ -22,48 +22,48 @@ from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 
 
 class Judging:
-    """Verbs that act upon what was found of a phase."""
+    """Verbs that apply evidence about a phase."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def act_upon(self, attempt: str) -> GateStatus:
-        """Act upon the evidence of an attempt that was reported and found genuine; answer how the gate stands now.
+        """Apply the evidence of an attempt that was reported and is genuine; return the gate's status.
 
         It is an entry of its own, about the phase, by which `proving` finds what opened the gate.
         """
         with recording(self._context, "gate.judged") as change:
             change.open_session()
-            found = change.get(GateEvidence, attempt)
-            row = change.get(SpecSession, found.session)
+            evidence = change.get(GateEvidence, attempt)
+            row = change.get(SpecSession, evidence.session)
             shape = shape_of(change.writing, change.get(Item, row.spec))
-            phase = change.get(Item, found.phase)
+            phase = change.get(Item, evidence.phase)
             change.subject = phase.id
-            change.put(replace(found, reported_at=change.now))
+            change.put(replace(evidence, reported_at=change.now))
             gate = gate_of(change.writing, phase.id)
             required = asked_of(gate, has_verify=shape.verifies(phase))
             policy = policy_in(change.writing, shown_terms(row).policy)
-            status = judged(required, policy, found.verdict)
+            status = judged(required, policy, evidence.verdict)
             if gate is not None and gate.status != "closed":
-                # A person was faster; the verdict is only told.
+                # A person was faster: the verdict is only recorded.
                 status = "waived" if gate.status == "waived" else "passed"
             elif gate is not None and status == "passed":
-                _open(change, gate, found)
+                _open_gate(change, gate, evidence)
             change.add_facts(
-                run=row.session, attempt=attempt, verdict=found.verdict, gate=f"gate_{status}"
+                run=row.session, attempt=attempt, verdict=evidence.verdict, gate=f"gate_{status}"
             )
-            name = shape.known.id(phase.id)
+            name = shape.nodes.id(phase.id)
             note_event(
                 change,
                 row,
                 f"Gate of {name}: {_WORDS[status]}",
-                f"The {found.reviewer} reviewer said: {found.verdict}.",
+                f"The {evidence.reviewer} reviewer said: {evidence.verdict}.",
                 type_=STEP_TYPE,
                 action=f"gate_{status}",
-                step_id=found.step,
+                step_id=evidence.step,
                 phase_id=name,
                 gate_attempt_id=attempt,
-                verdict=found.verdict,
+                verdict=evidence.verdict,
             )
             return status
 
@@ -76,7 +76,7 @@ _WORDS: dict[GateStatus, str] = {
 }
 
 
-def _open(change: Change, gate: Gate, found: GateEvidence) -> None:
-    known = change.get(Gate, gate.item, gate.name)
-    change.put(known.moved("met", change.now, proof=found.id))
+def _open_gate(change: Change, gate: Gate, evidence: GateEvidence) -> None:
+    stored = change.get(Gate, gate.item, gate.name)
+    change.put(stored.moved("met", change.now, proof=evidence.id))
     settle(change, gate.item)

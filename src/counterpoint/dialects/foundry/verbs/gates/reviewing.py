@@ -1,4 +1,4 @@
-"""Has phases of unattended runs reviewed, and keeps evidence of that.
+"""Has phases of unattended runs reviewed, and stores the evidence.
 
 Rules: (1) a phase is reviewed for the step that is out, by whoever has the run's session. (2) An attempt is judged once: asked again, it
 hears the same. What is put right is judged in the next attempt, so that cycles are counted. (3) Evidence that somebody changed is none, and is
@@ -42,18 +42,22 @@ from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
 from counterpoint.dialects.foundry.rules.shape import items_of
 from counterpoint.dialects.foundry.verbs.documents.history import History
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
-from counterpoint.dialects.foundry.verbs.gates.seeing import Promised, promised, seen
+from counterpoint.dialects.foundry.verbs.gates.seeing import (
+    PhasePromises,
+    gather_work,
+    load_promises,
+)
 from counterpoint.dialects.foundry.verbs.gates.views import PhaseReview
-from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted
+from counterpoint.dialects.foundry.verbs.reviews.panel import ReviewerChoice
 from counterpoint.dialects.foundry.verbs.reviews.saving import from_home, is_there, name_of
 from counterpoint.dialects.foundry.verbs.reviews.work import (
     REVIEWS,
     ModelReviewer,
     Reviewed,
-    written,
+    write_review,
 )
 from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
-from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.finding import get_run
 from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of, policy_in
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
     evidence_in,
@@ -63,7 +67,7 @@ from counterpoint.dialects.foundry.verbs.sessions.rows import (
     step_in,
 )
 from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape, shape_of
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import NotFound
 
@@ -72,7 +76,7 @@ BEGUN: Final = "run.started"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _ReviewTarget:
     """What is to be reviewed: a phase of a spec, for a step of a run."""
 
     shape: SpecShape
@@ -88,96 +92,98 @@ class Reviewing:
         self._context = context
 
     def review(
-        self, asked: GateStep, wanted: Consulted | None = None, watch: Watch | None = None
+        self, request: GateStep, choice: ReviewerChoice | None = None, watch: Watch | None = None
     ) -> PhaseReview:
-        """Have a phase judged for a step of a run, and keep what was found.
+        """Have a phase judged for a step of a run, and store the findings.
 
-        wanted: which models judge beside the rules; None: none. What the rules fail is not shown to them, since no model makes it milder.
+        choice: which models judge beside the rules; None: none. What the rules fail is not shown to them, since no model makes it milder.
         Raises NotFound, Conflict for another step than the one that is out, Forbidden to whoever has not the run's session,
-        Unavailable if the signer or a reviewer cannot be asked: without integrity there is no evidence.
+        Unavailable if the signer or a reviewer cannot be request: without integrity there is no evidence.
         """
         key = self._context.ports.get(EvidenceKeys).of(self._context)
         with self._context.reading() as view:
-            place = _place(view, asked)
-            if (before := _found(view, place, key)) is not None:
-                return self._told(view, place, before, again=True)
-            said = promised(view, place.shape, place.phase)
+            target = _load_target(view, request)
+            if (before := _find_genuine_evidence(view, target, key)) is not None:
+                return self._answer_with_file(view, target, before, again=True)
+            promises = load_promises(view, target.shape, target.phase)
         # Before the transaction: nobody waits to write while git or a reviewer is asked.
-        work = work_of(self._context, said, place.row)
-        review, models = judged_by(self._context, work), None
-        if wanted is not None and review.verdict != "fail":
-            models = self._models(place, wanted, watch, work)
+        work = work_of(self._context, promises, target.row)
+        review, models = review_by_rules(self._context, work), None
+        if choice is not None and review.verdict != "fail":
+            models = self._review_by_models(target, choice, watch, work)
             review = models.beside(review) if models else review
-        inside = self._context.in_session(asked.session)
-        with recording(inside, "gate.reviewed", place.phase.id) as change:
+        inside = self._context.in_session(request.session)
+        with recording(inside, "gate.reviewed", target.phase.id) as change:
             change.open_session()
             # Asked again: the step may have been reported meanwhile, or another call have judged it.
-            place = _place(change.writing, asked)
-            if (before := _found(change.writing, place, key)) is not None:
-                return self._told(change.writing, place, before, again=True)
+            target = _load_target(change.writing, request)
+            if (before := _find_genuine_evidence(change.writing, target, key)) is not None:
+                return self._answer_with_file(change.writing, target, before, again=True)
             if models is not None:
-                name = f"{place.shape.known.spec}-{place.step.phase}-{place.step.attempt}"
-                written(self._context, change, name, models, review)
-            evidence = _evidence(change, place, review, key, models)
-            _tell(change, place, evidence)
-            found = self._told(change.writing, place, evidence)
-            return replace(found, settled=models.settled) if models else found
+                name = f"{target.shape.nodes.spec}-{target.step.phase}-{target.step.attempt}"
+                write_review(self._context, change, name, models, review)
+            evidence = _store_evidence(change, target, review, key, models)
+            _record_review(change, target, evidence)
+            answer = self._answer_with_file(change.writing, target, evidence)
+            return replace(answer, settled=models.settled) if models else answer
 
-    def preview(self, asked: GateStep) -> PhaseReview:
-        """Return what the rules would find of a phase now; nothing is kept, and no model is asked. What `review` raises of steps."""
+    def preview(self, request: GateStep) -> PhaseReview:
+        """Return what the rules would find of a phase now, without storing it or asking a model. Raises what `review` raises of steps."""
         with self._context.reading() as view:
-            place = _place(view, asked)
-            said = promised(view, place.shape, place.phase)
-        review = judged_by(self._context, work_of(self._context, said, place.row))
-        found = [one.told() for one in kept_findings(review.findings)]
+            target = _load_target(view, request)
+            promises = load_promises(view, target.shape, target.phase)
+        review = review_by_rules(self._context, work_of(self._context, promises, target.row))
+        findings = [finding.told() for finding in kept_findings(review.findings)]
         name = self._context.ports.get(Reviewers).phases.name
         with self._context.reading() as view:
-            return _as_told(view, place, review.verdict, name, list(found))
+            return _phase_review(view, target, review.verdict, name, list(findings))
 
-    def _told(
-        self, view: Reading, place: _Place, found: GateEvidence, *, again: bool = False
+    def _answer_with_file(
+        self, view: Reading, target: _ReviewTarget, evidence: GateEvidence, *, again: bool = False
     ) -> PhaseReview:
-        """Return what was found in an attempt, with its file if models had a part in it and that is there."""
-        told = _told(view, place, found, again=again)
-        if found.reviewer == self._context.ports.get(Reviewers).phases.name:
-            return told
-        path = name_of(REVIEWS, f"{told.spec}-{told.phase}-{told.attempt}")
-        found_at = path if is_there(self._context, path) else ""
-        return replace(told, path=from_home(self._context, found_at))
+        """Return the answer about an attempt, with its file if models took part and it exists."""
+        answer = _build_answer(view, target, evidence, again=again)
+        if evidence.reviewer == self._context.ports.get(Reviewers).phases.name:
+            return answer
+        path = name_of(REVIEWS, f"{answer.spec}-{answer.phase}-{answer.attempt}")
+        existing_path = path if is_there(self._context, path) else ""
+        return replace(answer, path=from_home(self._context, existing_path))
 
-    def _models(
-        self, place: _Place, wanted: Consulted, watch: Watch | None, work: PhaseWork
+    def _review_by_models(
+        self, target: _ReviewTarget, choice: ReviewerChoice, watch: Watch | None, work: PhaseWork
     ) -> Reviewed | None:
-        """Return what models say of a phase; None where nobody can be asked."""
+        """Have models review a phase; None where no reviewer is available."""
         models = ModelReviewer(
             context=self._context,
-            wanted=wanted,
-            spec=place.shape.known.spec,
-            about=place.phase.id,
-            sample=place.step.attempt,
+            choice=choice,
+            spec=target.shape.nodes.spec,
+            about=target.phase.id,
+            sample=target.step.attempt,
             watch=watch,
         )
         return models.review((work,)) if models.can_be_asked() else None
 
 
-def work_of(context: Context, said: Promised, row: SpecSession | None) -> PhaseWork:
+def work_of(context: Context, promises: PhasePromises, row: SpecSession | None) -> PhaseWork:
     """Return what reviewers see of a phase, or of a part of it; row: the run that works on it, if one does.
 
     Asked while no transaction is open: git takes its time.
     """
-    work = seen(context, said)
+    work = gather_work(context, promises)
     if row is None:
         return work
-    return replace(work, promises=_changed(context, row, said))
+    return replace(work, promises=_find_changed_promises(context, row, promises))
 
 
-def judged_by(context: Context, work: PhaseWork) -> Review:
-    """Return what the reviewer of a project says, who needs no model; no transaction is open."""
+def review_by_rules(context: Context, work: PhaseWork) -> Review:
+    """Review work by the rules of a project, which needs no model; no transaction is open."""
     return context.ports.get(Reviewers).phases.review(work)
 
 
-def _changed(context: Context, row: SpecSession, said: Promised) -> tuple[ChangedPromise, ...]:
-    """Return what nodes promised when a run began, and do not any more."""
+def _find_changed_promises(
+    context: Context, row: SpecSession, promises: PhasePromises
+) -> tuple[ChangedPromise, ...]:
+    """Return the promises of nodes that changed since a run began."""
     with context.reading() as view:
         # A spec has one run that goes on, and that is the one that was begun last.
         begun = view.sequences(subject=row.spec, action=BEGUN, limit=1)
@@ -185,101 +191,109 @@ def _changed(context: Context, row: SpecSession, said: Promised) -> tuple[Change
         return ()
     history = History(context)
     before = history.document(row.spec, str(begun[0]))
-    return changed_promises(before, history.present(row.spec)[1], said.work.phase)
+    return changed_promises(before, history.present(row.spec)[1], promises.work.phase)
 
 
-def _place(view: Reading, asked: GateStep) -> _Place:
-    row = run_named(view, RunOf(session=asked.session, spec=asked.spec))
-    shape = shape_of(view, view.find(Item, row.spec) or _gone(row))
-    phase = shape.known.find(asked.phase)
+def _load_target(view: Reading, request: GateStep) -> _ReviewTarget:
+    row = get_run(view, RunSelector(session=request.session, spec=request.spec))
+    shape = shape_of(view, view.find(Item, row.spec) or _raise_gone(row))
+    phase = shape.nodes.find(request.phase)
     if phase is None or phase not in shape.phases:
         raise NotFound(
-            f"the spec {shape.known.spec} has no phase {asked.phase!r}",
+            f"the spec {shape.nodes.spec} has no phase {request.phase!r}",
             error_code="PHASE_NOT_FOUND",
         )
     last = last_step(view, row.session)
-    out = step_in(last, shape.known) if last is not None and not last.consumed_at else None
-    wanted = replace(asked, phase=shape.known.id(phase.id))
-    step = refuse_review(status_in(row), out, wanted)
-    return _Place(shape=shape, row=row, step=step, phase=phase)
+    out = step_in(last, shape.nodes) if last is not None and not last.consumed_at else None
+    own_request = replace(request, phase=shape.nodes.id(phase.id))
+    step = refuse_review(status_in(row), out, own_request)
+    return _ReviewTarget(shape=shape, row=row, step=step, phase=phase)
 
 
-def _gone(row: SpecSession) -> Item:
+def _raise_gone(row: SpecSession) -> Item:
     raise NotFound(f"the spec of run {row.session} is gone", error_code="SPEC_NOT_FOUND")
 
 
-def _found(view: Reading, place: _Place, key: bytes) -> GateEvidence | None:
-    """Return what was found in this attempt already, if that is as the reviewer left it."""
-    found = view.find(GateEvidence, place.step.attempt)
-    is_kept = found is not None and is_genuine(evidence_in(found, place.shape.known), key)
-    return found if is_kept else None
+def _find_genuine_evidence(view: Reading, target: _ReviewTarget, key: bytes) -> GateEvidence | None:
+    """Return the evidence of this attempt, if it exists as the reviewer left it."""
+    evidence = view.find(GateEvidence, target.step.attempt)
+    is_kept = evidence is not None and is_genuine(evidence_in(evidence, target.shape.nodes), key)
+    return evidence if is_kept else None
 
 
-def _evidence(
-    change: Change, place: _Place, review: Review, key: bytes, models: Reviewed | None
+def _store_evidence(
+    change: Change, target: _ReviewTarget, review: Review, key: bytes, models: Reviewed | None
 ) -> GateEvidence:
-    """Keep what was found, with its integrity, and answer it."""
-    told = [one.told() for one in kept_findings(review.findings)]
-    drafted = GateEvidence(
-        project=place.row.project,
-        id=place.step.attempt,
-        session=place.row.session,
-        step=place.step.id,
-        phase=place.phase.id,
+    """Store and return the evidence of a review, with its integrity."""
+    findings = [finding.told() for finding in kept_findings(review.findings)]
+    draft = GateEvidence(
+        project=target.row.project,
+        id=target.step.attempt,
+        session=target.row.session,
+        step=target.step.id,
+        phase=target.phase.id,
         verdict=review.verdict,
-        findings=Prose(canonical.dump_any(told)),
-        reviewer=models.named if models else change.context.ports.get(Reviewers).phases.name,
+        findings=Prose(canonical.dump_any(findings)),
+        reviewer=models.reviewers if models else change.context.ports.get(Reviewers).phases.name,
         issued_at=change.now,
         integrity="",
         reported_at="",
         answered_at="",
     )
     # Masked before: its integrity is over what is kept.
-    clean = change.masked(drafted)
-    proof = integrity_of(evidence_in(clean, place.shape.known), key)
+    clean = change.masked(draft)
+    proof = integrity_of(evidence_in(clean, target.shape.nodes), key)
     evidence = replace(clean, integrity=proof)
     change.put(evidence)
     return evidence
 
 
-def _tell(change: Change, place: _Place, found: GateEvidence) -> None:
-    name = place.step.phase
+def _record_review(change: Change, target: _ReviewTarget, evidence: GateEvidence) -> None:
+    name = target.step.phase
     change.add_facts(
-        run=place.row.session, step=found.step, attempt=found.id, verdict=found.verdict
+        run=target.row.session, step=evidence.step, attempt=evidence.id, verdict=evidence.verdict
     )
-    count = len(_findings(found))
+    count = len(_findings_in(evidence))
     note_event(
         change,
-        place.row,
-        f"Gate of {name} reviewed: {found.verdict}",
-        f"The {found.reviewer} reviewer found {count} things.",
+        target.row,
+        f"Gate of {name} reviewed: {evidence.verdict}",
+        f"The {evidence.reviewer} reviewer found {count} things.",
         type_=STEP_TYPE,
         action="gate_reviewed",
-        step_id=found.step,
+        step_id=evidence.step,
         phase_id=name,
-        gate_attempt_id=found.id,
-        verdict=found.verdict,
+        gate_attempt_id=evidence.id,
+        verdict=evidence.verdict,
     )
 
 
-def _told(view: Reading, place: _Place, found: GateEvidence, *, again: bool = False) -> PhaseReview:
-    told = _as_told(view, place, found.verdict, found.reviewer, _findings(found))
-    return replace(told, again=again)
-
-
-def _as_told(
-    view: Reading, place: _Place, verdict: Verdict, reviewer: str, findings: list[canonical.Json]
+def _build_answer(
+    view: Reading, target: _ReviewTarget, evidence: GateEvidence, *, again: bool = False
 ) -> PhaseReview:
-    policy = policy_in(view, shown_terms(place.row).policy)
-    gate = gate_of(view, place.phase.id)
-    required = asked_of(gate, has_verify=place.shape.verifies(place.phase))
+    answer = _phase_review(
+        view, target, evidence.verdict, evidence.reviewer, _findings_in(evidence)
+    )
+    return replace(answer, again=again)
+
+
+def _phase_review(
+    view: Reading,
+    target: _ReviewTarget,
+    verdict: Verdict,
+    reviewer: str,
+    findings: list[canonical.Json],
+) -> PhaseReview:
+    policy = policy_in(view, shown_terms(target.row).policy)
+    gate = gate_of(view, target.phase.id)
+    required = asked_of(gate, has_verify=target.shape.verifies(target.phase))
     is_open = gate is not None and gate.status != "closed"
     return PhaseReview(
-        spec=place.shape.known.spec,
-        session=place.row.session,
-        phase=place.step.phase,
-        step=place.step.id,
-        attempt=place.step.attempt,
+        spec=target.shape.nodes.spec,
+        session=target.row.session,
+        phase=target.step.phase,
+        step=target.step.id,
+        attempt=target.step.attempt,
         verdict=verdict,
         policy=policy,
         opens=is_open or judged(required, policy, verdict) == "passed",
@@ -288,7 +302,7 @@ def _as_told(
     )
 
 
-def _findings(found: GateEvidence) -> list[canonical.Json]:
-    """Return what was found; nothing if it was redacted."""
-    text = str(found.findings)
+def _findings_in(evidence: GateEvidence) -> list[canonical.Json]:
+    """Return the findings of evidence; none if they were redacted."""
+    text = str(evidence.findings)
     return items_of(canonical.load(text)) if text not in {"", REDACTED} else []

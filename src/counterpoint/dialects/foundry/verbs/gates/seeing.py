@@ -1,4 +1,4 @@
-"""Gathers what a reviewer is to see of a phase.
+"""Gathers what a reviewer sees of a phase.
 
 That is what its nodes promise, and what this server knows of them. Rules: (1) whether a task is completed and its criteria are met is what its items say. A criterion that is not met counts as not met
 once somebody has reported the work, and as open before. (2) A file was changed if it differs from the tree in which the work began, or a
@@ -43,11 +43,11 @@ _NO_TASKS: Final = frozenset({"group", "verify", "phase"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promised:
-    """What the ledger says of a phase.
+class PhasePromises:
+    """What the ledger says a phase promises.
 
-    work: without what only the tree tells. receipts: of the verifications that were run, by the ids of their nodes. measured: paths that
-    ended claims have changed. start: the tree in which the work began; None if nobody ever began.
+    work: without the state of the tree. receipts: of the verifications that were run, by the ids of their nodes. measured: paths that
+    ended claims have changed. start: the tree in which the work began; None if it never began.
     """
 
     work: PhaseWork
@@ -56,45 +56,52 @@ class Promised:
     start: StartPoint | None
 
 
-def promised(view: Reading, shape: SpecShape, phase: Item) -> Promised:
-    """Return what the ledger says of a phase."""
+def load_promises(view: Reading, shape: SpecShape, phase: Item) -> PhasePromises:
+    """Load what the ledger says a phase promises."""
     items = shape.tasks[phase.id]
-    names = shape.known.ids([phase.id, *(item.id for item in items)])
+    names = shape.nodes.ids([phase.id, *(item.id for item in items)])
     tasks = [item for item in items if shape.types[item.id] not in _NO_TASKS]
     checks = [item for item in items if shape.types[item.id] == "verify"]
-    found = [_check(view, item, names[item.id]) for item in checks]
+    pairs = [_load_verification(view, item, names[item.id]) for item in checks]
     work = PhaseWork(
         phase=names[phase.id],
         tasks=tuple(_tasks(view, tasks, names)),
-        verifications=tuple(one for one, _ in found),
+        verifications=tuple(verification for verification, _ in pairs),
     )
-    return Promised(
+    return PhasePromises(
         work=work,
-        receipts={one.id: receipt for one, receipt in found if receipt is not None},
-        measured=frozenset(_measured(view, tasks)),
-        start=_start(view, shape.known.root, tasks),
+        receipts={
+            verification.id: receipt for verification, receipt in pairs if receipt is not None
+        },
+        measured=frozenset(_measured_paths(view, tasks)),
+        start=_find_start(view, shape.nodes.root, tasks),
     )
 
 
-def seen(context: Context, said: Promised) -> PhaseWork:
-    """Return what a reviewer is to see of a phase, with what the caller's tree tells; asked while no transaction is open."""
-    named = tuple(dict.fromkeys(path for task in said.work.tasks for path in task.files))
-    paths = {*said.measured, *(_changed(context, snapshot_of(said.start)) if said.start else ())}
-    changed = frozenset(_reached(named, paths))
-    later: dict[tuple[str, str], bool] = {}
-    for receipt in said.receipts.values():
-        place = receipt.commit, str(receipt.files)
-        if place not in later:
-            since = _changed(context, snapshot_of(receipt)) if named else ()
-            later[place] = any(_reached(named, since))
+def gather_work(context: Context, promises: PhasePromises) -> PhaseWork:
+    """Return what a reviewer sees of a phase, with the state of the caller's tree; called while no transaction is open."""
+    named_paths = tuple(dict.fromkeys(path for task in promises.work.tasks for path in task.files))
+    paths = {
+        *promises.measured,
+        *(_changed_paths(context, snapshot_of(promises.start)) if promises.start else ()),
+    }
+    changed = frozenset(_touched_names(named_paths, paths))
+    is_stale: dict[tuple[str, str], bool] = {}
+    for receipt in promises.receipts.values():
+        tree = receipt.commit, str(receipt.files)
+        if tree not in is_stale:
+            since = _changed_paths(context, snapshot_of(receipt)) if named_paths else ()
+            is_stale[tree] = any(_touched_names(named_paths, since))
     checks = tuple(
-        replace(one, is_stale=later[receipt.commit, str(receipt.files)])
-        if (receipt := said.receipts.get(one.id)) is not None
-        else one
-        for one in said.work.verifications
+        replace(verification, is_stale=is_stale[receipt.commit, str(receipt.files)])
+        if (receipt := promises.receipts.get(verification.id)) is not None
+        else verification
+        for verification in promises.work.verifications
     )
-    present = frozenset(path for path in named if path not in changed and _is_there(context, path))
-    return replace(said.work, verifications=checks, changed=changed, present=present)
+    present = frozenset(
+        path for path in named_paths if path not in changed and _is_present(context, path)
+    )
+    return replace(promises.work, verifications=checks, changed=changed, present=present)
 
 
 def _tasks(
@@ -116,86 +123,92 @@ def _tasks(
             id=names[item.id],
             title=item.title,
             is_completed=item.category == "done",
-            left=_left(item),
+            left=_skip_status(item),
             criteria=tuple(
-                CriterionState(text=one.text, is_met=True if one.met else unmet)
-                for one in sorted(criteria[item.id], key=lambda one: one.position)
+                CriterionState(text=criterion.text, is_met=True if criterion.met else unmet)
+                for criterion in sorted(criteria[item.id], key=lambda criterion: criterion.position)
             ),
             files=tuple(files[item.id]),
         )
 
 
-def _check(view: Reading, item: Item, name: str) -> tuple[ReviewedVerification, Receipt | None]:
-    kept = {one.name: value_of(one) for one in view.select(Attribute, item=item.id)}
-    line = text_of(kept.get(COMMAND)).strip()
+def _load_verification(
+    view: Reading, item: Item, name: str
+) -> tuple[ReviewedVerification, Receipt | None]:
+    attributes = {
+        attribute.name: value_of(attribute) for attribute in view.select(Attribute, item=item.id)
+    }
+    line = text_of(attributes.get(COMMAND)).strip()
     argv = command_of(line)[0] if line else ()
-    ran = view.select(Receipt, item=item.id, order="number desc") if argv else []
-    receipt = next((one for one in ran if one.argv == argv), None)
+    receipts = view.select(Receipt, item=item.id, order="number desc") if argv else []
+    receipt = next((candidate for candidate in receipts if candidate.argv == argv), None)
     return ReviewedVerification(
         id=name,
         is_completed=item.category == "done",
-        left=_left(item),
-        result=_result(kept, receipt),
+        left=_skip_status(item),
+        result=_last_result(attributes, receipt),
         has_command=bool(line),
         exit_code=receipt.exit_code if receipt else None,
     ), receipt
 
 
-def _result(kept: Mapping[str, Json], receipt: Receipt | None) -> str:
-    """Return the last word about a verification: that of its receipt, unless somebody said something after that."""
-    if receipt is not None and text_of(kept.get(LAST_AT)) <= receipt.ended_at:
+def _last_result(attributes: Mapping[str, Json], receipt: Receipt | None) -> str:
+    """Return the last word about a verification: that of its receipt, unless somebody reported after that."""
+    if receipt is not None and text_of(attributes.get(LAST_AT)) <= receipt.ended_at:
         return "FAILED" if receipt.timed_out else ""
-    return text_of(kept.get(LAST_RESULT))
+    return text_of(attributes.get(LAST_RESULT))
 
 
-def _left(item: Item) -> str:
+def _skip_status(item: Item) -> str:
     return item.status if item.status in item.states.skips else ""
 
 
-def _measured(view: Reading, items: Iterable[Item]) -> Iterator[str]:
-    """Answer every path that claims of some items have ended with, as far as it was kept by name."""
+def _measured_paths(view: Reading, items: Iterable[Item]) -> Iterator[str]:
+    """Yield every path that claims of some items have ended with, as far as it was recorded by name."""
     for some in chunks([item.id for item in items]):
         for outcome in view.select(Outcome, item=some):
-            for one in items_of(load_object(outcome.evidence).get("files")):
-                yield text_of(object_of(one).get("path"))
+            for file in items_of(load_object(outcome.evidence).get("files")):
+                yield text_of(object_of(file).get("path"))
 
 
-def _start(view: Reading, root: Item, items: Sequence[Item]) -> StartPoint | None:
+def _find_start(view: Reading, root: Item, items: Sequence[Item]) -> StartPoint | None:
     """Return the first of the trees in which a run of the spec, or work on some items, began."""
     points: list[StartPoint] = []
     for some in chunks([root.id, *(item.id for item in items)]):
         points += view.select(StartPoint, item=some)
-    return min(points, key=lambda one: one.taken_at, default=None)
+    return min(points, key=lambda point: point.taken_at, default=None)
 
 
-def _changed(context: Context, start: Snapshot) -> list[str]:
-    """Return the paths in which the caller's tree differs from one before, by their names of now and then."""
-    found = context.ports.evidence.compare(context.caller.root, start)
-    return [path for one in found.changes for path in (one.path, one.previous) if path]
+def _changed_paths(context: Context, start: Snapshot) -> list[str]:
+    """Return the paths in which the caller's tree differs from an earlier one, by their present and previous names."""
+    comparison = context.ports.evidence.compare(context.caller.root, start)
+    return [
+        path for change in comparison.changes for path in (change.path, change.previous) if path
+    ]
 
 
-def _reached(named: Iterable[str], paths: Iterable[str]) -> Iterator[str]:
-    """Answer those of the named files, folders and patterns in which one of some paths lies."""
-    lie_in = {lead for path in paths for lead in _leads(path)}
-    for name in named:
+def _touched_names(names: Iterable[str], paths: Iterable[str]) -> Iterator[str]:
+    """Yield those of the named files, folders and patterns that some paths lie in."""
+    lie_in = {lead for path in paths for lead in _prefixes(path)}
+    for name in names:
         is_wild = not _WILD.isdisjoint(name)
-        if _plain(name) in lie_in or (is_wild and any(covers(name, path) for path in lie_in)):
+        if _normalize(name) in lie_in or (is_wild and any(covers(name, path) for path in lie_in)):
             yield name
 
 
-def _leads(path: str) -> Iterator[str]:
-    """Answer a path and every folder that it lies in, the whole tree with an empty name."""
+def _prefixes(path: str) -> Iterator[str]:
+    """Yield a path and every folder that it lies in; the whole tree has an empty name."""
     parts = path.split("/")
     for end in range(len(parts) + 1):
         yield "/".join(parts[:end])
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return "/".join(part for part in name.split("/") if part not in {"", "."})
 
 
-def _is_there(context: Context, path: str) -> bool:
-    """Return whether a file or folder is there; of a pattern that cannot be said, and nobody is blamed."""
+def _is_present(context: Context, path: str) -> bool:
+    """Return whether a file or folder exists; a pattern counts as present, since nothing can be said of it."""
     if not _WILD.isdisjoint(path):
         return True
     try:
@@ -203,6 +216,6 @@ def _is_there(context: Context, path: str) -> bool:
     except (NotFound, PathOutside):
         return False
     except InvalidInput:
-        # It is there, and is larger than nothing, or a folder.
+        # It exists, and is a folder or larger than nothing.
         return True
     return True

@@ -1,4 +1,4 @@
-"""What is told of gates: a review of a phase, and a waiver."""
+"""Answers about gates: a review of a phase, and a waiver."""
 
 from __future__ import annotations
 

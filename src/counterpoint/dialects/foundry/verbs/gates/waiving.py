@@ -21,13 +21,13 @@ from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
 from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate, asked_of, waiver_of
 from counterpoint.dialects.foundry.verbs.gates.views import WaivedGate
 from counterpoint.dialects.foundry.verbs.journal import Journals
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
-from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.finding import get_run
 from counterpoint.dialects.foundry.verbs.sessions.gates import gate_of
 from counterpoint.dialects.foundry.verbs.sessions.rows import latest_run
 from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape, shape_of
-from counterpoint.dialects.foundry.verbs.sessions.views import Ending, RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import Ending, RunSelector
 from counterpoint.kernel.canonical import Json
 
 _STATUSES: dict[str, GateStatus] = {"met": "passed", "waived": "waived"}
@@ -41,27 +41,29 @@ class Waiving:
 
     def waive(
         self,
-        wanted: RunOf,
+        selector: RunSelector,
         phase: str,
         why: Ending,
         configured: Configured,
         *,
         is_maintainer: bool = False,
     ) -> WaivedGate:
-        """Waive the gate of a phase, and write down why.
+        """Waive the gate of a phase, and record the reason.
 
-        configured: what the caller's connection is held to. is_maintainer: whether it was started as a maintainer's.
+        configured: the limits of the caller's connection. is_maintainer: whether it was started as a maintainer's.
         Raises Forbidden where waivers are not allowed or to whoever has a part in the work, NotFound, InvalidInput.
         """
         refuse_unreasoned(why.code, why.detail)
         with self._context.reading() as view:
-            shape, row = _spec(view, wanted)
-            found = refuse_waiver(phase, _gates(view, shape), configured.role, configured.terms())
-            item = shape.known.named(found.phase, "PHASE_NOT_FOUND")
+            shape, row = _load_spec(view, selector)
+            phase_gate = refuse_waiver(
+                phase, _gates_by_phase(view, shape), configured.role, configured.terms()
+            )
+            item = shape.nodes.get(phase_gate.phase, "PHASE_NOT_FOUND")
             gate = gate_of(view, item.id)
-        name = gate.name if gate else found.required
+        name = gate.name if gate else phase_gate.required
         code, detail = str(why.code), str(why.detail or "")
-        context = _maintaining(self._context) if is_maintainer else self._context
+        context = _as_maintainer(self._context) if is_maintainer else self._context
         with joined(context):
             edit = Edit(waive=(name,), reason=f"{code}: {detail}" if detail else code)
             Items(context).edit(item.id, edit)
@@ -69,25 +71,31 @@ class Waiving:
                 change.open_session()
                 waived = change.get(Gate, item.id, name)
                 change.add_facts(gate="gate_waived", reason_code=code)
-                told: dict[str, Json] = {
-                    "phase_id": found.phase,
+                details: dict[str, Json] = {
+                    "phase_id": phase_gate.phase,
                     "reason_code": code,
                     "waiver_id": waiver_of(waived),
                 }
-                title = f"Gate of {found.phase} waived: {code}"
+                title = f"Gate of {phase_gate.phase} waived: {code}"
                 if row is not None:
                     text = detail or code
                     note_event(
-                        change, row, title, text, type_=SESSION_TYPE, action="gate_waived", **told
+                        change,
+                        row,
+                        title,
+                        text,
+                        type_=SESSION_TYPE,
+                        action="gate_waived",
+                        **details,
                     )
             if row is None:
                 Journals(context).add(
-                    shape.known.spec, "decision", title, detail or code, found.phase, told
+                    shape.nodes.spec, "decision", title, detail or code, phase_gate.phase, details
                 )
         return WaivedGate(
-            spec=shape.known.spec,
+            spec=shape.nodes.spec,
             session=row.session if row else "",
-            phase=found.phase,
+            phase=phase_gate.phase,
             gate=name,
             waiver=waiver_of(waived),
             reason_code=code,
@@ -97,31 +105,31 @@ class Waiving:
         )
 
 
-def _spec(view: Reading, wanted: RunOf) -> tuple[SpecShape, SpecSession | None]:
-    """Return the spec that is meant, and its run; a spec whose runs were all collected has gates all the same."""
-    if wanted.spec and not wanted.session:
-        root = spec_named(view, wanted.spec)
+def _load_spec(view: Reading, selector: RunSelector) -> tuple[SpecShape, SpecSession | None]:
+    """Return the selected spec and its run; a spec whose runs were all collected still has gates."""
+    if selector.spec and not selector.session:
+        root = get_spec(view, selector.spec)
         return shape_of(view, root), latest_run(view, root.id)
-    row = run_named(view, wanted)
-    return shape_of(view, view.find(Item, row.spec) or spec_named(view, row.spec)), row
+    row = get_run(view, selector)
+    return shape_of(view, view.find(Item, row.spec) or get_spec(view, row.spec)), row
 
 
-def _gates(view: Reading, shape: SpecShape) -> dict[str, PhaseGate]:
+def _gates_by_phase(view: Reading, shape: SpecShape) -> dict[str, PhaseGate]:
     """Return the gates of a spec, by the ids of their phases."""
-    found: dict[str, PhaseGate] = {}
+    gates: dict[str, PhaseGate] = {}
     for phase in shape.phases:
         gate = gate_of(view, phase.id)
         if gate is not None:
-            name = shape.known.id(phase.id)
-            found[name] = PhaseGate(
+            name = shape.nodes.id(phase.id)
+            gates[name] = PhaseGate(
                 phase=name,
                 required=asked_of(gate, has_verify=shape.verifies(phase)),
                 status=_STATUSES.get(gate.status, "pending"),
             )
-    return found
+    return gates
 
 
-def _maintaining(context: Context) -> Context:
+def _as_maintainer(context: Context) -> Context:
     """Return the context of the same call with the scope of a maintainer."""
     scopes = context.caller.scopes | {MAINTAIN}
     return replace(context, caller=replace(context.caller, scopes=scopes))

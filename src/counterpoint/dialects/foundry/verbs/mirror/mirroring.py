@@ -34,7 +34,7 @@ from counterpoint.dialects.foundry.verbs.mirror.rounds import (
     refuse_other_name,
     several,
 )
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, MalformedDocument, NotFound
@@ -182,7 +182,7 @@ class Mirroring:
     def is_in(self, spec: str) -> bool:
         """Return whether the ledger has a spec."""
         with self._context.reading() as view, suppress(NotFound):
-            return bool(spec_named(view, spec))
+            return bool(get_spec(view, spec))
         return False
 
     def unread(self, spec: str) -> UnreadFile | None:

@@ -1,4 +1,4 @@
-"""Asks models for research, where foundry says who can be asked."""
+"""Asks models for research, under foundry's settings of providers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from counterpoint.core.rules.models.trying import away, first_of
 from counterpoint.dialects.foundry.verbs.asking import Askable
 
 TOKENS = 8_000
-"""The most tokens of an answer where nobody says otherwise."""
+"""The default limit of tokens of an answer."""
 SECONDS = 360.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question of research. provider: as `chosen` returns it."""
+class ModelQuestion:
+    """A question of research. provider: as `choose_provider` returns it."""
 
     messages: tuple[Message, ...]
     provider: str
@@ -32,35 +32,38 @@ class Asked:
     item: str = ""
 
 
-def said(text: str) -> tuple[Message, ...]:
-    """Return the messages of a question that is one text."""
+def user_message(text: str) -> tuple[Message, ...]:
+    """Return a question of one text as messages."""
     return (Message(role="user", text=text),)
 
 
-def chosen(context: Context, name: str = "") -> Provider:
-    """Return who is asked: the one of a name, else the first that can be; NoProvider, NotFound, ProviderAway."""
-    standing = Askable(context).standing()
+def choose_provider(context: Context, name: str = "") -> Provider:
+    """Return the named provider, else the first available one; NoProvider, NotFound, ProviderAway."""
+    standing = Askable(context).list_providers()
     if not name:
         return first_of(standing)
-    found = standing.named(name)
-    if not found.is_available:
-        raise away(found)
-    return found
+    provider = standing.named(name)
+    if not provider.is_available:
+        raise away(provider)
+    return provider
 
 
 def ask(
-    context: Context, asked: Asked, watch: Watch | None = None, listen: Listen | None = None
+    context: Context,
+    question_draft: ModelQuestion,
+    watch: Watch | None = None,
+    listen: Listen | None = None,
 ) -> Answer:
-    """Return what a model answers; raises what `ModelVerbs.ask` does."""
+    """Ask a model; raises what `ModelVerbs.ask` does."""
     question = Question(
-        messages=asked.messages,
-        system=asked.system,
-        provider=asked.provider,
-        model=asked.model,
-        max_tokens=asked.max_tokens,
-        temperature=asked.temperature,
-        timeout=asked.seconds,
-        purpose=asked.purpose,
-        item=asked.item,
+        messages=question_draft.messages,
+        system=question_draft.system,
+        provider=question_draft.provider,
+        model=question_draft.model,
+        max_tokens=question_draft.max_tokens,
+        temperature=question_draft.temperature,
+        timeout=question_draft.seconds,
+        purpose=question_draft.purpose,
+        item=question_draft.item,
     )
     return ModelVerbs(context).ask(question, watch, listen)

@@ -1,6 +1,6 @@
-"""Asks several models the same, side by side, and makes one answer of theirs.
+"""Asks several models the same, side by side, and combines their answers.
 
-Each answer is written down as it comes, in a transaction of its own: what was paid for stays. Who asked may cancel: then nobody is asked any more.
+Each answer is stored as it comes, in a transaction of its own, since it was paid for. Callers may cancel: then no further model is asked.
 """
 
 from __future__ import annotations
@@ -18,14 +18,19 @@ from counterpoint.dialects.foundry.nouns.research import ResearchStudy, Strategy
 from counterpoint.dialects.foundry.rules.research.answers import given_by_most
 from counterpoint.dialects.foundry.rules.research.prompts import MAJORITY, SYNTHESIS, answers
 from counterpoint.dialects.foundry.verbs.asking import Askable
-from counterpoint.dialects.foundry.verbs.research.asking import Asked, ask, chosen, said
+from counterpoint.dialects.foundry.verbs.research.asking import (
+    ModelQuestion,
+    ask,
+    choose_provider,
+    user_message,
+)
 from counterpoint.dialects.foundry.verbs.research.keeping import (
     StepDraft,
     StudyDraft,
-    added,
+    add_step,
     alone,
-    begun,
-    failed,
+    begin_alone,
+    record_failure,
 )
 from counterpoint.dialects.foundry.verbs.research.side_by_side import side_by_side
 from counterpoint.kernel.errors import (
@@ -37,7 +42,7 @@ from counterpoint.kernel.errors import (
 )
 
 USUAL: Final = 2
-"""How many are asked where nobody is named."""
+"""Models that are asked where none is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +63,7 @@ class ConsensusDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consensus:
-    """What several models came to. faults: why the others did not answer, by the name of each."""
+    """The combined answer of several models. faults: why the others did not answer, by name."""
 
     study: ResearchStudy
     content: str
@@ -71,7 +76,7 @@ class Consensus:
 class _Round:
     """Who was asked, who has answered, and who did not."""
 
-    there: list[tuple[str, Answer]] = field(default_factory=list[tuple[str, Answer]])
+    answers: list[tuple[str, Answer]] = field(default_factory=list[tuple[str, Answer]])
     faults: dict[str, CounterpointError] = field(default_factory=dict[str, CounterpointError])
 
 
@@ -83,7 +88,7 @@ class Consulting:
         self._watch = watch
 
     def ask(self, draft: ConsensusDraft) -> Consensus:
-        """Return what several models come to.
+        """Ask several models and combine their answers.
 
         Raises InvalidInput, NoProvider, and ProviderFailed or ProviderTimedOut where fewer answered than have to.
         """
@@ -94,106 +99,108 @@ class Consulting:
                 hint="Name more `providers`, or ask for fewer answers.",
             )
         if draft.synthesis:
-            chosen(self._context, draft.synthesis)
-        study = begun(
+            choose_provider(self._context, draft.synthesis)
+        study = begin_alone(
             self._context,
             StudyDraft(kind="consensus", query=draft.prompt, system=draft.system, item=draft.item),
         )
         try:
-            found = self._asked(draft, names, study.id)
-            _refuse_few(draft, names, found)
-            there = sorted(found.there, key=lambda one: names.index(one[0]))
-            content, answer = self._content(draft, there)
+            replies = self._ask_providers(draft, names, study.id)
+            _refuse_few(draft, names, replies)
+            ordered = sorted(replies.answers, key=lambda pair: names.index(pair[0]))
+            content, answer = self._combine(draft, ordered)
         except CounterpointError as fault:
-            failed(self._context, study.id, fault)
+            record_failure(self._context, study.id, fault)
             fault.facts = {**fault.facts, "consensus_id": study.id}
             raise
         step = StepDraft(kind="consensus", name=draft.strategy, text=content, answer=answer)
-        row = added(self._context, study.id, step, status="completed")
+        row = add_step(self._context, study.id, step, status="completed")
         return Consensus(
             study=row,
             content=content,
-            consulted=tuple(name for name, _ in there),
-            count=len(there),
-            faults=tuple((name, fault.message) for name, fault in found.faults.items()),
+            consulted=tuple(name for name, _ in ordered),
+            count=len(ordered),
+            faults=tuple((name, fault.message) for name, fault in replies.faults.items()),
         )
 
     def _names(self, draft: ConsensusDraft) -> tuple[str, ...]:
         if draft.providers:
             return tuple(dict.fromkeys(draft.providers))
-        standing = Askable(self._context).standing()
+        standing = Askable(self._context).list_providers()
         first_of(standing)
-        return tuple(one.name for one in standing.first[:USUAL])
+        return tuple(provider.name for provider in standing.first[:USUAL])
 
-    def _asked(self, draft: ConsensusDraft, names: Sequence[str], study: str) -> _Round:
-        """Ask everybody, or one after the other until enough have answered; write down each answer as it comes."""
-        found, is_enough = _Round(), draft.strategy == "first_valid" and not draft.require_all
+    def _ask_providers(self, draft: ConsensusDraft, names: Sequence[str], study: str) -> _Round:
+        """Ask all providers, or one after the other until enough have answered; store each answer as it comes."""
+        replies, is_enough = _Round(), draft.strategy == "first_valid" and not draft.require_all
         groups = [(name,) for name in names] if is_enough else [tuple(names)]
 
         def ask_one(name: str, listen: Listen) -> Answer:
-            return self._one(draft, name, listen)
+            return self._ask_provider(draft, name, listen)
 
         for group in groups:
-            if is_enough and len(found.there) >= draft.least:
+            if is_enough and len(replies.answers) >= draft.least:
                 break
             for name, result in side_by_side(group, ask_one, draft.most, self._watch):
                 if isinstance(result, CounterpointError):
-                    found.faults[name] = result
+                    replies.faults[name] = result
                 else:
-                    found.there.append((name, result))
+                    replies.answers.append((name, result))
                     step = StepDraft(kind="answer", name=name, answer=result)
-                    added(self._context, study, step, stays=True)
-        return found
+                    add_step(self._context, study, step, stays=True)
+        return replies
 
-    def _one(self, draft: ConsensusDraft, name: str, listen: Listen) -> Answer:
-        """Return what one of them answers; in a thread, and so in a context, of its own."""
+    def _ask_provider(self, draft: ConsensusDraft, name: str, listen: Listen) -> Answer:
+        """Ask one provider; in a thread, and so in a context, of its own."""
         context = alone(self._context)
         provider, _, model = name.partition(":")
-        asked = Asked(
-            messages=said(draft.prompt),
+        question = ModelQuestion(
+            messages=user_message(draft.prompt),
             system=draft.system,
-            provider=chosen(context, provider).name,
+            provider=choose_provider(context, provider).name,
             model=model,
             seconds=draft.seconds,
             purpose="research-consensus",
             item=draft.item,
         )
-        return ask(context, asked, listen=listen)
+        return ask(context, question, listen=listen)
 
-    def _content(
-        self, draft: ConsensusDraft, there: Sequence[tuple[str, Answer]]
+    def _combine(
+        self, draft: ConsensusDraft, ordered: Sequence[tuple[str, Answer]]
     ) -> tuple[str, Answer | None]:
-        """Return the one answer, and that of the model that made it of the others, if one did."""
-        texts = [answer.text for _, answer in there]
+        """Return the combined answer, and that of the model that combined them, if one did."""
+        texts = [answer.text for _, answer in ordered]
         if draft.strategy == "all_responses":
-            return "\n\n".join(f"## {name}\n\n{answer.text}" for name, answer in there), None
-        if draft.strategy == "first_valid" or len(there) == 1:
+            return "\n\n".join(f"## {name}\n\n{answer.text}" for name, answer in ordered), None
+        if draft.strategy == "first_valid" or len(ordered) == 1:
             return texts[0], None
         most = given_by_most(texts) if draft.strategy == "majority" else None
         if most is not None:
             return most, None
-        asked = Asked(
-            messages=said(answers(draft.prompt, [(name, one.text) for name, one in there])),
+        question = ModelQuestion(
+            messages=user_message(
+                answers(draft.prompt, [(name, answer.text) for name, answer in ordered])
+            ),
             system=MAJORITY if draft.strategy == "majority" else SYNTHESIS,
-            provider=chosen(self._context, draft.synthesis or there[0][1].provider).name,
+            provider=choose_provider(self._context, draft.synthesis or ordered[0][1].provider).name,
             seconds=draft.seconds,
             purpose="research-synthesis",
             item=draft.item,
         )
-        answer = ask(self._context, asked, self._watch)
+        answer = ask(self._context, question, self._watch)
         return answer.text, answer
 
 
-def _refuse_few(draft: ConsensusDraft, names: Sequence[str], found: _Round) -> None:
+def _refuse_few(draft: ConsensusDraft, names: Sequence[str], replies: _Round) -> None:
     """Raise the fault of those who did not answer, where fewer did than have to."""
     least = len(names) if draft.require_all else draft.least
-    if len(found.there) >= least:
+    if len(replies.answers) >= least:
         return
-    faults = list(found.faults.values())
-    told = "; ".join(f"{name}: {fault.message}" for name, fault in found.faults.items())
-    words = f"{len(found.there)} of {len(names)} answered, and {least} have to: {told}"
+    faults = list(replies.faults.values())
+    messages = "; ".join(f"{name}: {fault.message}" for name, fault in replies.faults.items())
+    words = f"{len(replies.answers)} of {len(names)} answered, and {least} have to: {messages}"
     if all(isinstance(fault, ProviderTimedOut) for fault in faults):
         raise ProviderTimedOut(words)
-    if not found.there and not any(isinstance(fault, ProviderFailed) for fault in faults):
+    if not replies.answers and not any(isinstance(fault, ProviderFailed) for fault in faults):
         raise NoProvider(words)
     raise ProviderFailed(words)

@@ -1,4 +1,4 @@
-"""Finds ideas about a topic, and groups, scores, chooses and works them out."""
+"""Generates ideas about a topic, and clusters, scores, selects and elaborates them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ from counterpoint.dialects.foundry.rules.research.prompts import (
     SCORES,
     with_state,
 )
-from counterpoint.dialects.foundry.verbs.research.asking import Asked, ask, chosen, said
+from counterpoint.dialects.foundry.verbs.research.asking import (
+    ModelQuestion,
+    ask,
+    choose_provider,
+    user_message,
+)
 from counterpoint.dialects.foundry.verbs.research.keeping import (
     StepDraft,
     StudyDraft,
     add,
     begin,
-    study_of,
+    get_study,
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -50,7 +55,7 @@ _SYSTEM: Final[Mapping[IdeateAction, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdeateDraft:
-    """What is to be done with ideas. topic: of an ideation that is begun, and `name` one that is gone on with. clusters: groups that are meant."""
+    """A step with ideas. topic: of a new ideation; `name`: of one to go on with. clusters: groups that the step is about."""
 
     act: IdeateAction = "generate"
     topic: str = ""
@@ -63,20 +68,20 @@ class IdeateDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ideated:
-    """An ideation, and what its last step came to."""
+class IdeationStep:
+    """An ideation after a step, with the text of that."""
 
     study: ResearchStudy
     content: str
 
     @property
     def ideas(self) -> int:
-        """How many ideas there are."""
+        """Count the ideas."""
         return len(rules.ideas_of(load_object(self.study.state)))
 
     @property
     def clusters(self) -> int:
-        """How many groups of them there are."""
+        """Count the clusters."""
         return len(rules.clusters_of(load_object(self.study.state)))
 
 
@@ -87,12 +92,12 @@ class Ideating:
         self._context = context
         self._watch = watch
 
-    def act(self, draft: IdeateDraft) -> Ideated:
-        """Take the next step; InvalidInput, NotFound, NoProvider, ProviderFailed where the answer says nothing that can be read."""
+    def act(self, draft: IdeateDraft) -> IdeationStep:
+        """Take the next step; InvalidInput, NotFound, NoProvider, ProviderFailed where the answer cannot be parsed."""
         row = None
         if draft.name:
             with self._context.reading() as view:
-                row = study_of(view, draft.name, "ideate")
+                row = get_study(view, draft.name, "ideate")
         elif draft.act != "generate":
             raise InvalidInput(
                 f"{draft.act} needs an ideation",
@@ -101,35 +106,35 @@ class Ideating:
         state = load_object(row.state) if row else {}
         self._refuse(draft, state)
         if draft.act == "select":
-            return self._land(
-                draft, row, StepDraft(kind="select"), lambda now: _selected(draft, now)
+            return self._store_step(
+                draft, row, StepDraft(kind="select"), lambda now: _select_clusters(draft, now)
             )
-        name = chosen(self._context, draft.provider or (row.provider if row else "")).name
-        asked = Asked(
-            messages=said(_question(draft, row, state)),
+        name = choose_provider(self._context, draft.provider or (row.provider if row else "")).name
+        question = ModelQuestion(
+            messages=user_message(_build_question(draft, row, state)),
             system=_SYSTEM[draft.act],
             provider=name,
             purpose="research-ideate",
             item=draft.item,
         )
-        answer = ask(self._context, asked, self._watch)
-        found = object_in(answer.text)
+        answer = ask(self._context, question, self._watch)
+        fields = object_in(answer.text)
         step = StepDraft(kind=draft.act, answer=answer)
         if draft.act == "elaborate":
-            return self._land(draft, row, step, lambda now: (dict(now), answer.text))
-        return self._land(
-            replace(draft, provider=name), row, step, lambda now: _made(draft, now, found)
+            return self._store_step(draft, row, step, lambda now: (dict(now), answer.text))
+        return self._store_step(
+            replace(draft, provider=name), row, step, lambda now: _apply_answer(draft, now, fields)
         )
 
     def _refuse(self, draft: IdeateDraft, state: Mapping[str, Json]) -> None:
-        """Raise InvalidInput or NotFound for what cannot be done yet."""
+        """Raise InvalidInput or NotFound for a step that is not possible yet."""
         if draft.act in {"cluster", "score"} and not rules.ideas_of(state):
             raise InvalidInput("there are no ideas yet", hint="Generate some first.")
-        known = {str(one["id"]) for one in rules.clusters_of(state)}
-        unknown = [name for name in draft.clusters if name not in known]
+        known_ids = {str(cluster["id"]) for cluster in rules.clusters_of(state)}
+        unknown = [name for name in draft.clusters if name not in known_ids]
         if unknown:
-            there = ", ".join(sorted(known)) or "none; cluster the ideas first"
-            raise NotFound(f"there is no group {unknown[0][:40]!r}", hint=f"There are: {there}.")
+            listed = ", ".join(sorted(known_ids)) or "none; cluster the ideas first"
+            raise NotFound(f"there is no group {unknown[0][:40]!r}", hint=f"There are: {listed}.")
         if draft.act == "select" and not draft.clusters:
             raise InvalidInput(
                 "it is not said which groups are chosen",
@@ -141,18 +146,18 @@ class Ideating:
                 "no group is chosen", hint="Select some first, or name them in `cluster_ids`."
             )
 
-    def _land(
+    def _store_step(
         self,
         draft: IdeateDraft,
         row: ResearchStudy | None,
         step: StepDraft,
         make: Callable[[Mapping[str, Json]], tuple[dict[str, Json], str]],
-    ) -> Ideated:
-        """Write a step down, and what it makes of the ideas as they are then."""
+    ) -> IdeationStep:
+        """Store a step, and apply it to the present ideas."""
         with recording(self._context, "research.answered", draft.item) as change:
             change.open_session()
             now = (
-                study_of(change.writing, row.id, "ideate")
+                get_study(change.writing, row.id, "ideate")
                 if row
                 else begin(
                     change,
@@ -170,16 +175,20 @@ class Ideating:
                 phase=PHASES[draft.act],
                 round=now.round + 1,
             )
-        return Ideated(study=after, content=content)
+        return IdeationStep(study=after, content=content)
 
 
-def _question(draft: IdeateDraft, row: ResearchStudy | None, state: Mapping[str, Json]) -> str:
+def _build_question(
+    draft: IdeateDraft, row: ResearchStudy | None, state: Mapping[str, Json]
+) -> str:
     topic = row.query if row else draft.topic
     if draft.act == "generate":
-        wanted = ", ".join(draft.perspectives or rules.PERSPECTIVES)
-        known: dict[str, Json] = {rules.IDEAS: list[Json](rules.ideas_of(state))}
+        perspectives = ", ".join(draft.perspectives or rules.PERSPECTIVES)
+        known_ideas: dict[str, Json] = {rules.IDEAS: list[Json](rules.ideas_of(state))}
         return with_state(
-            topic, known, f"Perspectives: {wanted}. {draft.topic if row else ''}".strip()
+            topic,
+            known_ideas,
+            f"Perspectives: {perspectives}. {draft.topic if row else ''}".strip(),
         )
     if draft.act == "score":
         return with_state(topic, state, f"Criteria: {', '.join(draft.criteria or rules.CRITERIA)}")
@@ -189,26 +198,26 @@ def _question(draft: IdeateDraft, row: ResearchStudy | None, state: Mapping[str,
     return with_state(topic, state)
 
 
-def _selected(draft: IdeateDraft, now: Mapping[str, Json]) -> tuple[dict[str, Json], str]:
-    kept = [one for one in rules.clusters_of(now) if one["id"] in draft.clusters]
-    return {**now, rules.SELECTED: list[Json](draft.clusters)}, rules.groups_of(kept)
+def _select_clusters(draft: IdeateDraft, now: Mapping[str, Json]) -> tuple[dict[str, Json], str]:
+    clusters = [cluster for cluster in rules.clusters_of(now) if cluster["id"] in draft.clusters]
+    return {**now, rules.SELECTED: list[Json](draft.clusters)}, rules.groups_of(clusters)
 
 
-def _made(
-    draft: IdeateDraft, now: Mapping[str, Json], found: Mapping[str, Json]
+def _apply_answer(
+    draft: IdeateDraft, now: Mapping[str, Json], fields: Mapping[str, Json]
 ) -> tuple[dict[str, Json], str]:
-    """Return the state that an answer makes, and that in words; ProviderFailed where nothing of it can be read."""
+    """Apply an answer; return the new state and its text. ProviderFailed where nothing of it can be parsed."""
     if draft.act == "generate":
-        state, new = rules.with_ideas(now, found)
+        state, new = rules.with_ideas(now, fields)
         if not new:
             raise ProviderFailed("No ideas generated", error_code="INTERNAL_ERROR")
         return state, rules.lines_of(new)
     if draft.act == "cluster":
-        state = rules.with_clusters(now, found)
-        if not found or not rules.clusters_of(state):
+        state = rules.with_clusters(now, fields)
+        if not fields or not rules.clusters_of(state):
             raise ProviderFailed("No groups were made", error_code="INTERNAL_ERROR")
         return state, rules.groups_of(rules.clusters_of(state))
-    state, count = rules.with_scores(now, found, draft.criteria or rules.CRITERIA)
+    state, count = rules.with_scores(now, fields, draft.criteria or rules.CRITERIA)
     if not count:
         raise ProviderFailed("No idea was scored", error_code="INTERNAL_ERROR")
     clusters = rules.groups_of(rules.clusters_of(state))

@@ -1,4 +1,4 @@
-"""Studies and their steps as rows: begun, added to, found and let go.
+"""Stores studies and their steps: begun, added to, found and deleted.
 
 Rule 1: what is to stay whatever becomes of a call lands in a transaction of its own, before a model is asked. Rule 2: a study is read
 again in the transaction that adds to it, so that two calls that go on with one add to each other.
@@ -59,14 +59,14 @@ class StepDraft:
 
 
 def alone(context: Context) -> Context:
-    """Return the context of the same call whose writes stay, whatever becomes of the call."""
+    """Return the context of the same call without its transaction: what is written in it stays if the call fails."""
     return replace(context, unit=None)
 
 
 def begin(change: Change, draft: StudyDraft) -> ResearchStudy:
-    """Write a study that nothing was said in yet; return it."""
+    """Store and return a study without steps."""
     session = change.open_session()
-    # Of the form that foundry's clients know, and drawn as every id is.
+    # The form that foundry's clients know, drawn like every id.
     drawn = sha256(change.context.ports.mint.mint("study").encode()).hexdigest()[:12]
     title = draft.title or (draft.query.strip().splitlines() or [""])[0][:_TITLE]
     study = ResearchStudy(
@@ -102,14 +102,14 @@ def begin(change: Change, draft: StudyDraft) -> ResearchStudy:
     return study
 
 
-def begun(context: Context, draft: StudyDraft) -> ResearchStudy:
-    """Write a study in a transaction of its own; return it."""
+def begin_alone(context: Context, draft: StudyDraft) -> ResearchStudy:
+    """Store a study in a transaction of its own; return it."""
     with recording(alone(context), "research.begun", draft.item) as change:
         return begin(change, draft)
 
 
 def add(change: Change, study: str, step: StepDraft, **changes: Any) -> ResearchStudy:
-    """Write what was said next in a study, and what it makes of the study; return that. NotFound."""
+    """Store the next step of a study with other changes of it; return the study. NotFound."""
     row = change.find(ResearchStudy, study)
     if row is None:
         raise unknown(study)
@@ -135,24 +135,24 @@ def add(change: Change, study: str, step: StepDraft, **changes: Any) -> Research
 
 
 def settle(change: Change, row: ResearchStudy, **changes: Any) -> ResearchStudy:
-    """Write how a study stands now; return it."""
+    """Store changes of a study; return it."""
     after = replace(row, **changes, version=row.version + 1, updated_at=change.now)
     change.put(after)
     return after
 
 
-def added(
+def add_step(
     context: Context, study: str, step: StepDraft, *, stays: bool = False, **changes: Any
 ) -> ResearchStudy:
-    """Write the next step of a study in this call; return the study. stays: whatever becomes of the call."""
+    """Store the next step of a study in this call; return the study. stays: also if the call fails."""
     where = alone(context) if stays else context
     with recording(where, "research.answered" if step.answer else "research.asked") as change:
         change.open_session()
         return add(change, study, step, **changes)
 
 
-def failed(context: Context, study: str, fault: CounterpointError) -> None:
-    """Write down that nothing came of a study, and say in the refusal which it was."""
+def record_failure(context: Context, study: str, fault: CounterpointError) -> None:
+    """Record that a study failed, and name the study in the refusal."""
     with recording(alone(context), "research.failed") as change:
         change.open_session()
         row = change.find(ResearchStudy, study)
@@ -161,26 +161,26 @@ def failed(context: Context, study: str, fault: CounterpointError) -> None:
             change.add_facts(study=study)
 
 
-def study_of(view: Reading, name: str, *kinds: StudyKind) -> ResearchStudy:
+def get_study(view: Reading, name: str, *kinds: StudyKind) -> ResearchStudy:
     """Return the study of an id, of one of some kinds; NotFound."""
-    found = view.find(ResearchStudy, name)
-    if found is None or (kinds and found.kind not in kinds):
+    study = view.find(ResearchStudy, name)
+    if study is None or (kinds and study.kind not in kinds):
         raise unknown(name)
-    return found
+    return study
 
 
-def steps_of(view: Reading, study: str) -> list[ResearchStep]:
-    """Return what was said in a study, oldest first."""
+def list_steps(view: Reading, study: str) -> list[ResearchStep]:
+    """Return the steps of a study, oldest first."""
     return view.select(ResearchStep, study=study, order="number")
 
 
 def tokens_of(answer: Answer | None) -> int:
-    """Return how many tokens an answer took with its question; none for one that was kept."""
+    """Count the tokens of a question and its answer; none for one from the cache."""
     return 0 if answer is None or answer.is_kept else answer.tokens.input + answer.tokens.output
 
 
 def unknown(name: str) -> NotFound:
-    """Return the refusal of a study that there is not."""
+    """Return the refusal for a study that does not exist."""
     return NotFound(
         f"there is no research {name[:80]!r} in this project",
         hint='Look with `research action="thread-list"`; every other id stands in the answer that began it.',

@@ -1,6 +1,6 @@
-"""Research nodes of specs: researched as they say, and closed with what was found.
+"""Research nodes of specs: researched with their own settings, and closed with findings.
 
-What was found is kept with the node, and so stands in the file of its spec. A node whose `blocking_mode` is hard stops what waits for it
+Findings are stored with the node, and so are part of the file of its spec. A node whose `blocking_mode` is hard stops its dependents
 until it is completed (verbs/tasks/edges.py).
 """
 
@@ -32,7 +32,7 @@ from counterpoint.dialects.foundry.nouns.tasks import BLOCKING_MODE
 from counterpoint.dialects.foundry.rules.research.answers import list_of
 from counterpoint.dialects.foundry.rules.standing import status_of
 from counterpoint.dialects.foundry.rules.working.keeping import newest, refuse_large
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.research.keeping import alone
 from counterpoint.dialects.foundry.verbs.tasks.moving import Moving, type_in
 from counterpoint.kernel.canonical import Json, dump_any, object_of
@@ -74,41 +74,41 @@ class Researching:
     def get(self, spec: str, node: str) -> ResearchNode:
         """Return a research node; NotFound, InvalidInput for a node that is none."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            return _node(known, _named(known, node))
+            nodes = Nodes(view, get_spec(view, spec))
+            return _node(nodes, _get_research_item(nodes, node))
 
     def start(self, spec: str, node: str) -> None:
-        """Take a node up for the caller, for good; NotFound, NotReady, AlreadyClaimed, Conflict for what has ended."""
+        """Start a node for the caller, in a transaction of its own; NotFound, NotReady, AlreadyClaimed, Conflict for one that has ended."""
         Moving(alone(self._context)).start(spec, node)
 
     def note(self, spec: str, node: str, study: str, kind: StudyKind) -> ResearchNode:
-        """Write down which study was begun for a node; return that."""
+        """Record which study was begun for a node; return the node."""
         with recording(self._context, "research.noted") as change:
-            item = self._open(change, spec, node)
-            told: dict[str, Json] = {"action": "execute", "workflow": kind, "session_id": study}
-            _keep(change, item, told, {SESSION_ID: study})
-            known = Nodes(change.writing, spec_named(change.writing, spec))
-            return _node(known, change.get(Item, item.id))
+            item = self._open_node(change, spec, node)
+            entry: dict[str, Json] = {"action": "execute", "workflow": kind, "session_id": study}
+            _store_history(change, item, entry, {SESSION_ID: study})
+            nodes = Nodes(change.writing, get_spec(change.writing, spec))
+            return _node(nodes, change.get(Item, item.id))
 
     def record(
         self, spec: str, node: str, result: Finding, findings: Mapping[str, Json], session: str
     ) -> ResearchNode:
-        """Write down what was found, and let the node stand so; return it. NotFound, InvalidInput, Conflict, NotReady, AlreadyClaimed."""
-        told = {name: value for name, value in findings.items() if value}
-        refuse_large(dump_any(told), "finding")
+        """Store findings, and set the node's status; return it. NotFound, InvalidInput, Conflict, NotReady, AlreadyClaimed."""
+        nonempty = {name: value for name, value in findings.items() if value}
+        refuse_large(dump_any(nonempty), "finding")
         with joined(self._context):
             with recording(self._context, "research.recorded") as change:
-                item = self._open(change, spec, node)
+                item = self._open_node(change, spec, node)
                 entry: dict[str, Json] = {
                     "action": "record",
                     "result": result,
                     "session_id": session or None,
                 }
-                kept: dict[str, Json] = {FINDINGS: told} if len(told) > 1 else {}
+                attributes: dict[str, Json] = {FINDINGS: nonempty} if len(nonempty) > 1 else {}
                 if session and change.find(ResearchStudy, session) is not None:
-                    kept[SESSION_ID] = session
-                _keep(change, item, entry, kept)
-            self._move(spec, node, result, str(told.get("summary", "")))
+                    attributes[SESSION_ID] = session
+                _store_history(change, item, entry, attributes)
+            self._move(spec, node, result, str(nonempty.get("summary", "")))
             return self.get(spec, node)
 
     def _move(self, spec: str, node: str, result: Finding, note: str) -> None:
@@ -120,18 +120,18 @@ class Researching:
         else:
             moving.reopen(spec, node, note)
 
-    def _open(self, change: Change, spec: str, node: str) -> Item:
+    def _open_node(self, change: Change, spec: str, node: str) -> Item:
         change.open_session()
-        known = Nodes(change.writing, spec_named(change.writing, spec))
-        item = change.get(Item, _named(known, node).id)
+        nodes = Nodes(change.writing, get_spec(change.writing, spec))
+        item = change.get(Item, _get_research_item(nodes, node).id)
         change.subject = item.id
         refuse_other(change, item)
         return item
 
 
-def _named(known: Nodes, name: str) -> Item:
-    item = known.named(name)
-    if type_in(known.view, item) != RESEARCH:
+def _get_research_item(nodes: Nodes, name: str) -> Item:
+    item = nodes.get(name)
+    if type_in(nodes.view, item) != RESEARCH:
         raise InvalidInput(
             f"{name} is no research node",
             hint='`task action="add"` with `task_type` research makes one.',
@@ -139,25 +139,27 @@ def _named(known: Nodes, name: str) -> Item:
     return item
 
 
-def _keep(change: Change, item: Item, entry: Mapping[str, Json], more: Mapping[str, Json]) -> None:
+def _store_history(
+    change: Change, item: Item, entry: Mapping[str, Json], more: Mapping[str, Json]
+) -> None:
     before = list_of(attributes_of(change.writing, item.id).get(HISTORY))
     history = newest([*before, {"timestamp": str(change.now), **entry}], _HISTORY)
     set_attributes(change, item, {HISTORY: history, **more})
 
 
-def _node(known: Nodes, item: Item) -> ResearchNode:
-    kept = attributes_of(known.view, item.id)
-    is_blocked = known.view.exists(Record, item=item.id, kind="blocker", status="open")
+def _node(nodes: Nodes, item: Item) -> ResearchNode:
+    attributes = attributes_of(nodes.view, item.id)
+    is_blocked = nodes.view.exists(Record, item=item.id, kind="blocker", status="open")
     return ResearchNode(
-        spec=known.spec,
-        id=known.id(item.id),
+        spec=nodes.spec,
+        id=nodes.id(item.id),
         item=item.id,
         title=item.title,
         status=status_of(item.category, is_blocked=is_blocked),
-        kind=KINDS.get(str(kept.get(RESEARCH_TYPE)), "consensus"),
-        mode=str(kept.get(BLOCKING_MODE) or "soft"),
-        session=str(kept.get(SESSION_ID) or ""),
-        query=str(kept.get(QUERY) or ""),
-        findings=object_of(kept.get(FINDINGS)),
-        history=tuple(list_of(kept.get(HISTORY))),
+        kind=KINDS.get(str(attributes.get(RESEARCH_TYPE)), "consensus"),
+        mode=str(attributes.get(BLOCKING_MODE) or "soft"),
+        session=str(attributes.get(SESSION_ID) or ""),
+        query=str(attributes.get(QUERY) or ""),
+        findings=object_of(attributes.get(FINDINGS)),
+        history=tuple(list_of(attributes.get(HISTORY))),
     )

@@ -1,4 +1,4 @@
-"""Fetches pages for whoever asks, side by side."""
+"""Fetches pages side by side."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Extracting:
         self._watch = watch
 
     def extract(self, urls: Sequence[str]) -> list[tuple[str, Page | CounterpointError]]:
-        """Return each page, or why it was not fetched, in the order in which they were asked for; what `watch` raises ends it."""
+        """Return each page, or why it was not fetched, in the order of the addresses; what `watch` raises ends it."""
         names = list(dict.fromkeys(urls))
-        found = dict(side_by_side(names, self._page, _AT_ONCE, self._watch))
-        return [(name, found[name]) for name in names]
+        pages = dict(side_by_side(names, self._page, _AT_ONCE, self._watch))
+        return [(name, pages[name]) for name in names]
 
     def _page(self, url: str, listen: Listen) -> Page:
         return PageVerbs(alone(self._context)).fetch(url, listen)

@@ -1,6 +1,6 @@
-"""Asks several at once, and hands on what each says as it comes.
+"""Asks several at once, and yields each answer as it comes.
 
-Who asked may cancel: then whoever waits for a turn is not asked, and whoever is asked still is told at the next piece.
+Callers may cancel: then whoever waits for a turn is not asked, and whoever is asked learns of it at the next piece.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from counterpoint.kernel.errors import CounterpointError, Unavailable
 T = TypeVar("T")
 
 _LOOK: Final = 0.5
-"""Seconds after which whoever waits hears again how many have answered."""
+"""Seconds between reports of how many have answered."""
 
 
 def side_by_side(
@@ -26,9 +26,9 @@ def side_by_side(
     most: int,
     watch: Watch | None = None,
 ) -> Iterator[tuple[str, T | CounterpointError]]:
-    """Return what each of some says, or its refusal, in the order in which they do; what `watch` raises ends all of it.
+    """Yield each answer or refusal as it comes; what `watch` raises ends all of it.
 
-    ask: is called in a thread of its own, with what it has to call with each piece it hears. most: how many at once.
+    ask: called in a thread of its own, with a function to call with each piece. most: how many at once.
     """
     gone = threading.Event()
 

@@ -17,13 +17,18 @@ from counterpoint.dialects.foundry.rules.research.thinking import (
     is_converged,
     judged,
 )
-from counterpoint.dialects.foundry.verbs.research.asking import Asked, ask, chosen, said
+from counterpoint.dialects.foundry.verbs.research.asking import (
+    ModelQuestion,
+    ask,
+    choose_provider,
+    user_message,
+)
 from counterpoint.dialects.foundry.verbs.research.keeping import (
     StepDraft,
     StudyDraft,
     add,
     begin,
-    study_of,
+    get_study,
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -66,7 +71,7 @@ class Thinking:
     ) -> Thought:
         """Take the next step of an investigation. query: what to look at now. NotFound, Conflict for one that has converged."""
         with self._context.reading() as view:
-            row = study_of(view, name, "thinkdeep")
+            row = get_study(view, name, "thinkdeep")
         if row.round >= row.rounds:
             raise Conflict(
                 f"{row.id} is as deep as it may be ({row.rounds} steps)",
@@ -88,41 +93,43 @@ class Thinking:
         provider: str,
         watch: Watch | None,
     ) -> Thought:
-        name = chosen(self._context, provider).name
+        name = choose_provider(self._context, provider).name
         state = load_object(row.state) if row else {}
-        asked = Asked(
-            messages=said(with_state(draft.query, state, query)),
+        question = ModelQuestion(
+            messages=user_message(with_state(draft.query, state, query)),
             system=THINKING,
             provider=name,
             purpose="research-thinkdeep",
             item=draft.item,
         )
-        answer = ask(self._context, asked, watch)
-        found = object_in(answer.text)
+        answer = ask(self._context, question, watch)
+        fields = object_in(answer.text)
         with recording(self._context, "research.answered", draft.item) as change:
             change.open_session()
             now = begin(change, replace(draft, provider=name)) if row is None else None
-            now = now or study_of(change.writing, cast("ResearchStudy", row).id, "thinkdeep")
-            known = hypotheses_of(now)
-            hypotheses = judged(known, found)
+            now = now or get_study(change.writing, cast("ResearchStudy", row).id, "thinkdeep")
+            earlier = hypotheses_of(now)
+            hypotheses = judged(earlier, fields)
             depth = now.round + 1
             is_done = is_converged(
-                [cast("dict[str, Json]", one) for one in hypotheses], depth, now.rounds
+                [cast("dict[str, Json]", hypothesis) for hypothesis in hypotheses],
+                depth,
+                now.rounds,
             )
-            kept: dict[str, Json] = {HYPOTHESES: hypotheses}
+            state_fields: dict[str, Json] = {HYPOTHESES: hypotheses}
             after = add(
                 change,
                 now.id,
-                StepDraft(kind="step", answer=answer, details={"query": query, **kept}),
+                StepDraft(kind="step", answer=answer, details={"query": query, **state_fields}),
                 round=depth,
-                state=Prose(canonical.dump_any(kept)),
+                state=Prose(canonical.dump_any(state_fields)),
                 status="completed" if is_done else "active",
             )
         return Thought(
             study=after,
-            content=text_of(found.get("analysis"), _ANALYSIS) or answer.text,
+            content=text_of(fields.get("analysis"), _ANALYSIS) or answer.text,
             hypotheses=tuple(hypotheses_of(after)),
-            is_read=bool(objects_of(found.get(HYPOTHESES), 1)),
+            is_read=bool(objects_of(fields.get(HYPOTHESES), 1)),
         )
 
 

@@ -1,4 +1,4 @@
-"""Threads of messages with a model: gone on with, listed, told and deleted."""
+"""Threads of messages with a model: continued, listed, shown and deleted."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from counterpoint.dialects.foundry.nouns.research import (
     ResearchStudy,
     StudyKind,
 )
-from counterpoint.dialects.foundry.verbs.research.asking import TOKENS, Asked, ask, chosen
+from counterpoint.dialects.foundry.verbs.research.asking import (
+    TOKENS,
+    ModelQuestion,
+    ask,
+    choose_provider,
+)
 from counterpoint.dialects.foundry.verbs.research.keeping import (
     StepDraft,
     StudyDraft,
     add,
-    added,
+    add_step,
     alone,
     begin,
-    steps_of,
-    study_of,
+    get_study,
+    list_steps,
 )
 from counterpoint.kernel.errors import CounterpointError
 
 _HISTORY = 200_000
-"""How many characters of a thread go along with a message: the newest messages."""
+"""Characters of a thread's newest messages that are sent with the next one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +58,17 @@ class Threads:
         self._context = context
 
     def chat(self, draft: ChatDraft, watch: Watch | None = None) -> tuple[ResearchStudy, Answer]:
-        """Say something in a thread; return it with what the model answered.
+        """Send a message in a thread; return it with the answer.
 
-        What is said stays also if the model fails: the refusal has the thread as `thread_id`. Raises NotFound, NoProvider and what asking raises.
+        The message stays also if the model fails: the refusal has the thread as `thread_id`. Raises NotFound, NoProvider and what asking raises.
         """
-        found = self._found(draft.thread)
-        provider = chosen(self._context, draft.provider or (found.provider if found else "")).name
-        row, steps = self._told(draft, found, provider)
-        is_same = found is not None and provider == found.provider
-        asked = Asked(
+        thread = self._find_thread(draft.thread)
+        provider = choose_provider(
+            self._context, draft.provider or (thread.provider if thread else "")
+        ).name
+        row, steps = self._store_message(draft, thread, provider)
+        is_same = thread is not None and provider == thread.provider
+        question = ModelQuestion(
             messages=messages_of(steps),
             system=row.system,
             provider=provider,
@@ -72,28 +79,28 @@ class Threads:
             item=draft.item,
         )
         try:
-            answer = ask(self._context, asked, watch)
+            answer = ask(self._context, question, watch)
         except CounterpointError as fault:
             fault.facts = {**fault.facts, "thread_id": row.id}
             raise
         step = StepDraft(kind="assistant", answer=answer)
-        return added(
+        return add_step(
             self._context, row.id, step, provider=provider, model=draft.model or row.model
         ), answer
 
-    def _found(self, name: str) -> ResearchStudy | None:
+    def _find_thread(self, name: str) -> ResearchStudy | None:
         if not name:
             return None
         with self._context.reading() as view:
-            return study_of(view, name, "chat")
+            return get_study(view, name, "chat")
 
-    def _told(
-        self, draft: ChatDraft, found: ResearchStudy | None, provider: str
+    def _store_message(
+        self, draft: ChatDraft, thread: ResearchStudy | None, provider: str
     ) -> tuple[ResearchStudy, list[ResearchStep]]:
-        """Write down what is said, for good; return the thread with all that was."""
+        """Store a message, for good; return the thread with all its steps."""
         with recording(alone(self._context), "research.asked", draft.item) as change:
             change.open_session()
-            row = found or begin(
+            row = thread or begin(
                 change,
                 StudyDraft(
                     kind="chat",
@@ -105,48 +112,48 @@ class Threads:
                     item=draft.item,
                 ),
             )
-            before = steps_of(change.writing, row.id)
-            # Said before, and never answered: a call that is repeated does not say it twice.
+            before = list_steps(change.writing, row.id)
+            # A message that was stored and never answered is not stored twice by a repeated call.
             if not (before and before[-1].kind == "user" and before[-1].text == draft.prompt):
-                changes = {"system": draft.system} if draft.system and found else {}
+                changes = {"system": draft.system} if draft.system and thread else {}
                 row = add(change, row.id, StepDraft(kind="user", text=draft.prompt), **changes)
-            return row, steps_of(change.writing, row.id)
+            return row, list_steps(change.writing, row.id)
 
     def list(self, status: str = "", kind: StudyKind = "chat") -> list[ResearchStudy]:
-        """Return the studies of a kind, the newest first. status: of those alone; empty for all."""
+        """List the studies of a kind, the newest first. status: only those with it; empty for all."""
         with self._context.reading() as view:
             rows = view.select(ResearchStudy, kind=kind, order="created_at desc,id desc")
         return [row for row in rows if status in {"", row.status}]
 
     def get(self, name: str) -> tuple[ResearchStudy, list[ResearchStep]]:
-        """Return a study of any kind with what was said in it; NotFound."""
+        """Return a study of any kind with its steps; NotFound."""
         with self._context.reading() as view:
-            row = study_of(view, name)
-            return row, steps_of(view, row.id)
+            row = get_study(view, name)
+            return row, list_steps(view, row.id)
 
     def delete(self, name: str, *kinds: StudyKind) -> None:
-        """Let go of a study with all that was said in it; NotFound."""
+        """Delete a study with all its steps; NotFound."""
         with recording(self._context, "research.deleted") as change:
             change.open_session()
-            row = study_of(change.writing, name, *kinds)
-            for step in steps_of(change.writing, row.id):
+            row = get_study(change.writing, name, *kinds)
+            for step in list_steps(change.writing, row.id):
                 change.drop(step)
             change.drop(row)
             change.add_facts(study=row.id, steps=row.steps)
 
 
 def messages_of(steps: Sequence[ResearchStep]) -> tuple[Message, ...]:
-    """Return the newest messages of a thread that fit, the first a user's, no two of one role after each other."""
-    room, found = _HISTORY, list[Message]()
-    for step in reversed([one for one in steps if one.kind in {"user", "assistant"}]):
-        room -= len(step.text)
-        if room < 0 and found:
+    """Return the newest messages of a thread that fit, the first a user's, and roles alternating."""
+    chars_left, messages = _HISTORY, list[Message]()
+    for step in reversed([step for step in steps if step.kind in {"user", "assistant"}]):
+        chars_left -= len(step.text)
+        if chars_left < 0 and messages:
             break
         role: Role = "user" if step.kind == "user" else "assistant"
-        if found and found[-1].role == role:
-            found[-1] = Message(role=role, text=f"{step.text}\n\n{found[-1].text}")
+        if messages and messages[-1].role == role:
+            messages[-1] = Message(role=role, text=f"{step.text}\n\n{messages[-1].text}")
         else:
-            found.append(Message(role=role, text=step.text))
-    if found[-1].role == "assistant":
-        found.pop()
-    return tuple(reversed(found))
+            messages.append(Message(role=role, text=step.text))
+    if messages[-1].role == "assistant":
+        messages.pop()
+    return tuple(reversed(messages))

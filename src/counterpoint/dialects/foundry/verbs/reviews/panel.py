@@ -23,7 +23,7 @@ from counterpoint.dialects.foundry.rules.reviews.forms import Form, read
 from counterpoint.dialects.foundry.rules.reviews.prompts import repair
 from counterpoint.dialects.foundry.rules.reviews.verdicts import needed, settled, strictest
 from counterpoint.dialects.foundry.verbs.asking import Askable
-from counterpoint.dialects.foundry.verbs.research.asking import chosen
+from counterpoint.dialects.foundry.verbs.research.asking import choose_provider
 from counterpoint.dialects.foundry.verbs.research.keeping import alone, tokens_of
 from counterpoint.dialects.foundry.verbs.research.side_by_side import side_by_side
 from counterpoint.kernel.canonical import Json
@@ -41,8 +41,8 @@ _AT_ONCE: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consulted:
-    """Whom a caller wants asked, and how.
+class ReviewerChoice:
+    """Which reviewers a caller wants asked, and how.
 
     providers: names, each with `:MODEL` for another than its usual one; none: the first that can be asked, or as many as `threshold` says.
     model: of the only one. threshold: how many have to give the same verdict; 0: more than half of those who are asked. caches: whether an
@@ -58,7 +58,7 @@ class Consulted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What reviewers are asked. judge: the verdict of an answer. order: verdicts, the mildest first; none: there is no verdict to settle."""
+    """A question to reviewers. judge: returns the verdict of an answer. order: verdicts, the mildest first; none: there is no verdict to settle."""
 
     system: str
     text: str
@@ -72,7 +72,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What one reviewer said. answers: one, or two where the first had to be repaired. verdict: empty where none is asked for."""
+    """The answer of one reviewer. answers: one, or two where the first had to be repaired. verdict: empty where none is asked for."""
 
     name: str
     found: Mapping[str, Json]
@@ -86,23 +86,23 @@ class Judged:
 
     @property
     def tokens(self) -> int:
-        """What was asked and answered, without what was kept."""
+        """Count the tokens of question and answer, without answers from the cache."""
         return sum(map(tokens_of, self.answers))
 
     @property
     def cost_micros(self) -> int:
-        """What it cost in millionths of a dollar."""
-        return sum(one.cost_micros for one in self.answers)
+        """Sum the cost in millionths of a dollar."""
+        return sum(answer.cost_micros for answer in self.answers)
 
     @property
     def is_kept(self) -> bool:
-        """Whether nobody was asked for it now."""
-        return all(one.is_kept for one in self.answers)
+        """Whether all answers came from the cache."""
+        return all(answer.is_kept for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What reviewers came to. least: how many votes a verdict needed. tie: who was asked since no verdict had enough. faults: why others did not answer."""
+    """The outcome of a panel. least: how many votes a verdict needed. tie: who was asked since no verdict had enough. faults: why others did not answer."""
 
     judged: tuple[Judged, ...] = ()
     verdict: str = ""
@@ -112,13 +112,13 @@ class Settled:
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """Who answered, with the model of each."""
-        return tuple(f"{one.name.partition(':')[0]}:{one.model}" for one in self.judged)
+        """Name who answered, with the model of each."""
+        return tuple(f"{judged.name.partition(':')[0]}:{judged.model}" for judged in self.judged)
 
     @property
     def said(self) -> dict[str, Mapping[str, Json]]:
-        """What each answered."""
-        return {one.name: one.found for one in self.judged}
+        """Return the fields of each answer, by reviewer."""
+        return {judged.name: judged.found for judged in self.judged}
 
 
 class Panel:
@@ -128,76 +128,80 @@ class Panel:
         self._context = context
         self._watch = watch
 
-    def can_ask(self, wanted: Consulted) -> bool:
+    def can_ask(self, choice: ReviewerChoice) -> bool:
         """Return whether anybody can be asked, or was named; MalformedDocument."""
-        return bool(wanted.providers) or bool(Askable(self._context).standing().first)
+        return bool(choice.providers) or bool(Askable(self._context).list_providers().first)
 
-    def ask(self, task: Task, wanted: Consulted) -> Settled:
-        """Return what reviewers come to; NoProvider, NotFound, ProviderAway, ProviderFailed or ProviderTimedOut where too few answered."""
-        names = self._names(wanted)
-        least = needed(len(names), wanted.threshold)
-        if wanted.threshold > len(names):
+    def ask(self, task: Task, choice: ReviewerChoice) -> Settled:
+        """Ask reviewers and settle their verdict; NoProvider, NotFound, ProviderAway, ProviderFailed or ProviderTimedOut where too few answered."""
+        names = self._names(choice)
+        least = needed(len(names), choice.threshold)
+        if choice.threshold > len(names):
             raise InvalidInput(
-                f"{wanted.threshold} reviewers have to agree, of {len(names)}",
+                f"{choice.threshold} reviewers have to agree, of {len(names)}",
                 hint="Name more in `ai_tools`, or ask fewer to agree.",
             )
-        there, faults = self._asked(task, wanted, names)
-        if len(there) < (wanted.threshold or 1):
-            raise _too_few(names, faults, len(there), wanted.threshold or 1)
+        reviews, faults = self._ask_reviewers(task, choice, names)
+        if len(reviews) < (choice.threshold or 1):
+            raise _too_few(names, faults, len(reviews), choice.threshold or 1)
         if not task.order:
-            return _settled(there, "", least, faults=faults)
-        votes = {one.name: one.verdict for one in there}
+            return _settle(reviews, "", least, faults=faults)
+        votes = {review.name: review.verdict for review in reviews}
         verdict, tie = settled(votes, task.order, least), ""
-        if not verdict and len(there) > 1:
-            tie = self._other(names)
-            more, missed = self._asked(task, wanted, (tie,)) if tie else ((), {})
-            there, faults = (*there, *more), {**faults, **missed}
-            votes = {one.name: one.verdict for one in there}
+        if not verdict and len(reviews) > 1:
+            tie = self._find_other(names)
+            more, missed = self._ask_reviewers(task, choice, (tie,)) if tie else ((), {})
+            reviews, faults = (*reviews, *more), {**faults, **missed}
+            votes = {review.name: review.verdict for review in reviews}
             verdict = settled(votes, task.order, least)
         verdict = verdict or strictest(list(votes.values()), task.order)
-        return _settled(there, verdict, least, tie=tie, faults=faults)
+        return _settle(reviews, verdict, least, tie=tie, faults=faults)
 
-    def _names(self, wanted: Consulted) -> tuple[str, ...]:
-        """Return whom to ask; each can be."""
-        if not wanted.providers:
-            standing = Askable(self._context).standing()
+    def _names(self, choice: ReviewerChoice) -> tuple[str, ...]:
+        """Return the names of reviewers to ask; each is available."""
+        if not choice.providers:
+            standing = Askable(self._context).list_providers()
             first = first_of(standing).name
-            names = tuple(one.name for one in standing.first[: max(1, wanted.threshold)])
-            return (f"{first}:{wanted.model}",) if wanted.model and len(names) == 1 else names
-        names = tuple(dict.fromkeys(wanted.providers))
+            names = tuple(provider.name for provider in standing.first[: max(1, choice.threshold)])
+            return (f"{first}:{choice.model}",) if choice.model and len(names) == 1 else names
+        names = tuple(dict.fromkeys(choice.providers))
         for name in names:
-            chosen(self._context, name.partition(":")[0])
-        if wanted.model and len(names) == 1 and ":" not in names[0]:
-            return (f"{names[0]}:{wanted.model}",)
+            choose_provider(self._context, name.partition(":")[0])
+        if choice.model and len(names) == 1 and ":" not in names[0]:
+            return (f"{names[0]}:{choice.model}",)
         return names
 
-    def _other(self, asked: Sequence[str]) -> str:
-        """Return the first that can be asked and was not; empty without one."""
-        known = {name.partition(":")[0] for name in asked}
-        first = Askable(self._context).standing().first
-        return next((one.name for one in first if one.name not in known), "")
+    def _find_other(self, asked: Sequence[str]) -> str:
+        """Return the first available reviewer who was not asked; empty without one."""
+        asked_providers = {name.partition(":")[0] for name in asked}
+        first = Askable(self._context).list_providers().first
+        return next(
+            (provider.name for provider in first if provider.name not in asked_providers), ""
+        )
 
-    def _asked(
-        self, task: Task, wanted: Consulted, names: Sequence[str]
+    def _ask_reviewers(
+        self, task: Task, choice: ReviewerChoice, names: Sequence[str]
     ) -> tuple[tuple[Judged, ...], dict[str, CounterpointError]]:
-        there: dict[str, Judged] = {}
+        reviews: dict[str, Judged] = {}
         faults: dict[str, CounterpointError] = {}
 
-        def one(name: str, listen: Listen) -> Judged:
-            return _judge(alone(self._context), task, wanted, name, listen)
+        def ask(name: str, listen: Listen) -> Judged:
+            return _judge(alone(self._context), task, choice, name, listen)
 
-        for name, result in side_by_side(names, one, _AT_ONCE, self._watch):
+        for name, result in side_by_side(names, ask, _AT_ONCE, self._watch):
             if isinstance(result, CounterpointError):
                 faults[name] = result
             else:
-                there[name] = result
-        return tuple(there[name] for name in names if name in there), faults
+                reviews[name] = result
+        return tuple(reviews[name] for name in names if name in reviews), faults
 
 
-def _judge(context: Context, task: Task, wanted: Consulted, name: str, listen: Listen) -> Judged:
-    """Return what one reviewer says, repaired once if need be; ProviderFailed where it has another form twice."""
+def _judge(
+    context: Context, task: Task, choice: ReviewerChoice, name: str, listen: Listen
+) -> Judged:
+    """Ask one reviewer, and once more to repair an answer of another form; ProviderFailed where both have another form."""
     provider, _, model = name.partition(":")
-    caching: Caching = "always" if wanted.caches else "never"
+    caching: Caching = "always" if choice.caches else "never"
     # Of what is judged nothing leaves that looks like a key.
     messages = (Message(role="user", text=mask(task.text, context.ports.secrets)),)
     answers: list[Answer] = []
@@ -210,7 +214,7 @@ def _judge(context: Context, task: Task, wanted: Consulted, name: str, listen: L
             model=model,
             max_tokens=TOKENS,
             schema=task.form,
-            timeout=wanted.seconds,
+            timeout=choice.seconds,
             purpose=task.purpose,
             item=task.item,
             caching=caching,
@@ -218,17 +222,17 @@ def _judge(context: Context, task: Task, wanted: Consulted, name: str, listen: L
         )
         answer = ModelVerbs(context).ask(question, listen=listen)
         answers.append(answer)
-        found, faults = read(answer.text, task.form)
+        fields, faults = read(answer.text, task.form)
         if not faults:
-            verdict = task.judge(found)
+            verdict = task.judge(fields)
             return Judged(
                 name=name,
-                found={**found, "verdict": verdict} if verdict else found,
+                found={**fields, "verdict": verdict} if verdict else fields,
                 verdict=verdict,
                 answers=tuple(answers),
             )
-        said = Message(role="assistant", text=answer.text or "(nothing)")
-        messages = (*messages, said, Message(role="user", text=repair(faults)))
+        reply = Message(role="assistant", text=answer.text or "(nothing)")
+        messages = (*messages, reply, Message(role="user", text=repair(faults)))
     raise ProviderFailed(
         f"{name} answered twice in a form that is none of a review: {'; '.join(faults)}",
         hint="Ask another with `ai_provider`, or the same anew with `consultation_cache` false.",
@@ -238,7 +242,7 @@ def _judge(context: Context, task: Task, wanted: Consulted, name: str, listen: L
     )
 
 
-def _settled(
+def _settle(
     judged: Sequence[Judged],
     verdict: str,
     least: int,
@@ -246,8 +250,8 @@ def _settled(
     tie: str = "",
     faults: Mapping[str, CounterpointError],
 ) -> Settled:
-    told = {name: fault.message for name, fault in faults.items()}
-    return Settled(judged=tuple(judged), verdict=verdict, least=least, tie=tie, faults=told)
+    messages = {name: fault.message for name, fault in faults.items()}
+    return Settled(judged=tuple(judged), verdict=verdict, least=least, tie=tie, faults=messages)
 
 
 def _too_few(
@@ -256,8 +260,8 @@ def _too_few(
     """Return the refusal where too few answered: that of the only one who was asked, or one that tells of all."""
     if len(names) == 1 and faults:
         return faults[names[0]]
-    told = "; ".join(f"{name}: {fault.message}" for name, fault in faults.items())
-    words = f"{count} of {len(names)} reviewers answered, and {least} have to: {told}"
+    messages = "; ".join(f"{name}: {fault.message}" for name, fault in faults.items())
+    words = f"{count} of {len(names)} reviewers answered, and {least} have to: {messages}"
     is_late = all(isinstance(fault, ProviderTimedOut) for fault in faults.values())
     hint = "Ask again: who has answered is not asked twice."
     return (ProviderTimedOut if is_late else ProviderFailed)(words, hint=hint)

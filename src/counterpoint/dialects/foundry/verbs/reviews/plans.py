@@ -1,4 +1,4 @@
-"""Has plans reviewed, and puts remarks in order that somebody made."""
+"""Has plans reviewed, and parses remarks that people wrote."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from counterpoint.dialects.foundry.rules.reviews.feedback import (
 from counterpoint.dialects.foundry.rules.reviews.forms import FEEDBACK, ReviewType
 from counterpoint.dialects.foundry.rules.reviews.pages import headed, remarks_page
 from counterpoint.dialects.foundry.rules.shape import text_of
-from counterpoint.dialects.foundry.verbs.queries import spec_id, spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec, spec_id
 from counterpoint.dialects.foundry.verbs.reviews.panel import (
-    Consulted,
     Judged,
     Panel,
+    ReviewerChoice,
     Settled,
     Task,
 )
@@ -35,34 +35,38 @@ from counterpoint.kernel.errors import InvalidInput
 
 
 class PlanReviews:
-    """Verbs for what is said of plans."""
+    """Verbs for reviews of plans."""
 
     def __init__(self, context: Context, watch: Watch | None = None) -> None:
         self._context = context
         self._watch = watch
 
     def preview(self, path: str) -> PlanReview:
-        """Return which plan would be reviewed, and ask nobody; NotFound, PathOutside, InvalidInput for an empty one."""
+        """Return which plan would be reviewed, without asking anyone; NotFound, PathOutside, InvalidInput for an empty one."""
         return self._read(path)[0]
 
-    def review(self, path: str, kind: ReviewType, wanted: Consulted) -> PlanReview:
-        """Return what reviewers say of a plan, and write it down; what `preview` and `Panel.ask` raise."""
-        found, text = self._read(path)
+    def review(self, path: str, kind: ReviewType, choice: ReviewerChoice) -> PlanReview:
+        """Have a plan reviewed, and write the review to a file; raises what `preview` and `Panel.ask` do."""
+        review, text = self._read(path)
         task = Task(
             system=prompts.review_of("plan", kind),
             text=prompts.material([("The plan", text)]),
             form=FEEDBACK,
             purpose="review-plan",
         )
-        settled = Panel(self._context, self._watch).ask(task, wanted)
-        remarks = _remarks(settled)
-        main = name_of(PLAN_REVIEWS, found.name, "review", kind)
+        settled = Panel(self._context, self._watch).ask(task, choice)
+        remarks = _merge_remarks(settled)
+        main = name_of(PLAN_REVIEWS, review.name, "review", kind)
         several = settled.judged if len(settled.judged) > 1 else ()
         of_one = {
-            name_of(PLAN_REVIEWS, found.name, "review", kind, one.name): one for one in several
+            name_of(PLAN_REVIEWS, review.name, "review", kind, judged.name): judged
+            for judged in several
         }
-        pages = {path: _page(found, (one,), remarks_of(one.found)) for path, one in of_one.items()}
-        pages[main] = _page(found, settled.judged, remarks)
+        pages = {
+            path: _render_page(review, (judged,), remarks_of(judged.found))
+            for path, judged in of_one.items()
+        }
+        pages[main] = _render_page(review, settled.judged, remarks)
         with recording(self._context, "review.written") as change:
             change.open_session()
             written = save(
@@ -70,26 +74,26 @@ class PlanReviews:
                 change,
                 pages,
                 review="plan",
-                plan=found.plan,
+                plan=review.plan,
                 reviewers=list(settled.reviewers),
             )
-        own = {one.name: path for path, one in of_one.items() if path in written}
+        own = {judged.name: path for path, judged in of_one.items() if path in written}
         whole = main if main in written else ""
-        return replace(found, remarks=remarks, settled=settled, path=whole, own=own)
+        return replace(review, remarks=remarks, settled=settled, path=whole, own=own)
 
-    def parse(self, spec: str, path: str, wanted: Consulted | None) -> Parsed:
+    def parse(self, spec: str, path: str, choice: ReviewerChoice | None) -> Parsed:
         """Return the remarks of a file with the changes of a spec that they ask for, and change nothing.
 
         A file with the sections of a review is read by rule. Of any other a model puts the remarks in order: what `Panel.ask` raises;
         wanted: who does, None: nobody.
         """
         with self._context.reading() as view:
-            root = spec_named(view, spec)
+            root = get_spec(view, spec)
             name = spec_id(view, root)
-        named = Specs(self._context).plan_file(path)
-        text = load(self._context, named)
+        plan_path = Specs(self._context).plan_file(path)
+        text = load(self._context, plan_path)
         remarks, settled = read_markdown(text), None
-        if wanted is not None and not remarks and text.strip():
+        if choice is not None and not remarks and text.strip():
             task = Task(
                 system=prompts.PARSING,
                 text=prompts.material([("The remarks", text)]),
@@ -97,24 +101,28 @@ class PlanReviews:
                 purpose="review-feedback",
                 item=root.id,
             )
-            settled = Panel(self._context, self._watch).ask(task, wanted)
-            remarks = _remarks(settled)
-        asked = modifications_of(remarks, name)
-        return Parsed(spec=name, path=named, remarks=remarks, asked=asked, settled=settled)
+            settled = Panel(self._context, self._watch).ask(task, choice)
+            remarks = _merge_remarks(settled)
+        modifications = modifications_of(remarks, name)
+        return Parsed(
+            spec=name, path=plan_path, remarks=remarks, asked=modifications, settled=settled
+        )
 
     def _read(self, path: str) -> tuple[PlanReview, str]:
-        named = Specs(self._context).plan_file(path)
-        text = load(self._context, named)
+        plan_path = Specs(self._context).plan_file(path)
+        text = load(self._context, plan_path)
         if not text.strip():
-            raise InvalidInput(f"the plan {named!r} is empty", hint="Write the plan first.")
-        return PlanReview(plan=named, name=PurePosixPath(named).stem), text
+            raise InvalidInput(f"the plan {plan_path!r} is empty", hint="Write the plan first.")
+        return PlanReview(plan=plan_path, name=PurePosixPath(plan_path).stem), text
 
 
-def _remarks(settled: Settled) -> tuple[Remark, ...]:
-    return merged([remarks_of(one.found, one.name) for one in settled.judged])
+def _merge_remarks(settled: Settled) -> tuple[Remark, ...]:
+    return merged([remarks_of(judged.found, judged.name) for judged in settled.judged])
 
 
-def _page(found: PlanReview, said: tuple[Judged, ...], remarks: tuple[Remark, ...]) -> str:
-    summaries = [(one.name, text_of(one.found.get("summary"))) for one in said]
-    facts = [("Plan", found.plan), ("Reviewers", ", ".join(one.name for one in said))]
-    return headed(f"Plan review: {found.name}", facts, remarks_page(summaries, remarks))
+def _render_page(
+    review: PlanReview, answers: tuple[Judged, ...], remarks: tuple[Remark, ...]
+) -> str:
+    summaries = [(judged.name, text_of(judged.found.get("summary"))) for judged in answers]
+    facts = [("Plan", review.plan), ("Reviewers", ", ".join(judged.name for judged in answers))]
+    return headed(f"Plan review: {review.name}", facts, remarks_page(summaries, remarks))

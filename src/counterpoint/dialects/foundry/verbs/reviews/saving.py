@@ -23,7 +23,7 @@ LONGEST = 500_000
 def save(
     context: Context, change: Change, pages: Mapping[str, str], **facts: Json
 ) -> tuple[str, ...]:
-    """Write reviews, and of them what a reader of the log wants to know; return their paths, none where this server writes no file.
+    """Write files of reviews, and record them in the ledger's entry; return their paths, none where this server writes no file.
 
     pages: the text of each by its path from the folder of specs on, as it is returned. Raises PathOutside, InvalidInput.
     """
@@ -37,23 +37,23 @@ def save(
             continue
         written.append({"path": path, "sha256": sha256(body).hexdigest()})
     change.add_facts(files=written, **facts)
-    return tuple(str(object_of(one)["path"]) for one in written)
+    return tuple(str(object_of(file)["path"]) for file in written)
 
 
 def from_home(context: Context, path: str) -> str:
-    """Return a path from the main worktree on. path: from the folder of specs on, empty for none."""
+    """Return a path relative to the main worktree. path: relative to the folder of specs, empty for none."""
     places = context.ports.get(SpecsPlaces)
     return f"{places.specs.relative_to(places.home).as_posix()}/{path}" if path else ""
 
 
 def name_of(path: str, *parts: str) -> str:
-    """Return a path of a file of reviews. parts: what its name is made of; of each only what a name may have stands there."""
-    words = (_plain(part) for part in parts if part)
+    """Return the path of a review's file. parts: of its name; characters that a file name may not have are replaced."""
+    words = (_to_file_name(part) for part in parts if part)
     return f"{path}/{'-'.join(words)}.md"
 
 
 def load(context: Context, path: str) -> str:
-    """Return a file that is named from the folder of specs on; NotFound, PathOutside, InvalidInput for a longer one."""
+    """Return the text of a file named relative to the folder of specs; NotFound, PathOutside, InvalidInput for a longer one."""
     places, evidence = context.ports.get(SpecsPlaces), context.ports.evidence
     inside = path if path.startswith("/") else normpath(from_home(context, path))
     try:
@@ -65,7 +65,7 @@ def load(context: Context, path: str) -> str:
 
 
 def is_there(context: Context, path: str) -> bool:
-    """Return whether a review lies there, from the folder of specs on."""
+    """Return whether a review's file exists. path: relative to the folder of specs."""
     home = context.ports.get(SpecsPlaces).home
     try:
         context.ports.evidence.digest(home, from_home(context, path))
@@ -74,8 +74,8 @@ def is_there(context: Context, path: str) -> bool:
     return True
 
 
-def _plain(part: str) -> str:
-    kept = "".join(
+def _to_file_name(part: str) -> str:
+    name = "".join(
         char if char.isascii() and (char.isalnum() or char in "-_.") else "-" for char in part
     )
-    return kept.strip(".-")[:150] or "x"
+    return name.strip(".-")[:150] or "x"

@@ -19,8 +19,8 @@ from counterpoint.dialects.foundry.rules.reviews.forms import (
 from counterpoint.dialects.foundry.rules.reviews.pages import beside_plan_page, headed, remarks_page
 from counterpoint.dialects.foundry.rules.reviews.verdicts import alignment_of
 from counterpoint.dialects.foundry.rules.shape import metadata_of, text_of
-from counterpoint.dialects.foundry.verbs.queries import spec_named
-from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted, Panel, Settled, Task
+from counterpoint.dialects.foundry.verbs.queries import get_spec
+from counterpoint.dialects.foundry.verbs.reviews.panel import Panel, ReviewerChoice, Settled, Task
 from counterpoint.dialects.foundry.verbs.reviews.saving import from_home, load, name_of, save
 from counterpoint.dialects.foundry.verbs.reviews.views import SpecReview
 from counterpoint.dialects.foundry.verbs.specs import line_of_spec, whole
@@ -35,8 +35,8 @@ _UNTOLD: Final = ("journal", "spec_id", "generated", "last_updated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What is asked of a spec. with_plan: whether its plan can be read."""
+class _Question:
+    """The question to the reviewers of a spec. with_plan: whether its plan can be read."""
 
     review: SpecReview
     task: Task
@@ -52,23 +52,23 @@ class SpecReviews:
         self._watch = watch
 
     def preview(self, spec: str, kind: ReviewType) -> SpecReview:
-        """Return what would be asked of a spec, and ask nobody; NotFound."""
-        return self._task(spec, kind).review
+        """Return the review that would be held, without asking anyone; NotFound."""
+        return self._prepare_question(spec, kind).review
 
-    def review(self, spec: str, kind: ReviewType, wanted: Consulted) -> SpecReview:
-        """Return what reviewers say of a spec, and write it down; NotFound, and what `Panel.ask` raises."""
-        asked = self._task(spec, kind)
-        settled = Panel(self._context, self._watch).ask(asked.task, wanted)
-        found = _found(settled, with_plan=asked.with_plan)
-        name = asked.review.line.spec
+    def review(self, spec: str, kind: ReviewType, choice: ReviewerChoice) -> SpecReview:
+        """Have a spec reviewed, and write the review to a file; NotFound, and what `Panel.ask` raises."""
+        question = self._prepare_question(spec, kind)
+        settled = Panel(self._context, self._watch).ask(question.task, choice)
+        findings = _combine_findings(settled, with_plan=question.with_plan)
+        name = question.review.line.spec
         facts = [
             ("Spec", name),
             ("Reviewers", ", ".join(settled.reviewers)),
             ("Verdict", settled.verdict),
         ]
-        title = f"Spec review: {asked.review.line.root.title}"
-        page = headed(title, facts, _body(settled, with_plan=asked.with_plan))
-        with recording(self._context, "review.written", asked.root) as change:
+        title = f"Spec review: {question.review.line.root.title}"
+        page = headed(title, facts, _render_body(settled, with_plan=question.with_plan))
+        with recording(self._context, "review.written", question.root) as change:
             change.open_session()
             written = save(
                 self._context,
@@ -79,19 +79,19 @@ class SpecReviews:
                 reviewers=list(settled.reviewers),
             )
         return replace(
-            asked.review,
-            found=found,
+            question.review,
+            found=findings,
             settled=settled,
             path=from_home(self._context, "".join(written)),
         )
 
-    def _task(self, spec: str, kind: ReviewType) -> _Asked:
+    def _prepare_question(self, spec: str, kind: ReviewType) -> _Question:
         with self._context.reading() as view:
-            root = spec_named(view, spec)
+            root = get_spec(view, spec)
             line, document = line_of_spec(view, root, counted=True), whole(view, root)
         plan = self._plan(text_of(metadata_of(document).get("plan_path")))
-        told = {name: value for name, value in document.items() if name not in _UNTOLD}
-        text = canonical.dump_any(told)
+        content = {name: value for name, value in document.items() if name not in _UNTOLD}
+        text = canonical.dump_any(content)
         if plan:
             template = "SPEC_REVIEW_VS_PLAN_V1"
             task = Task(
@@ -113,7 +113,7 @@ class SpecReviews:
                 item=root.id,
             )
         review = SpecReview(line=line, template=template, found={})
-        return _Asked(review=review, task=task, root=root.id, with_plan=bool(plan))
+        return _Question(review=review, task=task, root=root.id, with_plan=bool(plan))
 
     def _plan(self, path: str) -> str:
         """Return the plan of a spec; empty where there is none that can be read."""
@@ -125,26 +125,27 @@ class SpecReviews:
             return ""
 
 
-def _found(settled: Settled, *, with_plan: bool) -> dict[str, Json]:
-    """Return what reviewers found: of those beside a plan what the first says whose verdict counts."""
+def _combine_findings(settled: Settled, *, with_plan: bool) -> dict[str, Json]:
+    """Return the findings of all reviewers; beside a plan those of the first whose verdict counts."""
     if with_plan:
         own = next(
-            (one for one in settled.judged if one.verdict == settled.verdict), settled.judged[0]
+            (judged for judged in settled.judged if judged.verdict == settled.verdict),
+            settled.judged[0],
         )
         return dict(own.found)
-    remarks = merged([remarks_of(one.found, one.name) for one in settled.judged])
+    remarks = merged([remarks_of(judged.found, judged.name) for judged in settled.judged])
     sections: dict[str, list[Json]] = {}
-    for one in remarks:
-        sections.setdefault(one.section, []).append(
-            {name: part for name, part in one.told().items() if name != "section"}
+    for remark in remarks:
+        sections.setdefault(remark.section, []).append(
+            {name: part for name, part in remark.told().items() if name != "section"}
         )
     summary = settled.judged[0].found["summary"]
     return {"summary": summary, **sections}
 
 
-def _body(settled: Settled, *, with_plan: bool) -> str:
+def _render_body(settled: Settled, *, with_plan: bool) -> str:
     if with_plan:
-        return "\n\n".join(beside_plan_page(one.name, one.found) for one in settled.judged)
-    remarks = merged([remarks_of(one.found, one.name) for one in settled.judged])
-    summaries = [(one.name, text_of(one.found.get("summary"))) for one in settled.judged]
+        return "\n\n".join(beside_plan_page(judged.name, judged.found) for judged in settled.judged)
+    remarks = merged([remarks_of(judged.found, judged.name) for judged in settled.judged])
+    summaries = [(judged.name, text_of(judged.found.get("summary"))) for judged in settled.judged]
     return remarks_page(summaries, remarks)

@@ -1,4 +1,4 @@
-"""What is told of reviews of specs and plans."""
+"""Answers about reviews of specs and plans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from counterpoint.kernel.canonical import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecReview:
-    """A review of a spec. found: what was found, all reviewers' remarks in one, or what the one says whose verdict counts. settled: of nobody if it was not held."""
+    """A review of a spec. found: remarks of all reviewers in one, or the answer of the one whose verdict counts. settled: without answers if it was not held."""
 
     line: SpecLine
     template: str
@@ -24,7 +24,7 @@ class SpecReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanReview:
-    """A review of a plan. path: of the review, and own: of what each of several reviewers said, by names. settled: of nobody if it was not held."""
+    """A review of a plan. path: of the review; own: paths of the single answers of several reviewers, by name. settled: without answers if it was not held."""
 
     plan: str
     name: str
@@ -36,7 +36,7 @@ class PlanReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """Remarks that were read from a file, and what they ask for. settled: who put them in order, None if they were."""
+    """Remarks that were read from a file, and the changes they ask for. settled: who put them in order; None if the file was in order."""
 
     spec: str
     path: str

@@ -1,4 +1,4 @@
-"""Has models review work beside its spec, for gates and whenever it is wanted.
+"""Has models review work beside its spec, for gates and on demand.
 
 Rule 1: what the server finds by its rules stands beside what models find, and they make its verdict only stricter. Rule 2: what is shown is
 read by the server, from the tree in which the work is. Rule 3: at a gate nobody who works chooses what is shown.
@@ -42,8 +42,8 @@ from counterpoint.dialects.foundry.rules.reviews.verdicts import (
     stricter,
 )
 from counterpoint.dialects.foundry.rules.shape import items_of, metadata_of, text_of
-from counterpoint.dialects.foundry.verbs.queries import spec_named
-from counterpoint.dialects.foundry.verbs.reviews.panel import Consulted, Panel, Settled, Task
+from counterpoint.dialects.foundry.verbs.queries import get_spec
+from counterpoint.dialects.foundry.verbs.reviews.panel import Panel, ReviewerChoice, Settled, Task
 from counterpoint.dialects.foundry.verbs.reviews.saving import from_home, load, name_of, save
 from counterpoint.dialects.foundry.verbs.specs import whole
 from counterpoint.kernel.canonical import Json
@@ -59,15 +59,15 @@ _SEEN: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """What models say of work. review: theirs alone. named: how evidence calls all who judged."""
+    """The review of models alone. reviewers: how evidence names all who judged."""
 
     settled: Settled
     review: Review
-    shown: Shown
-    named: str
+    material: Shown
+    reviewers: str
 
     def beside(self, rules: Review) -> Review:
-        """Return what the rules and the models say together."""
+        """Combine the review with that of the rules; the stricter verdict counts."""
         return stricter(rules, self.review)
 
 
@@ -79,7 +79,7 @@ class ModelReviewer:
     """
 
     context: Context
-    wanted: Consulted
+    choice: ReviewerChoice
     spec: str
     about: str
     looking: Looking = field(default_factory=Looking)
@@ -87,11 +87,11 @@ class ModelReviewer:
     watch: Watch | None = None
 
     def can_be_asked(self) -> bool:
-        """Return whether anybody can be, or was named; MalformedDocument."""
-        return Panel(self.context).can_ask(self.wanted)
+        """Return whether a reviewer is available, or was named; MalformedDocument."""
+        return Panel(self.context).can_ask(self.choice)
 
     def review(self, works: Sequence[PhaseWork]) -> Reviewed | None:
-        """Return what models say of phases, or of parts of them; None where only changes are wanted and there are none.
+        """Have models review phases, or parts of them; None where only changes are wanted and there are none.
 
         Raises what `Panel.ask` does, and NotFound, PathOutside or InvalidInput for a file that is named and cannot be shown.
         """
@@ -110,26 +110,26 @@ class ModelReviewer:
             judge=judgment_of,
             order=JUDGMENTS,
         )
-        settled = Panel(self.context, self.watch).ask(task, self.wanted)
+        settled = Panel(self.context, self.watch).ask(task, self.choice)
         verdict = as_verdict(settled.verdict)
-        found = findings_of(settled.said, verdict)
+        findings = findings_of(settled.said, verdict)
         return Reviewed(
             settled=settled,
-            review=Review(verdict=verdict, findings=found),
-            shown=seen,
-            named=", ".join((DETERMINISTIC, *settled.reviewers))[:_REVIEWER],
+            review=Review(verdict=verdict, findings=findings),
+            material=seen,
+            reviewers=", ".join((DETERMINISTIC, *settled.reviewers))[:_REVIEWER],
         )
 
     def _work(self, works: tuple[PhaseWork, ...]) -> Work:
         with self.context.reading() as view:
-            document = whole(view, spec_named(view, self.spec))
+            document = whole(view, get_spec(view, self.spec))
         ids = {"spec-root", *(work.phase for work in works)}
-        ids |= {one.id for work in works for one in (*work.tasks, *work.verifications)}
+        ids |= {node.id for work in works for node in (*work.tasks, *work.verifications)}
         nodes, entries = nodes_and_entries(document, ids)
         nodes["spec"] = metadata_of(document)
         return Work(
             works=works,
-            findings=tuple(one for work in works for one in reviewer.review(work).findings),
+            findings=tuple(finding for work in works for finding in reviewer.review(work).findings),
             nodes=nodes,
             entries=tuple(entries),
             plan=self._plan(text_of(metadata_of(document).get("plan_path"))),
@@ -144,72 +144,74 @@ class ModelReviewer:
             return ""
 
     def _diffs(self) -> dict[str, str]:
-        """Return how the tree differs from the branch that work begins at; NotFound of one that is named and not there.
+        """Return the differences between the tree and its base branch by path; NotFound for a branch that is named and missing.
 
-        Nobody named the usual one: without it the tree is compared with its own commit, and without git there is no difference to show.
+        The usual branch may be missing: then the tree is compared with its own commit, and without git there is no difference to show.
         """
         base = self.looking.base
         if base != _USUAL:
             return self._diff(base)
-        for one in (base, ""):
+        for branch in (base, ""):
             with suppress(NotFound, InvalidInput, Unavailable):
-                return self._diff(one)
+                return self._diff(branch)
         return {}
 
     def _diff(self, base: str) -> dict[str, str]:
-        found = self.context.ports.evidence.branch(self.context.caller.root, "", base, _DIFF)
-        return sections_of(found.diff)
+        comparison = self.context.ports.evidence.branch(self.context.caller.root, "", base, _DIFF)
+        return sections_of(comparison.diff)
 
     def _files(self, works: Sequence[PhaseWork]) -> dict[str, str]:
-        """Return the files that are named, with what they hold; of what tasks name only what is a text."""
-        found: dict[str, str] = {}
+        """Return the texts of the named files; unreadable ones that only tasks name are left out."""
+        texts: dict[str, str] = {}
         for path in self.looking.files:
-            found[path] = self._text(path)
+            texts[path] = self._text(path)
         for path in () if self.looking.files else named_in(works):
             try:
-                found[path] = self._text(path)
+                texts[path] = self._text(path)
             except (NotFound, PathOutside, InvalidInput, Unavailable):
                 continue
-        return {path: text for path, text in found.items() if "\0" not in text}
+        return {path: text for path, text in texts.items() if "\0" not in text}
 
     def _text(self, path: str) -> str:
         content = self.context.ports.evidence.load(self.context.caller.root, path, FILE_LIMIT)
         return content.decode("utf-8", "replace")
 
     def _before(self) -> dict[str, str]:
-        """Return what the last review of the same saw, by path."""
+        """Return the digests that the last review of the same item saw, by path."""
         with self.context.reading() as view:
-            for place in view.sequences(subject=self.about, action="review.written", limit=_SEEN):
-                facts = load_fields(next(view.entries(place, place + 1))).get("f", {})
+            for sequence in view.sequences(
+                subject=self.about, action="review.written", limit=_SEEN
+            ):
+                facts = load_fields(next(view.entries(sequence, sequence + 1))).get("f", {})
                 if facts.get("review") == "fidelity":
-                    rows = [items_of(one) for one in items_of(facts.get("seen"))]
+                    rows = [items_of(row) for row in items_of(facts.get("seen"))]
                     return {str(path): str(digest) for path, digest in rows}
         return {}
 
 
 def write(context: Context, about: str, name: str, reviewed: Reviewed, combined: Review) -> str:
-    """Write a review of work down in an entry of its own; return what `written` does. about: the item that it is of."""
+    """Write a review of work in an entry of its own; return what `write_review` does. about: the reviewed item."""
     with recording(context, "review.written", about) as change:
         change.open_session()
-        return written(context, change, name, reviewed, combined)
+        return write_review(context, change, name, reviewed, combined)
 
 
-def written(
+def write_review(
     context: Context,
     change: Change,
     name: str,
     reviewed: Reviewed,
     combined: Review,
 ) -> str:
-    """Write a review of work down; return its path, empty where this server writes no file.
+    """Write a review of work; return its path, empty where this server writes no file.
 
-    name: of its file. combined: with what the rules say.
+    name: of its file. combined: the verdict of models and rules.
     """
-    said = reviewed.settled.said
-    heads = [("Reviewers", reviewed.named), ("Verdict", combined.verdict)]
-    body = fidelity_page(combined.findings, said, asked_of(said))
+    answers = reviewed.settled.said
+    heads = [("Reviewers", reviewed.reviewers), ("Verdict", combined.verdict)]
+    body = fidelity_page(combined.findings, answers, recommendations_in(answers))
     page = headed(f"Fidelity review: {name}", heads, body)
-    seen: list[Json] = [[path, digest] for path, digest in reviewed.shown.seen.items()]
+    seen: list[Json] = [[path, digest] for path, digest in reviewed.material.seen.items()]
     paths = save(
         context,
         change,
@@ -222,9 +224,11 @@ def written(
     return from_home(context, "".join(paths))
 
 
-def asked_of(said: Mapping[str, Mapping[str, Json]]) -> list[str]:
-    """Return what reviewers recommend, each thing once."""
+def recommendations_in(answers: Mapping[str, Mapping[str, Json]]) -> list[str]:
+    """Return what reviewers recommend, without duplicates."""
     every = (
-        text_of(one) for answer in said.values() for one in items_of(answer["recommendations"])
+        text_of(recommendation)
+        for answer in answers.values()
+        for recommendation in items_of(answer["recommendations"])
     )
-    return list(dict.fromkeys(one for one in every if one))
+    return list(dict.fromkeys(recommendation for recommendation in every if recommendation))

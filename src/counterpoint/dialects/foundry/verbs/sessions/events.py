@@ -1,4 +1,4 @@
-"""What happens in a run, kept in the journal of its spec."""
+"""Events of a run, stored in the journal of its spec."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ STEP_TYPE = "step"
 def note_event(
     change: Change, row: SpecSession, title: str, text: str, *, type_: str, **details: Json
 ) -> None:
-    """Write an entry of the journal about a run, in the session that it is. type_: of the entry; details: without those that are empty."""
+    """Write an entry of the journal about a run, in the run's session. type_: of the entry; details: empty ones are left out."""
     number, its_id = change.next_id(Record)
-    kept: dict[str, Json] = {ENTRY_TYPE: type_, "session_id": row.session}
-    kept |= {name: value for name, value in details.items() if value not in ("", None, [])}
+    fields: dict[str, Json] = {ENTRY_TYPE: type_, "session_id": row.session}
+    fields |= {name: value for name, value in details.items() if value not in ("", None, [])}
     change.put(
         Record(
             project=row.project,
@@ -35,7 +35,7 @@ def note_event(
             body=Prose(text),
             tags=(),
             files=(),
-            details=Prose(canonical.dump_any(kept)),
+            details=Prose(canonical.dump_any(fields)),
             status="",
             resolution=Prose(""),
             resolved_by="",
@@ -46,7 +46,7 @@ def note_event(
 
 
 def events_of(view: Reading, session: str, before: int, limit: int) -> list[Record]:
-    """Return what was written down in a run, the newest first, before the record of a number; 0: all."""
+    """Return the journal entries of a run, the newest first, before the record of a number; 0: all."""
     beyond = (before,) if before else ()
     return view.select(
         Record, session=session, kind=SHOWN, order="number desc", after=beyond, limit=limit

@@ -1,4 +1,4 @@
-"""Finds the run that a caller means."""
+"""Gets the run that a caller selects."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ from typing import Final
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.nouns.autonomy import LIVE, SpecSession
 from counterpoint.dialects.foundry.rules.autonomy.commands import only_run
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions.rows import latest_run, ref_of, spec_of
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
 from counterpoint.kernel.errors import NotFound
 
-_ASKED: Final = 21
-"""How many live runs are looked at: one more than a refusal names."""
+_MAX_LIVE_RUNS: Final = 21
+"""One more live run is read than a refusal names."""
 
 
-def run_named(view: Reading, wanted: RunOf) -> SpecSession:
-    """Return the run that is meant: by its session, else the live or latest one of its spec, else the only live one.
+def get_run(view: Reading, selector: RunSelector) -> SpecSession:
+    """Get the selected run: by its session, else the live or latest one of its spec, else the only live one.
 
     Raises NotFound (NO_ACTIVE_SESSION, SPEC_NOT_FOUND), Conflict (AMBIGUOUS_ACTIVE_SESSION).
     """
-    found = _candidates(view, wanted)
-    rows = {row.session: row for row in found}
-    refs = [ref_of(row, spec_of(view, row)) for row in found]
-    return rows[only_run(refs, wanted.session or wanted.spec).session]
+    candidates = _list_candidates(view, selector)
+    rows = {row.session: row for row in candidates}
+    refs = [ref_of(row, spec_of(view, row)) for row in candidates]
+    return rows[only_run(refs, selector.session or selector.spec).session]
 
 
-def _candidates(view: Reading, wanted: RunOf) -> list[SpecSession]:
-    root = spec_named(view, wanted.spec) if wanted.spec else None
-    if wanted.session:
-        found = view.find(SpecSession, wanted.session)
-        if found is not None and root is not None and found.spec != root.id:
+def _list_candidates(view: Reading, selector: RunSelector) -> list[SpecSession]:
+    root = get_spec(view, selector.spec) if selector.spec else None
+    if selector.session:
+        row = view.find(SpecSession, selector.session)
+        if row is not None and root is not None and row.spec != root.id:
             raise NotFound(
-                f"the run {wanted.session} is not of {wanted.spec}",
+                f"the run {selector.session} is not of {selector.spec}",
                 hint="Leave one of the two out.",
                 error_code="NO_ACTIVE_SESSION",
             )
-        return [found] if found else []
+        return [row] if row else []
     if root is not None:
         latest = latest_run(view, root.id)
         return [latest] if latest else []
     return [
         row
         for status in LIVE
-        for row in view.select(SpecSession, status=status, order="created_at,session", limit=_ASKED)
+        for row in view.select(
+            SpecSession, status=status, order="created_at,session", limit=_MAX_LIVE_RUNS
+        )
     ]

@@ -36,19 +36,19 @@ from counterpoint.dialects.foundry.verbs.sessions.rows import standing_evidence
 from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape
 
 NAMES: Final[tuple[GateKind, ...]] = ("fidelity", "manual_review")
-"""What the gate of a phase may be called: as it was asked for first."""
+"""Names of the gate of a phase; the first request decides."""
 
 
 def gate_of(view: Reading, phase: str) -> Gate | None:
-    """Return the gate that a run asked of a phase; None if none did. phase: its item."""
+    """Return the gate that a run requires of a phase; None if none does. phase: its item."""
     return next((gate for name in NAMES if (gate := view.find(Gate, phase, name))), None)
 
 
 def phase_gates(view: Reading, shape: SpecShape, row: SpecSession, terms: Terms) -> list[PhaseGate]:
     """Return the gates of a spec in a run, in the order of its phases; a phase that was done before any run has none."""
     last: dict[str, GateEvidence] = {}
-    for one in standing_evidence(view, row.session):
-        last.setdefault(one.phase, one)
+    for evidence in standing_evidence(view, row.session):
+        last.setdefault(evidence.phase, evidence)
     policy = policy_in(view, terms.policy)
     return [
         _phase_gate(view, gate, shape, phase, last.get(phase.id), policy)
@@ -58,13 +58,13 @@ def phase_gates(view: Reading, shape: SpecShape, row: SpecSession, terms: Terms)
 
 
 def policy_in(view: Reading, policy: GatePolicy) -> GatePolicy:
-    """Return the policy that counts in a project, of those that a run was begun with."""
+    """Return the gate policy of a project's runs, given the one that a run was begun with."""
     project = view.find(Project)
     return policy_for(policy, project.reviews) if project else policy
 
 
 def ask_gates(change: Change, shape: SpecShape) -> None:
-    """Let each phase that is not done have a gate; one that has keeps it."""
+    """Give each unfinished phase a gate, unless it has one."""
     for phase in shape.phases:
         if phase.is_closed or gate_of(change.writing, phase.id) is not None:
             continue
@@ -84,13 +84,15 @@ def ask_gates(change: Change, shape: SpecShape) -> None:
         )
 
 
-def judge_afresh(change: Change, session: str, shape: SpecShape, kept: Collection[str]) -> None:
-    """Close the satisfied gates of all phases but some, and open those phases again. kept: ids of nodes."""
+def judge_afresh(
+    change: Change, session: str, shape: SpecShape, kept_phases: Collection[str]
+) -> None:
+    """Close the satisfied gates of all phases but some, and open those phases again. kept_phases: ids of nodes."""
     for phase in shape.phases:
         gate = gate_of(change.writing, phase.id)
-        if gate is None or gate.status == "closed" or shape.known.id(phase.id) in kept:
+        if gate is None or gate.status == "closed" or shape.nodes.id(phase.id) in kept_phases:
             continue
-        answer(change, session, phase.id)
+        mark_answered(change, session, phase.id)
         item = change.get(Item, phase.id)
         if item.category == "done":
             follow(change, item, "active")
@@ -99,11 +101,11 @@ def judge_afresh(change: Change, session: str, shape: SpecShape, kept: Collectio
             change.put(gate.moved("closed", change.now, reason="the phase has changed"))
 
 
-def answer(change: Change, session: str, phase: str = "") -> None:
-    """Let what was found of a phase, or of any, be answered, so that its gate is judged anew."""
-    for one in standing_evidence(change.writing, session, phase):
-        found = change.get(GateEvidence, one.id)
-        change.put(replace(found, answered_at=change.now))
+def mark_answered(change: Change, session: str, phase: str = "") -> None:
+    """Mark the evidence about a phase, or about any, as answered, so that the gate is judged anew."""
+    for row in standing_evidence(change.writing, session, phase):
+        evidence = change.get(GateEvidence, row.id)
+        change.put(replace(evidence, answered_at=change.now))
 
 
 def _phase_gate(
@@ -111,26 +113,29 @@ def _phase_gate(
     gate: Gate,
     shape: SpecShape,
     phase: Item,
-    found: GateEvidence | None,
+    evidence: GateEvidence | None,
     policy: GatePolicy,
 ) -> PhaseGate:
     required = asked_of(gate, has_verify=shape.verifies(phase))
-    seen = PhaseGate(phase=shape.known.id(phase.id), required=required)
+    initial = PhaseGate(phase=shape.nodes.id(phase.id), required=required)
     if gate.status == "met":
-        return replace(seen, status="passed", attempt=gate.proof)
+        return replace(initial, status="passed", attempt=gate.proof)
     if gate.status == "waived":
-        return replace(seen, status="waived", waiver=waiver_of(gate))
-    # What was found before the gate was closed again, because work in its phase goes on, is of another state of that.
-    if found is None or found.reported_at < gate.updated_at:
-        return seen
-    if _is_rejected(view, phase, found):
-        return rejected(seen, found.id)
-    after = after_verdict(seen, policy, found.verdict, found.id)
+        return replace(initial, status="waived", waiver=waiver_of(gate))
+    # Evidence from before the gate was closed again judges an earlier state of the work.
+    if evidence is None or evidence.reported_at < gate.updated_at:
+        return initial
+    if _is_rejected(view, phase, evidence):
+        return rejected(initial, evidence.id)
+    after = after_verdict(initial, policy, evidence.verdict, evidence.id)
     # Only its own row says that it is open.
-    return seen if after.is_satisfied else after
+    return initial if after.is_satisfied else after
 
 
-def _is_rejected(view: Reading, phase: Item, found: GateEvidence) -> bool:
-    """Return whether somebody has sent a phase back since a reviewer saw it, and nobody has approved it after that."""
+def _is_rejected(view: Reading, phase: Item, evidence: GateEvidence) -> bool:
+    """Return whether a phase was rejected since a reviewer saw it, and not approved after that."""
     last = view.select(Verdict, item=phase.id, order="number desc", limit=1)
-    return any(one.decision == "reject" and one.created_at >= found.issued_at for one in last)
+    return any(
+        verdict.decision == "reject" and verdict.created_at >= evidence.issued_at
+        for verdict in last
+    )

@@ -1,4 +1,4 @@
-"""Keeps the rows of runs, and knows one that somebody else has written.
+"""Stores the rows of runs, and detects a row that was written by somebody else.
 
 The entry of each change to a run says the digest of its row. A row of another digest gives no step and takes no command but its end.
 `audit verify` compares every row with all of its entries; this looks at the last of them, so it can be asked in every call.
@@ -24,7 +24,7 @@ _UNSAID: Final = frozenset({"updated_at", "reason_detail"})
 
 
 def keep(change: Change, row: SpecSession, *, must: bool = True) -> None:
-    """Keep a run as a change about it leaves it; LedgerBroken (SESSION_UNRECOVERABLE) if its row was written by somebody else.
+    """Store a run as a change about it leaves it; LedgerBroken (SESSION_UNRECOVERABLE) if its row was written by somebody else.
 
     must: whether that is refused; else the row never counts as the product's own again.
     """
@@ -39,25 +39,25 @@ def keep(change: Change, row: SpecSession, *, must: bool = True) -> None:
             session_id=row.session,
             error_code="SESSION_UNRECOVERABLE",
         )
-    kept = change.masked(row)
+    masked = change.masked(row)
     change.subject = row.spec
-    change.put(kept)
-    change.add_facts(run=row.session, **{_FACT: _digest(kept) if is_sound else ""})
+    change.put(masked)
+    change.add_facts(run=row.session, **{_FACT: _digest(masked) if is_sound else ""})
 
 
 def is_own(view: Reading, row: SpecSession) -> bool:
     """Whether the row of a run is what the last entry about it says."""
     before: int | None = None
-    while places := view.sequences(subject=row.spec, before=before, limit=_AT_ONCE):
-        for place in places:
-            facts = load_fields(next(view.entries(place, place + 1))).get("f", {})
+    while sequences := view.sequences(subject=row.spec, before=before, limit=_AT_ONCE):
+        for sequence in sequences:
+            facts = load_fields(next(view.entries(sequence, sequence + 1))).get("f", {})
             if facts.get("run") == row.session and _FACT in facts:
                 return facts[_FACT] == _digest(row)
-        before = places[-1]
-    # It was begun before entries said so.
+        before = sequences[-1]
+    # Entries of older versions do not say it.
     return True
 
 
 def _digest(row: SpecSession) -> str:
-    told = {name: value for name, value in asdict(row).items() if name not in _UNSAID}
-    return canonical.text_digest(canonical.dump_any(told))
+    columns = {name: value for name, value in asdict(row).items() if name not in _UNSAID}
+    return canonical.text_digest(canonical.dump_any(columns))

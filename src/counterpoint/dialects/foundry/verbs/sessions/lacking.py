@@ -1,4 +1,4 @@
-"""Which commands of verifications a run would ask for in vain."""
+"""Commands of verifications that a run would request in vain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.permitted import Permitted
 from counterpoint.core.rules.planning.commands import command_of
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions.shape import command_in, shape_of
 
 
@@ -17,9 +17,9 @@ class Commands:
         self._context = context
 
     def lacking(self, spec: str) -> Lacking:
-        """Return which commands of verifications that are not completed may not be run here, and why; NotFound."""
+        """Return which commands of unfinished verifications may not be run here, and why; NotFound."""
         with self._context.reading() as view:
-            shape = shape_of(view, spec_named(view, spec))
+            shape = shape_of(view, get_spec(view, spec))
             lines = [
                 command_in(view, item.id)
                 for items in shape.tasks.values()

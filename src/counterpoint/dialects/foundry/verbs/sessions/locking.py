@@ -1,6 +1,6 @@
 """Keeps others from changing a spec while an unattended run works on it.
 
-It is asked in the first view that the call opens, so that the whole call is refused and not each part of it, and again in each
+The lock is checked in the first view that the call opens, so that the whole call is refused and not each part of it, and again in each
 transaction that writes, so that no run begins between the look and the change.
 """
 
@@ -24,7 +24,7 @@ from counterpoint.dialects.foundry.rules.autonomy.commands import (
 )
 from counterpoint.dialects.foundry.rules.autonomy.configured import Configured
 from counterpoint.dialects.foundry.rules.autonomy.roles import BOUND, WIDENING, refuse_edit
-from counterpoint.dialects.foundry.verbs.queries import spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
 from counterpoint.dialects.foundry.verbs.sessions.open_roles import OpenRoles, published_roles
@@ -42,7 +42,7 @@ class Locking:
     def held(self, spec: str, session: str, role: Role | None = None) -> Generator[None]:
         """Refuse what this call writes during the block while a run of a spec goes on that is not the one named; Conflict.
 
-        One that is named has to be the caller's, or one that he could go on with: whoever is at a run is at its spec.
+        A named session has to be the caller's, or one that the caller could go on with: whoever is at a run is at its spec.
         role: one that works only in its own run is refused (Forbidden) also while none goes on.
         """
 
@@ -75,7 +75,7 @@ class Locking:
             yield
 
     def is_open(self, spec: str) -> bool:
-        """Return whether the edit of a spec's file would be let through now."""
+        """Return whether an edit of a spec's file would be accepted now."""
         try:
             role = self._role_of_files()
             refuse_edit(role)
@@ -110,13 +110,13 @@ class Locking:
             return row is None or holding.is_own(view, row.session, self._context.caller)
 
     def _refuse_stranger(self, spec: str, *, is_strict: bool) -> None:
-        # It writes nothing: who may have the session of somebody who is gone is asked in a transaction.
+        # It writes nothing: whether a lost session may be taken over is decided in a transaction.
         with recording(self._context, "run.looked") as change:
             row = _running(change.writing, spec)
             if row is not None:
-                said = ref_of(row, spec_of(change.writing, row))
+                run = ref_of(row, spec_of(change.writing, row))
                 holder = holding.other_at(change, row.session)
-                refuse_stranger(said, holder, is_strict=is_strict)
+                refuse_stranger(run, holder, is_strict=is_strict)
 
     @contextmanager
     def bypassed(
@@ -125,18 +125,18 @@ class Locking:
         """Let this call write in spite of a run, and write down why; Forbidden, InvalidInput without a reason."""
         with self._context.reading() as view:
             row = _running(view, spec)
-            said = ref_of(row, spec_of(view, row)) if row is not None else None
-        if configured.role in BOUND and (said is None or not said.is_locking):
-            refuse_outside_run(configured.role, said, session)
+            run = ref_of(row, spec_of(view, row)) if row is not None else None
+        if configured.role in BOUND and (run is None or not run.is_locking):
+            refuse_outside_run(configured.role, run, session)
         if row is not None and session == row.session:
-            # Whoever names a run is held to being at it, lock or none.
+            # Whoever names a run has to be at it, lock or none.
             with self.held(spec, session, configured.role if configured.role in BOUND else None):
                 yield
             return
         if row is None or not row.is_locking:
             yield
             return
-        refuse_locked(said, session, configured.role, configured.terms(), bypass=True)
+        refuse_locked(run, session, configured.role, configured.terms(), bypass=True)
         if not reason.strip():
             raise InvalidInput(
                 "the lock of a run is bypassed for a reason",
@@ -163,13 +163,13 @@ def _refuse_locked(view: Reading, spec: str, session: str, role: Role | None) ->
 
 
 def _running(view: Reading, spec: str) -> SpecSession | None:
-    """Return the run that goes on with a spec; None, also for a spec that is not there."""
-    # There are few at any time: in most projects this is the only question.
+    """Return the running run of a spec; None, also for a spec that does not exist."""
+    # There are few at any time: in most projects this is the only query.
     rows = view.select(SpecSession, status="running")
     if not rows:
         return None
     try:
-        root = spec_named(view, spec)
+        root = get_spec(view, spec)
     except NotFound:
         return None
     return next((row for row in rows if row.spec == root.id), None)

@@ -38,7 +38,7 @@ def status_in(row: SpecSession) -> SessionStatus:
 
 
 def ref_of(row: SpecSession, spec: str, attempt: str = "") -> RunRef:
-    """Return a run as commands see it. spec: what its spec is called; attempt: at a gate, which waits for a person."""
+    """Return a run as commands see it. spec: its name; attempt: at a gate, which waits for a person."""
     return RunRef(
         session=row.session,
         spec=spec,
@@ -51,12 +51,12 @@ def ref_of(row: SpecSession, spec: str, attempt: str = "") -> RunRef:
 
 
 def terms_in(row: SpecSession) -> Terms:
-    """Return what a run is held to; InvalidInput if its row does not say that."""
+    """Return the terms of a run; InvalidInput if its row does not say them."""
     return terms_of(load_object(row.limits), row.policy, row.posture, is_locking=row.is_locking)
 
 
 def shown_terms(row: SpecSession) -> Terms:
-    """Return the same; of a row that does not say it, what runs are usually held to."""
+    """Return the same; the usual terms where a row does not say them."""
     try:
         return terms_in(row)
     except InvalidInput:
@@ -64,9 +64,9 @@ def shown_terms(row: SpecSession) -> Terms:
 
 
 def counters_in(row: SpecSession) -> Counters:
-    """Return what a run has counted."""
-    kept = load_object(row.retries)
-    tasks, phases = (counts_of(kept.get(name)) for name in RETRIES)
+    """Return the counters of a run."""
+    retries = load_object(row.retries)
+    tasks, phases = (counts_of(retries.get(name)) for name in RETRIES)
     return Counters(
         tasks_completed=row.tasks_completed,
         consecutive_errors=row.consecutive_errors,
@@ -76,14 +76,14 @@ def counters_in(row: SpecSession) -> Counters:
 
 
 def with_counters(row: SpecSession, counters: Counters) -> SpecSession:
-    """Return a run that has counted so."""
+    """Return a run with other counters."""
     counts = (dict(counters.task_retries), dict(counters.phase_retries))
-    kept = dict(zip(RETRIES, counts, strict=True))
+    retries = dict(zip(RETRIES, counts, strict=True))
     return replace(
         row,
         tasks_completed=counters.tasks_completed,
         consecutive_errors=counters.consecutive_errors,
-        retries=Prose(canonical.dump_any(kept) if any(counts) else ""),
+        retries=Prose(canonical.dump_any(retries) if any(counts) else ""),
     )
 
 
@@ -99,7 +99,7 @@ def context_in(row: SpecSession) -> ContextUse:
 
 
 def with_context(row: SpecSession, use: ContextUse) -> SpecSession:
-    """Return a run whose agent has used so much."""
+    """Return a run with another use of context."""
     return replace(
         row,
         context_pct=use.pct,
@@ -112,19 +112,19 @@ def with_context(row: SpecSession, use: ContextUse) -> SpecSession:
 
 def last_step(view: Reading, session: str) -> SessionStep | None:
     """Return the step of a run that was issued last; it is out unless it was consumed."""
-    found = view.select(SessionStep, session=session, order="number desc", limit=1)
-    return found[0] if found else None
+    steps = view.select(SessionStep, session=session, order="number desc", limit=1)
+    return steps[0] if steps else None
 
 
-def step_in(row: SessionStep, known: Nodes) -> IssuedStep:
+def step_in(row: SessionStep, nodes: Nodes) -> IssuedStep:
     """Return a step as rules see it."""
     return IssuedStep(
         id=row.id,
         type=row.type,
         proof=row.proof,
         issued_at=row.issued_at,
-        task=known.id(row.task),
-        phase=known.id(row.phase),
+        task=nodes.id(row.task),
+        phase=nodes.id(row.phase),
         attempt=row.attempt,
         command=row.command,
         renewed_at=row.renewed_at,
@@ -133,13 +133,13 @@ def step_in(row: SessionStep, known: Nodes) -> IssuedStep:
     )
 
 
-def evidence_in(row: GateEvidence, known: Nodes) -> Evidence:
+def evidence_in(row: GateEvidence, nodes: Nodes) -> Evidence:
     """Return evidence as rules see it."""
     return Evidence(
         attempt=row.id,
         session=row.session,
         step=row.step,
-        phase=known.id(row.phase),
+        phase=nodes.id(row.phase),
         verdict=row.verdict,
         findings=row.findings,
         reviewer=row.reviewer,
@@ -149,19 +149,21 @@ def evidence_in(row: GateEvidence, known: Nodes) -> Evidence:
 
 
 def standing_evidence(view: Reading, session: str, phase: str = "") -> list[GateEvidence]:
-    """Return what was reported in a run of a phase, or of any, and nobody has answered, the latest first."""
+    """Return the evidence of a run about a phase, or about any, that was reported and not answered, the latest first."""
     # A run has few: one for each attempt at a gate.
-    found = view.select(GateEvidence, session=session, order="issued_at desc,id desc")
+    evidence = view.select(GateEvidence, session=session, order="issued_at desc,id desc")
     return [
-        one for one in found if one.reported_at and not one.answered_at and phase in {"", one.phase}
+        row
+        for row in evidence
+        if row.reported_at and not row.answered_at and phase in {"", row.phase}
     ]
 
 
 def live_run(view: Reading, spec: str) -> SpecSession | None:
     """Return the run of a spec that runs or is paused; None. spec: its root item."""
     for status in LIVE:
-        if found := view.select(SpecSession, spec=spec, status=status, limit=1):
-            return found[0]
+        if runs := view.select(SpecSession, spec=spec, status=status, limit=1):
+            return runs[0]
     return None
 
 
@@ -172,6 +174,6 @@ def latest_run(view: Reading, spec: str) -> SpecSession | None:
 
 
 def spec_of(view: Reading, row: SpecSession) -> str:
-    """Return what the spec of a run is called; the id of its item if that is gone."""
+    """Return the name of a run's spec; the id of its item if that is gone."""
     root = view.find(Item, row.spec)
     return spec_id(view, root) if root else row.spec

@@ -18,12 +18,12 @@ from counterpoint.dialects.foundry.verbs.queries import Nodes, chunks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecShape:
-    """The phases of a spec in their order; all but `structure` by items.
+    """The phases of a spec in their order; all fields but `structure` have items.
 
-    tasks: what lies below each phase, and below none under an empty name. types: of all nodes.
+    tasks: below each phase, and those below none under an empty name. types: of all nodes.
     """
 
-    known: Nodes
+    nodes: Nodes
     structure: Structure
     phases: tuple[Item, ...]
     tasks: Mapping[str, Sequence[Item]]
@@ -35,42 +35,44 @@ class SpecShape:
 
 
 def shape_of(view: Reading, root: Item) -> SpecShape:
-    """Return what a spec is made of, as its document says it too."""
-    known = Nodes(view, root)
-    items, below = known.tree()
+    """Return the phases and tasks of a spec, as its document has them too."""
+    nodes = Nodes(view, root)
+    items, below = nodes.tree()
     types = _types(view, items)
     phases = tuple(item for item in below.get(root.id, ()) if types[item.id] == "phase")
     tasks: dict[str, list[Item]] = {"": [], **{phase.id: [] for phase in phases}}
     at = ""
-    # Each comes after what holds it, and all of a phase before the next one.
+    # Each comes after its parent, and all of a phase before the next one.
     for item in items[1:]:
         if item.parent == root.id:
             at = item.id if item.id in tasks else ""
             if at:
                 continue
         tasks[at].append(item)
-    names = known.ids(item.id for item in items)
-    held = {names[item.id]: names[at] if at else "" for at, some in tasks.items() for item in some}
-    structure = Structure(phases=tuple(names[phase.id] for phase in phases), tasks=held)
-    return SpecShape(known=known, structure=structure, phases=phases, tasks=tasks, types=types)
+    names = nodes.ids(item.id for item in items)
+    phases_by_task = {
+        names[item.id]: names[at] if at else "" for at, some in tasks.items() for item in some
+    }
+    structure = Structure(phases=tuple(names[phase.id] for phase in phases), tasks=phases_by_task)
+    return SpecShape(nodes=nodes, structure=structure, phases=phases, tasks=tasks, types=types)
 
 
 def command_in(view: Reading, item: str) -> str:
-    """Return the line that a verification runs; empty without one."""
+    """Return the command line of a verification; empty without one."""
     line = text_of(attributes_of(view, item).get(COMMAND))
     return line if line.strip() else ""
 
 
 def _types(view: Reading, items: Sequence[Item]) -> dict[str, str]:
-    said: dict[str, str] = {}
+    stored_types: dict[str, str] = {}
     for some in chunks([item.id for item in items]):
-        for kept in view.select(Attribute, item=some, name=TYPE):
-            said[kept.item] = str(value_of(kept))
+        for attribute in view.select(Attribute, item=some, name=TYPE):
+            stored_types[attribute.item] = str(value_of(attribute))
     workable = {item.id for item in items if item.is_workable and item.parent}
     return {
         item.id: type_of(
             item,
-            {TYPE: said[item.id]} if item.id in said else {},
+            {TYPE: stored_types[item.id]} if item.id in stored_types else {},
             is_in_task=item.parent in workable,
         )
         for item in items

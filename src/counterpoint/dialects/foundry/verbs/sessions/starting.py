@@ -1,4 +1,4 @@
-"""Begins unattended runs, and takes rows away of those that were over long ago."""
+"""Begins unattended runs, and removes rows of those that ended long ago."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SessionSt
 from counterpoint.dialects.foundry.nouns.nodes import ARCHIVED
 from counterpoint.dialects.foundry.rules.autonomy.commands import Beginning, beginning
 from counterpoint.dialects.foundry.rules.autonomy.limits import Terms, limits_text
-from counterpoint.dialects.foundry.verbs.queries import spec_id, spec_named
+from counterpoint.dialects.foundry.verbs.queries import get_spec, spec_id
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.commanding import REPLACED, end_run
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, note_event
@@ -51,7 +51,7 @@ class Starting:
         self._context = context
 
     def start(self, spec: str, terms: Terms, *, force: bool = False) -> RunView:
-        """Begin a run of a spec; a call again with its key hears of the same run.
+        """Begin a run of a spec; a repeated call with its key gets the same run.
 
         Raises NotFound, Conflict if another run of it is live, unless that is to end, or if it is archived.
         """
@@ -60,17 +60,17 @@ class Starting:
         tree = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):
             with recording(self._context, "run.looked") as change:
-                root = spec_named(change.writing, spec)
+                root = get_spec(change.writing, spec)
                 before = latest_run(change.writing, root.id)
-                how = self._beginning(change, root, before, key, force=force)
+                how = self._decide_beginning(change, root, before, key, force=force)
             if how == "answer" and before is not None:
                 return self._view(before.session)
             if how == "replace" and before is not None:
                 with recording(self._context, "run.ended", root.id) as change:
                     change.open_session()
                     change.add_facts(run=before.session)
-                    known = change.get(SpecSession, before.session)
-                    end_run(change, known, "end", Ending(code=REPLACED, detail="replaced"))
+                    stored = change.get(SpecSession, before.session)
+                    end_run(change, stored, "end", Ending(code=REPLACED, detail="replaced"))
             session = self._context.ports.mint.mint("ses")
             inside = self._context.in_session(session, item=root.id)
             with recording(inside, "run.started", root.id) as change:
@@ -84,7 +84,7 @@ class Starting:
             self._collect()
             return self._view(session)
 
-    def _beginning(
+    def _decide_beginning(
         self, change: Change, root: Item, before: SpecSession | None, key: str, *, force: bool
     ) -> Beginning:
         name = spec_id(change.writing, root)
@@ -132,7 +132,7 @@ class Starting:
             updated_at=change.now,
         )
         keep(change, row)
-        text = f"An unattended run of {shape.known.spec} has begun."
+        text = f"An unattended run of {shape.nodes.spec} has begun."
         note_event(
             change,
             row,
@@ -146,18 +146,18 @@ class Starting:
         )
 
     def _collect(self) -> None:
-        """Take the rows of runs away that were over long ago, some at a time; the ledger has them for ever."""
+        """Remove the rows of runs that ended long ago, some at a time; the ledger has them for ever."""
         with recording(self._context, "run.collected") as change:
             oldest = change.writing.select(
                 SpecSession, order="created_at,session", limit=_RUNS_AT_ONCE
             )
-            left = _ROWS_AT_ONCE
+            remaining = _ROWS_AT_ONCE
             for row in oldest:
                 days = _KEPT_DAYS.get(row.status)
                 if days is None or later(row.updated_at, days * _A_DAY) > change.now:
                     continue
-                left -= _drop_rows(change, row, left)
-                if left <= 0:
+                remaining -= _drop_rows(change, row, remaining)
+                if remaining <= 0:
                     return
 
     def _view(self, session: str) -> RunView:
@@ -168,9 +168,9 @@ class Starting:
             root = view.find(Item, row.spec)
             name = spec_id(view, root) if root else row.spec
             is_asked = self._context.ports.get(AutonomyFiles).is_stop_asked(name)
-            said = [_STOPPED.format(name)] if is_asked else []
-            found = view_of(view, row, self._context.ports.clock.now(), said)
-        return replace(found, lacking=Commands(self._context).lacking(name))
+            warnings = [_STOPPED.format(name)] if is_asked else []
+            answer = view_of(view, row, self._context.ports.clock.now(), warnings)
+        return replace(answer, lacking=Commands(self._context).lacking(name))
 
 
 _STOPPED: Final = (
@@ -180,14 +180,14 @@ _STOPPED: Final = (
 
 
 def _drop_rows(change: Change, row: SpecSession, most: int) -> int:
-    """Take rows of a run away, and its own with the last of them; answer how many."""
-    known = change.get(SpecSession, row.session)
+    """Remove rows of a run, and its own with the last of them; return how many."""
+    stored = change.get(SpecSession, row.session)
     steps = change.writing.select(SessionStep, session=row.session, limit=most)
-    found = change.writing.select(GateEvidence, session=row.session, limit=most)
-    rows = [*steps, *found][:most]
-    for one in rows:
-        change.drop(one)
+    evidence = change.writing.select(GateEvidence, session=row.session, limit=most)
+    rows = [*steps, *evidence][:most]
+    for obsolete in rows:
+        change.drop(obsolete)
     if len(rows) < most:
-        change.drop(known)
+        change.drop(stored)
         change.add_facts(runs=[*change.facts.get("runs", ()), row.session])
     return len(rows) + 1

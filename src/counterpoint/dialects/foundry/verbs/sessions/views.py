@@ -1,4 +1,4 @@
-"""What is asked of unattended runs, and what is told of them."""
+"""Questions about unattended runs, and the answers to them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ RECENT: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOf:
-    """Which run is meant: by its session, else by its spec, else the only one that is live."""
+class RunSelector:
+    """Select a run: by its session, else by its spec, else the only live one."""
 
     session: str = ""
     spec: str = ""

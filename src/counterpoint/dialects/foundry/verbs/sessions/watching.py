@@ -1,4 +1,4 @@
-"""Looks at runs: one whole, all in pages, and what happened in them."""
+"""Reads runs: one whole, all in pages, and their events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
 )
 from counterpoint.dialects.foundry.nouns.nodes import ROOT
 from counterpoint.dialects.foundry.nouns.specs import JournalEntry, PhaseLine
-from counterpoint.dialects.foundry.rules.autonomy.contexts import reading
+from counterpoint.dialects.foundry.rules.autonomy.contexts import current_use
 from counterpoint.dialects.foundry.rules.autonomy.deciding import (
     GATE_PAUSES,
     PAUSE_MESSAGES,
@@ -28,9 +28,9 @@ from counterpoint.dialects.foundry.rules.autonomy.deciding import (
 from counterpoint.dialects.foundry.rules.autonomy.limits import Consultations
 from counterpoint.dialects.foundry.rules.entries import entry_of
 from counterpoint.dialects.foundry.rules.standing import is_node
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.sessions.events import events_of
-from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.finding import get_run
 from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
     context_in,
@@ -47,7 +47,7 @@ from counterpoint.dialects.foundry.verbs.sessions.views import (
     RECENT,
     PausedRun,
     Run,
-    RunOf,
+    RunSelector,
     RunView,
     TaskLine,
 )
@@ -63,58 +63,62 @@ _LOOKED_AT: Final = 50
 
 
 class Watching:
-    """Verbs that only look at runs."""
+    """Verbs that only read runs."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def consultations(self) -> Consultations:
-        """Return how often the caller's session asked models; answers that were given again count for nothing."""
+        """Count the caller's requests to models; answers from the cache are not counted."""
         caller = self._context.caller
         sessions = tuple(sorted({caller.own_seat, caller.actor.session} - {""}))
         columns = ("status", "input_tokens", "output_tokens")
         with self._context.reading() as view:
             uses = view.cells(ModelUse, columns, session=sessions)
-        asked = [(sent, received) for status, sent, received in uses if status != "kept"]
-        return Consultations(consultations=len(asked), tokens=sum(map(sum, asked)))
+        token_counts = [(sent, received) for status, sent, received in uses if status != "kept"]
+        return Consultations(consultations=len(token_counts), tokens=sum(map(sum, token_counts)))
 
-    def status(self, wanted: RunOf) -> RunView:
-        """Return the run that is meant; NotFound, Conflict."""
+    def status(self, selector: RunSelector) -> RunView:
+        """Return the selected run; NotFound, Conflict."""
         with self._context.reading() as view:
-            found = view_of(view, run_named(view, wanted), self._now)
-        if found.run.pause_reason != _FAILING:
-            return found
-        return replace(found, lacking=Commands(self._context).lacking(found.run.spec))
+            answer = view_of(view, get_run(view, selector), self._now)
+        if answer.run.pause_reason != _FAILING:
+            return answer
+        return replace(answer, lacking=Commands(self._context).lacking(answer.run.spec))
 
-    def named(self, wanted: RunOf) -> Run:
-        """Return the run that is meant, as it is listed; NotFound, Conflict."""
+    def get(self, selector: RunSelector) -> Run:
+        """Return the selected run as a line of a list; NotFound, Conflict."""
         with self._context.reading() as view:
-            return run_of(view, run_named(view, wanted), self._now)
+            return run_of(view, get_run(view, selector), self._now)
 
     def list(self, spec: str, after: tuple[str, str] | None, limit: int) -> list[Run]:
-        """Return runs of a spec, or of all, the one that was begun last first, beyond a time and a session; NotFound."""
+        """List runs of a spec, or of all, the newest first, after a time and a session; NotFound."""
         with self._context.reading() as view:
-            about = {"spec": spec_named(view, spec).id} if spec else {}
-            found = view.select(
+            about = {"spec": get_spec(view, spec).id} if spec else {}
+            rows = view.select(
                 SpecSession,
                 order="created_at desc,session desc",
                 after=after or (),
                 limit=limit,
                 **about,
             )
-            return [run_of(view, row, self._now) for row in found]
+            return [run_of(view, row, self._now) for row in rows]
 
-    def events(self, wanted: RunOf, before: int, limit: int) -> tuple[Run, list[JournalEntry]]:
-        """Return what happened in a run, the newest first, before the event of a number (0: all); NotFound, Conflict."""
+    def events(
+        self, selector: RunSelector, before: int, limit: int
+    ) -> tuple[Run, list[JournalEntry]]:
+        """Return the events of a run, the newest first, before the event of a number (0: all); NotFound, Conflict."""
         with self._context.reading() as view:
-            row = run_named(view, wanted)
+            row = get_run(view, selector)
             run = run_of(view, row, self._now)
             root = view.find(Item, row.spec)
             records = events_of(view, row.session, before, limit)
-            known = Nodes(view, root) if root else None
-            about = [one.item for one in records if one.item and known is not None]
-            names = known.ids(about) if known else dict[str, str]()
-            return run, [entry_of(one, _about(names.get(one.item, ""))) for one in records]
+            nodes = Nodes(view, root) if root else None
+            about = [record.item for record in records if record.item and nodes is not None]
+            names = nodes.ids(about) if nodes else dict[str, str]()
+            return run, [
+                entry_of(record, _item_name(names.get(record.item, ""))) for record in records
+            ]
 
     def paused(self) -> list[PausedRun]:
         """Return the runs that are paused, the one that was begun last first."""
@@ -127,7 +131,7 @@ class Watching:
     def live(self, spec: str) -> Run | None:
         """Return the run of a spec that runs or is paused; None. NotFound for the spec."""
         with self._context.reading() as view:
-            row = live_run(view, spec_named(view, spec).id)
+            row = live_run(view, get_spec(view, spec).id)
             return run_of(view, row, self._now) if row else None
 
     @property
@@ -151,7 +155,7 @@ def _paused_run(view: Reading, row: SpecSession) -> PausedRun:
 def run_of(view: Reading, row: SpecSession, now: Timestamp) -> Run:
     """Return a run as it is listed."""
     root = view.find(Item, row.spec)
-    known = Nodes(view, root) if root else None
+    nodes = Nodes(view, root) if root else None
     is_silent = row.status == "running" and _is_silent(view, row, now)
     return Run(
         session=row.session,
@@ -160,7 +164,7 @@ def run_of(view: Reading, row: SpecSession, now: Timestamp) -> Run:
         effective="paused" if is_silent else status_in(row),
         pause_reason=row.pause_reason or ("heartbeat_stale" if is_silent else ""),
         failure_reason=row.failure_reason,
-        phase=known.id(row.phase) if known else "",
+        phase=nodes.id(row.phase) if nodes else "",
         tasks_completed=row.tasks_completed,
         created_at=row.created_at,
         updated_at=row.updated_at,
@@ -172,18 +176,18 @@ def view_of(
 ) -> RunView:
     """Return a run with all that is told of it; NotFound if its spec is gone."""
     root = view.find(Item, row.spec)
-    known = Nodes(view, root or spec_named(view, row.spec))
+    nodes = Nodes(view, root or get_spec(view, row.spec))
     run, terms = run_of(view, row, now), shown_terms(row)
-    lines = phase_lines(known, known.tallies().get)
-    at = next((one for one in lines if one.id == run.phase), None)
-    at = at or next((one for one in lines if one.status != "completed"), None)
-    step, use = last_step(view, row.session), reading(context_in(row), terms.limits)
+    lines = phase_lines(nodes, nodes.tallies().get)
+    at = next((line for line in lines if line.id == run.phase), None)
+    at = at or next((line for line in lines if line.status != "completed"), None)
+    step, use = last_step(view, row.session), current_use(context_in(row), terms.limits)
     awaited = (
         standing_evidence(view, row.session, row.phase) if row.pause_reason == _AWAITED else []
     )
     return RunView(
         run=run,
-        title=known.root.title,
+        title=nodes.root.title,
         posture=row.posture,
         terms=terms,
         counters=counters_in(row),
@@ -195,53 +199,57 @@ def view_of(
         context_pct=use.pct,
         context_source=use.source,
         phase=at,
-        last=step_in(step, known) if step else None,
+        last=step_in(step, nodes) if step else None,
         is_out=step is not None and not step.consumed_at,
         attempt=awaited[0].id if awaited else "",
-        recent=_recent(view, known, row.session),
-        pending=_pending(view, known, at),
-        completed_phases=tuple(one.id for one in lines if one.status == "completed"),
+        recent=_recent_tasks(view, nodes, row.session),
+        pending=_pending_tasks(view, nodes, at),
+        completed_phases=tuple(line.id for line in lines if line.status == "completed"),
         warnings=tuple(warnings),
     )
 
 
 def _is_silent(view: Reading, row: SpecSession, now: Timestamp) -> bool:
-    """Return whether the agent of a run that runs is taken to be gone: no step is out, and nothing was heard for too long."""
+    """Return whether the agent of a run is taken to be gone: no step is out, and the last heartbeat is too old."""
     step = last_step(view, row.session)
     is_out = step is not None and not step.consumed_at
     limits = shown_terms(row).limits
     return not is_out and liveness(row.heartbeat_at, now, limits) == "stale"
 
 
-def _about(name: str) -> str:
+def _item_name(name: str) -> str:
     return "" if name == ROOT else name
 
 
-def _recent(view: Reading, known: Nodes, session: str) -> tuple[TaskLine, ...]:
-    """Return the tasks that a run completed last, the last first."""
+def _recent_tasks(view: Reading, nodes: Nodes, session: str) -> tuple[TaskLine, ...]:
+    """Return the tasks that a run completed last, the latest first."""
     steps = view.select(SessionStep, session=session, order="number desc", limit=_LOOKED_AT)
-    done = [one for one in steps if one.type in TASK_STEPS and one.outcome == "success"][:RECENT]
-    rows = view.select(Item, id=tuple(one.task for one in done)) if done else []
+    done = [step for step in steps if step.type in TASK_STEPS and step.outcome == "success"][
+        :RECENT
+    ]
+    rows = view.select(Item, id=tuple(step.task for step in done)) if done else []
     items = {item.id: item for item in rows}
     return tuple(
         TaskLine(
-            id=known.id(one.task),
-            title=items[one.task].title if one.task in items else "",
-            phase=known.id(one.phase),
+            id=nodes.id(step.task),
+            title=items[step.task].title if step.task in items else "",
+            phase=nodes.id(step.phase),
         )
-        for one in done
+        for step in done
     )
 
 
-def _pending(view: Reading, known: Nodes, phase: PhaseLine | None) -> tuple[TaskLine, ...]:
+def _pending_tasks(view: Reading, nodes: Nodes, phase: PhaseLine | None) -> tuple[TaskLine, ...]:
     """Return the first tasks of a phase that are not completed."""
-    item = known.find(phase.id) if phase else None
+    item = nodes.find(phase.id) if phase else None
     if item is None or phase is None:
         return ()
-    found = view.select(
+    tasks = view.select(
         Item, parent=item.id, category=UNCLOSED, order="position,number", limit=RECENT
     )
-    names = known.ids(one.id for one in found)
+    names = nodes.ids(task.id for task in tasks)
     return tuple(
-        TaskLine(id=names[one.id], title=one.title, phase=phase.id) for one in found if is_node(one)
+        TaskLine(id=names[task.id], title=task.title, phase=phase.id)
+        for task in tasks
+        if is_node(task)
     )

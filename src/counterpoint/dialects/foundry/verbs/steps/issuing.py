@@ -1,4 +1,4 @@
-"""What a decision makes of a run: it goes on, pauses, fails or is complete."""
+"""Applies a decision to a run: it goes on, pauses, fails or is complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from counterpoint.dialects.foundry.rules.autonomy.deciding import (
 from counterpoint.dialects.foundry.rules.autonomy.results import proof_digest, proof_of
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import SESSION_TYPE, STEP_TYPE, note_event
-from counterpoint.dialects.foundry.verbs.steps.scene import Scene
+from counterpoint.dialects.foundry.verbs.steps.loaded_run import LoadedRun
 
 STEP_PREFIX: Final = "step"
 ATTEMPT_PREFIX: Final = "gate"
@@ -27,45 +27,47 @@ ATTEMPT_PREFIX: Final = "gate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Issued:
-    """A run after a decision. step: the one that was issued with it; None without one."""
+class AppliedDecision:
+    """A run after a decision. step: issued with it; None without one."""
 
     row: SpecSession
     step: SessionStep | None = None
     title: str = ""
 
 
-def settled(change: Change, scene: Scene, decision: Decision, key: bytes) -> Issued:
-    """Return a run as a decision leaves it, with its step, both for the caller to keep. key: of the project."""
-    known, row = scene.known, scene.row
-    before = known.id(row.phase)
+def apply_decision(
+    change: Change, run: LoadedRun, decision: Decision, key: bytes
+) -> AppliedDecision:
+    """Apply a decision to a run; return run and step, which the caller stores. key: of the project."""
+    nodes, row = run.nodes, run.row
+    before = nodes.id(row.phase)
     goal = phase_after(decision, before)
     if goal != before:
-        row = replace(row, phase=known.named(goal).id if goal else "")
+        row = replace(row, phase=nodes.get(goal).id if goal else "")
     if isinstance(decision, Issue):
-        return _issue(change, replace(scene, row=row), decision, key)
+        return _issue(change, replace(run, row=row), decision, key)
     if isinstance(decision, Pause):
-        return _pause(change, replace(scene, row=row), decision, key)
+        return _pause(change, replace(run, row=row), decision, key)
     if isinstance(decision, Fail):
         return _fail(change, row, decision)
-    return _complete(change, replace(scene, row=row), decision, key)
+    return _complete(change, replace(run, row=row), decision, key)
 
 
-def _issue(change: Change, scene: Scene, decision: Issue, key: bytes) -> Issued:
+def _issue(change: Change, run: LoadedRun, decision: Issue, key: bytes) -> AppliedDecision:
     task = decision.task
-    step = _step(
+    step = _make_step(
         change,
-        scene,
+        run,
         decision.type,
         key,
-        task=scene.known.named(task.id).id if task else "",
-        phase=scene.row.phase,
+        task=run.nodes.get(task.id).id if task else "",
+        phase=run.row.phase,
         attempt=change.context.ports.mint.mint(ATTEMPT_PREFIX) if decision.needs_attempt else "",
         command=task.command if task else "",
     )
     note_event(
         change,
-        scene.row,
+        run.row,
         f"Step issued: {decision.type} {task.id if task else decision.phase}",
         decision.message,
         type_=STEP_TYPE,
@@ -76,11 +78,11 @@ def _issue(change: Change, scene: Scene, decision: Issue, key: bytes) -> Issued:
         phase_id=decision.phase,
         gate_attempt_id=step.attempt,
     )
-    return Issued(row=scene.row, step=step, title=task.title if task else "")
+    return AppliedDecision(row=run.row, step=step, title=task.title if task else "")
 
 
-def _pause(change: Change, scene: Scene, decision: Pause, key: bytes) -> Issued:
-    row, step = scene.row, _step(change, scene, "pause", key, reason=decision.reason)
+def _pause(change: Change, run: LoadedRun, decision: Pause, key: bytes) -> AppliedDecision:
+    row, step = run.row, _make_step(change, run, "pause", key, reason=decision.reason)
     holding.hand_over(change, row.session)
     change.add_facts(paused=decision.reason)
     if row.status != "paused":
@@ -97,10 +99,10 @@ def _pause(change: Change, scene: Scene, decision: Pause, key: bytes) -> Issued:
             pause_reason=decision.reason,
             phase_id=decision.phase,
         )
-    return Issued(row=row, step=step)
+    return AppliedDecision(row=row, step=step)
 
 
-def _fail(change: Change, row: SpecSession, decision: Fail) -> Issued:
+def _fail(change: Change, row: SpecSession, decision: Fail) -> AppliedDecision:
     after = replace(row, status="failed", pause_reason="", failure_reason=decision.reason)
     holding.hand_over(change, row.session)
     change.add_facts(failed=decision.reason)
@@ -114,14 +116,14 @@ def _fail(change: Change, row: SpecSession, decision: Fail) -> Issued:
         status="failed",
         failure_reason=decision.reason,
     )
-    return Issued(row=after)
+    return AppliedDecision(row=after)
 
 
-def _complete(change: Change, scene: Scene, decision: Complete, key: bytes) -> Issued:
+def _complete(change: Change, run: LoadedRun, decision: Complete, key: bytes) -> AppliedDecision:
     if decision.is_over:
-        return Issued(row=scene.row)
-    step = _step(change, scene, "complete_spec", key)
-    row = replace(scene.row, status="completed", pause_reason="")
+        return AppliedDecision(row=run.row)
+    step = _make_step(change, run, "complete_spec", key)
+    row = replace(run.row, status="completed", pause_reason="")
     note_event(
         change,
         row,
@@ -132,12 +134,12 @@ def _complete(change: Change, scene: Scene, decision: Complete, key: bytes) -> I
         status=row.status,
     )
     holding.end(change, row.session, "completed")
-    return Issued(row=row, step=step)
+    return AppliedDecision(row=row, step=step)
 
 
-def _step(
+def _make_step(
     change: Change,
-    scene: Scene,
+    run: LoadedRun,
     kind: StepType,
     key: bytes,
     *,
@@ -147,13 +149,13 @@ def _step(
     command: str = "",
     reason: str = "",
 ) -> SessionStep:
-    """Return a step that is issued now, with the digest of its proof."""
-    row, name = scene.row, change.context.ports.mint.mint(STEP_PREFIX)
+    """Build the step that is issued now, with the digest of its proof."""
+    row, name = run.row, change.context.ports.mint.mint(STEP_PREFIX)
     change.add_facts(issued=name, type=kind)
     return SessionStep(
         project=row.project,
         session=row.session,
-        number=scene.last.number + 1 if scene.last else 1,
+        number=run.last.number + 1 if run.last else 1,
         id=name,
         type=kind,
         task=task,
@@ -162,7 +164,7 @@ def _step(
         reason=reason,
         proof=proof_digest(proof_of(key, row.session, name)),
         command=Prose(command),
-        # By the clock, as receipts are: what lasts is measured by it.
+        # The clock of receipts, since durations are measured by it.
         issued_at=change.clock,
         renewed_at="",
         consumed_at="",

@@ -1,4 +1,4 @@
-"""Tells a step again whose answer was lost, and hears that an agent is alive."""
+"""Repeats a step whose answer was lost, and takes heartbeats."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
     SessionStep,
     SpecSession,
 )
-from counterpoint.dialects.foundry.rules.autonomy.contexts import reading
+from counterpoint.dialects.foundry.rules.autonomy.contexts import current_use
 from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate
 from counterpoint.dialects.foundry.rules.autonomy.results import is_stale, proof_digest, proof_of
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.sessions import holding
 from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
-from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.finding import get_run
 from counterpoint.dialects.foundry.verbs.sessions.gates import phase_gates
 from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
 from counterpoint.dialects.foundry.verbs.sessions.rows import context_in, shown_terms
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
-from counterpoint.dialects.foundry.verbs.steps.living import Sign, signed
-from counterpoint.dialects.foundry.verbs.steps.scene import Scene, scene_of
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
+from counterpoint.dialects.foundry.verbs.steps.heartbeats import Heartbeat, apply_heartbeat
+from counterpoint.dialects.foundry.verbs.steps.loaded_run import LoadedRun, load_run
 from counterpoint.dialects.foundry.verbs.steps.stepping import (
-    Answered,
-    lacking_of_step,
+    StepAnswer,
+    find_lacking_commands,
     step_answer,
 )
 from counterpoint.kernel.errors import Conflict, NotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beat:
-    """What is answered to a sign of life."""
+class HeartbeatAnswer:
+    """The answer to a heartbeat."""
 
     session: str
     at: str
@@ -54,17 +54,17 @@ class Replaying:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def replay(self, wanted: RunOf) -> Answered:
-        """Tell the step that is out again; one that has grown stale is issued anew, with another proof and from now on.
+    def replay(self, selector: RunSelector) -> StepAnswer:
+        """Return the outstanding step again; a stale one is issued anew, with another proof and another start.
 
-        A run that is over, or has failed, is told without a step. Raises NotFound if no step is out, AlreadyClaimed or
+        A run that is over, or has failed, is answered without a step. Raises NotFound if no step is out, AlreadyClaimed or
         Forbidden while somebody else is at the run.
         """
         key = self._context.ports.get(EvidenceKeys).of(self._context)
         with joined(self._context):
             with recording(self._context, "run.looked") as change:
-                scene = scene_of(change.writing, run_named(change.writing, wanted))
-            row, out = scene.row, scene.outstanding
+                run = load_run(change.writing, get_run(change.writing, selector))
+            row, out = run.row, run.outstanding
             if out is None and row.status in LIVE:
                 raise NotFound(
                     f"no step of run {row.session} is out",
@@ -77,22 +77,22 @@ class Replaying:
                 with recording(inside, "run.entered", row.spec) as change:
                     holding.take_up(change, row.session)
             with recording(inside, "run.replayed", row.spec) as change:
-                if out is not None and _needs_another(change, scene, out, key):
-                    row, out = _renewed(change, scene, out, key)
-                gates, title = _around(change.writing, scene, out)
-                lacking = lacking_of_step(inside, change.writing, out)
-                data = step_answer(row, scene, gates, out, title)
-                return Answered(data=data, lacking=lacking)
+                if out is not None and _needs_new_proof(change, run, out, key):
+                    row, out = _reissue_step(change, run, out, key)
+                gates, title = _load_gates_and_title(change.writing, run, out)
+                lacking = find_lacking_commands(inside, change.writing, out)
+                data = step_answer(row, run, gates, out, title)
+                return StepAnswer(data=data, lacking=lacking)
 
-    def heartbeat(self, wanted: RunOf, sign: Sign) -> Beat:
-        """Note that the agent of a run is alive, and how much of its context it has used.
+    def heartbeat(self, selector: RunSelector, heartbeat: Heartbeat) -> HeartbeatAnswer:
+        """Record a heartbeat of a run's agent, and how much of its context it has used.
 
         Raises NotFound, Conflict for a run that is over, AlreadyClaimed or Forbidden while somebody else is at it.
         """
         sidecar = self._context.ports.get(AutonomyFiles).sidecar()
         with joined(self._context):
             with recording(self._context, "run.looked") as change:
-                row = run_named(change.writing, wanted)
+                row = get_run(change.writing, selector)
             if row.status not in LIVE:
                 raise Conflict(
                     f"run {row.session} is {row.status}",
@@ -106,54 +106,56 @@ class Replaying:
                 holding.take_up(change, row.session)
                 change.open_session()
                 row, limits = change.get(SpecSession, row.session), shown_terms(row).limits
-                after = signed(row, sign, change.clock, limits, sidecar)
+                after = apply_heartbeat(row, heartbeat, change.clock, limits, sidecar)
                 keep(change, replace(after, version=after.version + 1, updated_at=change.now))
-                use = reading(context_in(after), limits)
-            return Beat(session=row.session, at=after.heartbeat_at, pct=use.pct, source=use.source)
+                use = current_use(context_in(after), limits)
+            return HeartbeatAnswer(
+                session=row.session, at=after.heartbeat_at, pct=use.pct, source=use.source
+            )
 
-    def count_fault(self, wanted: RunOf) -> int:
-        """Count a report that rested on evidence that is none; return how many of them came in a row. NotFound."""
+    def count_fault(self, selector: RunSelector) -> int:
+        """Count a report that rested on invalid evidence; return how many came in a row. NotFound."""
         with recording(self._context, "run.evidence_refused") as change:
             change.open_session()
-            row = change.get(SpecSession, run_named(change.writing, wanted).session)
+            row = change.get(SpecSession, get_run(change.writing, selector).session)
             count = row.evidence_faults + 1
             keep(change, replace(row, evidence_faults=count, updated_at=change.now))
             change.add_facts(faults=count)
             return count
 
     def proof(self, step: str) -> str:
-        """Return the proof of a step that may be told; empty if it was told in a way that nobody can repeat."""
+        """Return the proof of a step; empty if it was issued with another key, so that nobody can derive it."""
         key = self._context.ports.get(EvidenceKeys).of(self._context)
         with self._context.reading() as view:
-            found = view.select(SessionStep, id=step, limit=1)
-        if not found:
+            steps = view.select(SessionStep, id=step, limit=1)
+        if not steps:
             return ""
-        proof = proof_of(key, found[0].session, step, found[0].renewed_at)
-        return proof if proof_digest(proof) == found[0].proof else ""
+        proof = proof_of(key, steps[0].session, step, steps[0].renewed_at)
+        return proof if proof_digest(proof) == steps[0].proof else ""
 
 
-def _needs_another(change: Change, scene: Scene, step: SessionStep, key: bytes) -> bool:
+def _needs_new_proof(change: Change, run: LoadedRun, step: SessionStep, key: bytes) -> bool:
     """Whether a step has grown stale, or the project has another key than when it was issued."""
-    out = scene.out
-    if out is not None and is_stale(out, change.clock, scene.terms.limits):
+    out = run.out
+    if out is not None and is_stale(out, change.clock, run.terms.limits):
         return True
     return proof_digest(proof_of(key, step.session, step.id, step.renewed_at)) != step.proof
 
 
-def _renewed(
-    change: Change, scene: Scene, step: SessionStep, key: bytes
+def _reissue_step(
+    change: Change, run: LoadedRun, step: SessionStep, key: bytes
 ) -> tuple[SpecSession, SessionStep]:
-    """Return a run and its step after that was issued anew; the proof of before is no more."""
+    """Issue a step anew; return run and step. The previous proof is no longer valid."""
     change.open_session()
     row = change.get(SpecSession, step.session)
-    known = change.get(SessionStep, step.session, step.number)
+    stored = change.get(SessionStep, step.session, step.number)
     digest = proof_digest(proof_of(key, step.session, step.id, change.clock))
-    after = replace(known, renewed_at=change.clock, proof=digest)
+    after = replace(stored, renewed_at=change.clock, proof=digest)
     change.put(after)
     row = replace(row, version=row.version + 1, updated_at=change.now, heartbeat_at=change.clock)
     keep(change, row)
     change.add_facts(step=step.id)
-    about = scene.known.id(step.task) or scene.known.id(step.phase)
+    about = run.nodes.id(step.task) or run.nodes.id(step.phase)
     note_event(
         change,
         row,
@@ -167,11 +169,11 @@ def _renewed(
     return row, after
 
 
-def _around(
-    view: Reading, scene: Scene, step: SessionStep | None
+def _load_gates_and_title(
+    view: Reading, run: LoadedRun, step: SessionStep | None
 ) -> tuple[tuple[PhaseGate, ...], str]:
     """Return the gates of a spec, and the title of the task of a step."""
-    shape = shape_of(view, scene.known.root)
+    shape = shape_of(view, run.nodes.root)
     task = view.find(Item, step.task) if step and step.task else None
-    gates = tuple(phase_gates(view, shape, scene.row, scene.terms))
+    gates = tuple(phase_gates(view, shape, run.row, run.terms))
     return gates, task.title if task else ""

@@ -1,4 +1,4 @@
-"""What a report does to its run, once it was judged."""
+"""Applies a report to its run, after it was judged."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.foundry.nouns.autonomy import GateStatus, SessionStep, SpecSession
-from counterpoint.dialects.foundry.rules.autonomy.contexts import stepped
-from counterpoint.dialects.foundry.rules.autonomy.counting import Result, recorded
+from counterpoint.dialects.foundry.rules.autonomy.contexts import count_step
+from counterpoint.dialects.foundry.rules.autonomy.counting import Result, count_result
 from counterpoint.dialects.foundry.rules.autonomy.receipts import receipt_of
 from counterpoint.dialects.foundry.rules.autonomy.results import Judged
 from counterpoint.dialects.foundry.verbs.gates.judging import Judging
 from counterpoint.dialects.foundry.verbs.sessions.events import STEP_TYPE, note_event
-from counterpoint.dialects.foundry.verbs.sessions.gates import answer
+from counterpoint.dialects.foundry.verbs.sessions.gates import mark_answered
 from counterpoint.dialects.foundry.verbs.sessions.rows import (
     context_in,
     counters_in,
     with_context,
     with_counters,
 )
-from counterpoint.dialects.foundry.verbs.steps.scene import Scene, receipts_in
+from counterpoint.dialects.foundry.verbs.steps.loaded_run import LoadedRun, receipts_in
 
-_FILES: Final = 50
+_MAX_FILES: Final = 50
 """Paths that an event names."""
 
 
-def judge_gate(context: Context, scene: Scene, judged: Judged) -> GateStatus:
-    """Let a report have its effect on the gate of its phase, in an entry of its own; return how that stands then.
+def judge_gate(context: Context, run: LoadedRun, judged: Judged) -> GateStatus:
+    """Apply a report to the gate of its phase, in an entry of its own; return the gate's status after it.
 
-    For a report that is about no gate that is `pending`, which says nothing.
+    A report that is about no gate returns `pending`, which says nothing.
     """
-    step = scene.outstanding
+    step = run.outstanding
     if step is None or judged.result.outcome != "success":
         return "pending"
     if step.type == "run_fidelity_gate":
@@ -42,42 +42,42 @@ def judge_gate(context: Context, scene: Scene, judged: Judged) -> GateStatus:
     if step.type == "address_fidelity_feedback":
         with recording(context, "gate.answered", step.phase) as change:
             change.open_session()
-            answer(change, step.session, step.phase)
+            mark_answered(change, step.session, step.phase)
             change.add_facts(run=step.session)
     return "pending"
 
 
-def reported(
+def apply_report(
     change: Change,
     row: SpecSession,
-    scene: Scene,
+    run: LoadedRun,
     out: SessionStep,
     judged: Judged,
     gate: GateStatus,
 ) -> tuple[SpecSession, SessionStep]:
-    """Return a run and its step after a report was taken, and write it into the journal; both are the caller's to keep.
+    """Apply a report to run and step, and write it into the journal; the caller stores both.
 
-    out: the step that is reported. gate: how that of its phase stands since.
+    out: the reported step. gate: status of its phase's gate since.
     """
     result = judged.result
     about = Result(
         type=out.type,
         outcome=result.outcome,
-        task=scene.known.id(out.task),
-        phase=scene.known.id(out.phase),
+        task=run.nodes.id(out.task),
+        phase=run.nodes.id(out.phase),
         gate=gate,
     )
-    after = with_counters(row, recorded(counters_in(row), about))
-    after = with_context(after, stepped(context_in(after)))
+    after = with_counters(row, count_result(counters_in(row), about))
+    after = with_context(after, count_step(context_in(after)))
     after = replace(after, heartbeat_at=change.clock, evidence_faults=0)
-    ran = receipt_of(result.verification_receipt, receipts_in(scene))
+    receipt = receipt_of(result.verification_receipt, receipts_in(run))
     step = replace(
         out,
         consumed_at=change.clock,
         outcome=result.outcome,
         note=Prose(result.note),
         files=result.files_touched,
-        receipt=ran.id if ran else "",
+        receipt=receipt.id if receipt else "",
         report=Prose(judged.digest),
     )
     change.add_facts(step=out.id, outcome=result.outcome)
@@ -94,6 +94,6 @@ def reported(
         task_id=about.task,
         phase_id=about.phase,
         gate_attempt_id=out.attempt,
-        files_touched=list(result.files_touched[:_FILES]),
+        files_touched=list(result.files_touched[:_MAX_FILES]),
     )
     return after, step

@@ -40,22 +40,22 @@ from counterpoint.dialects.foundry.rules.autonomy.results import Judged, StepRes
 from counterpoint.dialects.foundry.rules.shape import text_of
 from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
 from counterpoint.dialects.foundry.verbs.sessions import holding
-from counterpoint.dialects.foundry.verbs.sessions.finding import run_named
+from counterpoint.dialects.foundry.verbs.sessions.finding import get_run
 from counterpoint.dialects.foundry.verbs.sessions.gates import phase_gates
 from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
 from counterpoint.dialects.foundry.verbs.sessions.rows import step_in
 from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
-from counterpoint.dialects.foundry.verbs.sessions.views import RunOf
-from counterpoint.dialects.foundry.verbs.steps.issuing import Issued, settled
-from counterpoint.dialects.foundry.verbs.steps.living import Sign, signed
-from counterpoint.dialects.foundry.verbs.steps.reporting import judge_gate, reported
-from counterpoint.dialects.foundry.verbs.steps.scene import (
-    Scene,
-    known_of,
-    scene_of,
+from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
+from counterpoint.dialects.foundry.verbs.steps.heartbeats import Heartbeat, apply_heartbeat
+from counterpoint.dialects.foundry.verbs.steps.issuing import AppliedDecision, apply_decision
+from counterpoint.dialects.foundry.verbs.steps.loaded_run import (
+    LoadedRun,
+    load_run,
+    report_context,
     situation_of,
 )
-from counterpoint.dialects.foundry.verbs.tasks.moving import MeasuredNode, Moving, type_in
+from counterpoint.dialects.foundry.verbs.steps.reporting import apply_report, judge_gate
+from counterpoint.dialects.foundry.verbs.tasks.moving import Moving, PreparedCompletion, type_in
 from counterpoint.dialects.foundry.verbs.unallowed import lacking_of_node
 from counterpoint.kernel.canonical import Json, dump_any, object_of
 from counterpoint.kernel.errors import CounterpointError
@@ -67,8 +67,8 @@ _SILENT: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """What is answered. data: without proofs, as it is kept; warnings: beside it.
+class StepAnswer:
+    """The answer to a call. data: without proofs, as it is stored; warnings: beside it.
 
     lacking: commands of the task at the step that would not be run.
     """
@@ -79,19 +79,19 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """A call with what was asked before its transaction. key: of the project; stop: whether somebody asks the run to stop.
+class _PreparedCall:
+    """A call with what was read before its transaction. key: of the project; stop: whether somebody asks the run to stop.
 
-    ending: of the task that it reports as done. snapshot: of the tree in which the next one begins. sidecar: what is said
-    beside the sandbox of its agent.
+    ending: of the task reported as done. snapshot: of the tree in which the next one begins. sidecar: content of the file
+    beside its agent's sandbox.
     """
 
     session: str
     result: StepResult | None
-    sign: Sign | None
+    heartbeat: Heartbeat | None
     key: bytes
     stop: bool
-    ending: MeasuredNode | None
+    ending: PreparedCompletion | None
     snapshot: Snapshot | None
     sidecar: Sidecar | None
 
@@ -102,161 +102,165 @@ class Stepping:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def next(self, wanted: RunOf, result: StepResult | None, sign: Sign | None = None) -> Answered:
-        """Take a report, and issue what comes next; the same report within its grace hears the same.
+    def next(
+        self, selector: RunSelector, result: StepResult | None, heartbeat: Heartbeat | None = None
+    ) -> StepAnswer:
+        """Take a report, and issue the next step; the same report within its grace period gets the same answer.
 
-        That the run has failed is answered, since it has to be written: `answers.refusal_in` finds it. Raises what is wrong
-        with the report, AlreadyClaimed or Forbidden while somebody else is at the run, and what completing a task raises.
+        A failed run is part of the answer, since it has to be written: `answers.refusal_in` finds it. Raises the faults
+        of the report, AlreadyClaimed or Forbidden while another agent is at the run, and what completing a task raises.
         """
         key = self._context.ports.get(EvidenceKeys).of(self._context)
-        scene, judged, again = self._judged(wanted, result, key)
-        if again is not None:
-            return self._with_lacking(again)
-        asked = self._asked(scene, result, judged, sign, key)
+        run, judged, repeated = self._judge_report(selector, result, key)
+        if repeated is not None:
+            return self._with_lacking(repeated)
+        call = self._prepare_call(run, result, judged, heartbeat, key)
         try:
             with joined(self._context):
-                return self._step(asked)
+                return self._perform_step(call)
         except CounterpointError:
             # Another call with the same report may have been faster.
-            again = self._judged(RunOf(session=asked.session), result, key)[2]
-            if again is None:
+            repeated = self._judge_report(RunSelector(session=call.session), result, key)[2]
+            if repeated is None:
                 raise
-            return self._with_lacking(again)
+            return self._with_lacking(repeated)
 
-    def _with_lacking(self, again: Answered) -> Answered:
-        """Return an answer that is told again with what would not be run now: another may have allowed it since."""
+    def _with_lacking(self, repeated: StepAnswer) -> StepAnswer:
+        """Return a repeated answer with the commands that are refused now: some may have been allowed since."""
         with self._context.reading() as view:
-            row = view.find(SpecSession, text_of(object_of(again.data).get("session_id")))
+            row = view.find(SpecSession, text_of(object_of(repeated.data).get("session_id")))
             if row is None:
-                return again
-            lacking = lacking_of_step(self._context, view, scene_of(view, row).outstanding)
-            return replace(again, lacking=lacking)
+                return repeated
+            lacking = find_lacking_commands(self._context, view, load_run(view, row).outstanding)
+            return replace(repeated, lacking=lacking)
 
     def obey(self, spec: str, session: str) -> None:
-        """Take a request to stop away that was obeyed, once that has landed.
+        """Remove a stop request that was obeyed, once the pause is committed.
 
-        One that came since is left, as when the answer that tells of the pause is told again to a run that goes on.
+        A later request stays, as when the answer that tells of the pause is repeated to a run that goes on.
         """
         with self._context.reading() as view:
             row = view.find(SpecSession, session)
         if row is not None and (row.status, row.pause_reason) == ("paused", "user"):
             self._context.ports.get(AutonomyFiles).clear_stop(spec)
 
-    def _judged(
-        self, wanted: RunOf, result: StepResult | None, key: bytes
-    ) -> tuple[Scene, Judged | None, Answered | None]:
-        """Return the run that is meant, what is to be taken of a report, and what it was answered if it was taken; its refusals."""
+    def _judge_report(
+        self, selector: RunSelector, result: StepResult | None, key: bytes
+    ) -> tuple[LoadedRun, Judged | None, StepAnswer | None]:
+        """Return the selected run, the judged report, and its earlier answer if it was taken before; raises its refusals."""
         with self._context.reading() as view:
-            scene = scene_of(view, run_named(view, wanted))
+            run = load_run(view, get_run(view, selector))
             now = self._context.ports.clock.now()
-            judged = judge(result, known_of(scene, result, now, key))
+            judged = judge(result, report_context(run, result, now, key))
             is_again = judged is not None and judged.again is not None
-            return scene, judged, _again(scene, judged) if judged and is_again else None
+            return run, judged, _repeat_answer(run, judged) if judged and is_again else None
 
-    def _asked(
+    def _prepare_call(
         self,
-        scene: Scene,
+        run: LoadedRun,
         result: StepResult | None,
         judged: Judged | None,
-        sign: Sign | None,
+        heartbeat: Heartbeat | None,
         key: bytes,
-    ) -> _Asked:
-        """Return a call with what is asked outside of the store: nobody waits to write meanwhile."""
+    ) -> _PreparedCall:
+        """Read what is outside of the store before the transaction, so that nobody waits to write meanwhile."""
         ports, root = self._context.ports, self._context.caller.root
         files = ports.get(AutonomyFiles)
         with self._context.reading() as view:
-            is_done = judged is not None and _is_to_end(view.find, scene, judged)
+            is_done = judged is not None and _ends_task(view.find, run, judged)
         ending = None
-        if is_done and scene.outstanding is not None:
-            task = scene.known.id(scene.outstanding.task)
-            ending = Moving(self._inside(scene.row)).measured(scene.known.spec, task)
-        return _Asked(
-            session=scene.row.session,
+        if is_done and run.outstanding is not None:
+            task = run.nodes.id(run.outstanding.task)
+            ending = Moving(self._run_context(run.row)).prepare_completion(run.nodes.spec, task)
+        return _PreparedCall(
+            session=run.row.session,
             result=result,
-            sign=sign,
+            heartbeat=heartbeat,
             key=key,
-            stop=files.is_stop_asked(scene.known.spec),
+            stop=files.is_stop_asked(run.nodes.spec),
             ending=ending,
-            snapshot=ports.evidence.snapshot(root) if scene.row.status == "running" else None,
+            snapshot=ports.evidence.snapshot(root) if run.row.status == "running" else None,
             sidecar=files.sidecar(),
         )
 
-    def _inside(self, row: SpecSession) -> Context:
-        """Return the context in the session that a run is, as long as that goes on."""
+    def _run_context(self, row: SpecSession) -> Context:
+        """Return the context in the session of a run while that is live."""
         is_live = row.status in LIVE
         return self._context.in_session(row.session, item=row.spec) if is_live else self._context
 
-    def _step(self, asked: _Asked) -> Answered:
-        # It writes nothing: it begins the transaction that is looked at.
+    def _perform_step(self, call: _PreparedCall) -> StepAnswer:
+        # This entry writes nothing: it begins the transaction that the run is read in.
         with recording(self._context, "run.looked") as change:
-            row = change.get(SpecSession, asked.session)
-            scene = scene_of(change.writing, row)
-            known = known_of(scene, asked.result, change.clock, asked.key)
-            judged = judge(asked.result, known)
+            row = change.get(SpecSession, call.session)
+            run = load_run(change.writing, row)
+            known = report_context(run, call.result, change.clock, call.key)
+            judged = judge(call.result, known)
         if judged is not None and judged.again:
-            return _again(scene, judged)
-        inside = self._inside(row)
+            return _repeat_answer(run, judged)
+        inside = self._run_context(row)
         if row.status in LIVE:
             with recording(inside, "run.entered", row.spec) as change:
                 holding.take_up(change, row.session)
-        gate = self._land(inside, asked, scene, judged) if judged is not None else "pending"
+        gate = self._apply_effects(inside, call, run, judged) if judged is not None else "pending"
         with recording(inside, "run.stepped", row.spec) as change:
-            decision, told = _decided(change, asked, scene, judged, gate)
+            decision, response = _decide_and_store(change, call, run, judged, gate)
         if isinstance(decision, Issue) and decision.task is not None:
-            moving, spec = Moving(inside), scene.known.spec
-            started = moving.start(spec, decision.task.id, snapshot=asked.snapshot)
-            return replace(told, lacking=started.lacking)
-        return told
+            moving, spec = Moving(inside), run.nodes.spec
+            started = moving.start(spec, decision.task.id, snapshot=call.snapshot)
+            return replace(response, lacking=started.lacking)
+        return response
 
-    def _land(self, inside: Context, asked: _Asked, scene: Scene, judged: Judged) -> GateStatus:
-        """Let a report have its effect on the work itself; return how the gate of its phase stands then."""
+    def _apply_effects(
+        self, inside: Context, call: _PreparedCall, run: LoadedRun, judged: Judged
+    ) -> GateStatus:
+        """Apply a report to the work itself; return the status of its phase's gate after it."""
         with inside.reading() as view:
-            is_to_end = _is_to_end(view.find, scene, judged)
-        if is_to_end and asked.ending is not None:
-            Moving(inside).land(asked.ending, judged.result.note or _NOTE)
-        return judge_gate(inside, scene, judged)
+            is_to_end = _ends_task(view.find, run, judged)
+        if is_to_end and call.ending is not None:
+            Moving(inside).complete_prepared(call.ending, judged.result.note or _NOTE)
+        return judge_gate(inside, run, judged)
 
 
-def _is_to_end(find: Callable[..., Item | None], scene: Scene, judged: Judged) -> bool:
-    """Whether a task ends with a report: it says so, and nobody has ended, handed in or removed it yet."""
-    step = scene.outstanding
+def _ends_task(find: Callable[..., Item | None], run: LoadedRun, judged: Judged) -> bool:
+    """Whether a task ends with a report: the report says so, and the task is neither completed, handed in nor removed."""
+    step = run.outstanding
     if step is None or not is_completed(Result(type=step.type, outcome=judged.result.outcome)):
         return False
     item = find(Item, step.task)
     return item is not None and item.category in {"open", "active"}
 
 
-def _decided(
+def _decide_and_store(
     change: Change,
-    asked: _Asked,
-    scene: Scene,
+    call: _PreparedCall,
+    run: LoadedRun,
     judged: Judged | None,
     gate: GateStatus,
-) -> tuple[Decision, Answered]:
-    """Take a report, decide what comes next and keep both; return the decision and what is told."""
-    row, done = change.get(SpecSession, asked.session), None
-    if judged is not None and scene.last is not None:
-        out = change.get(SessionStep, row.session, scene.last.number)
-        row, done = reported(change, row, scene, out, judged, gate)
-    row = signed(row, asked.sign, change.clock, scene.terms.limits, asked.sidecar)
-    here = replace(scene, row=row, last=done or scene.last)
-    shape = shape_of(change.writing, scene.known.root)
+) -> tuple[Decision, StepAnswer]:
+    """Take a report, decide on the next step and store both; return decision and answer."""
+    row, done = change.get(SpecSession, call.session), None
+    if judged is not None and run.last is not None:
+        out = change.get(SessionStep, row.session, run.last.number)
+        row, done = apply_report(change, row, run, out, judged, gate)
+    row = apply_heartbeat(row, call.heartbeat, change.clock, run.terms.limits, call.sidecar)
+    current = replace(run, row=row, last=done or run.last)
+    shape = shape_of(change.writing, run.nodes.root)
     situation = situation_of(
-        here,
+        current,
         shape,
         Holders(change.writing, change.context, session=row.session),
         had_step=judged is not None,
-        stop_requested=asked.stop,
+        stop_requested=call.stop,
         unlanded=unlanded(change.context),
     )
     decision = decide(situation)
     if isinstance(decision, Complete) and decision.is_over and done is None:
-        return decision, Answered(data=_answer_of(Issued(row=row), scene, situation))
+        return decision, StepAnswer(data=_answer_of(AppliedDecision(row=row), run, situation))
     # Before a run that is complete ends its session.
     change.open_session()
-    issued = settled(change, here, decision, asked.key)
+    issued = apply_decision(change, current, decision, call.key)
     after = replace(issued.row, version=row.version + 1, updated_at=change.now)
-    data = _answer_of(replace(issued, row=after), scene, situation)
+    data = _answer_of(replace(issued, row=after), run, situation)
     if isinstance(decision, Fail):
         data = refused(decision, row.session)
     keep(change, after, must=situation.is_sound)
@@ -265,54 +269,56 @@ def _decided(
     if issued.step is not None:
         change.put(issued.step)
     change.add_facts(status=after.status)
-    # As it was until this call, which is a sign of life itself.
-    before = replace(situation, heartbeat_at=scene.row.heartbeat_at)
+    # The heartbeat before this call, which counts as one itself.
+    before = replace(situation, heartbeat_at=run.row.heartbeat_at)
     warnings = (_SILENT,) if warns_of_silence(before) else ()
-    return decision, Answered(data=data, warnings=warnings)
+    return decision, StepAnswer(data=data, warnings=warnings)
 
 
-def _answer_of(issued: Issued, scene: Scene, situation: Situation) -> Json:
-    """Return what is told of a run and of the step that it was given."""
+def _answer_of(issued: AppliedDecision, run: LoadedRun, situation: Situation) -> Json:
+    """Build the answer about a run and the step that it was given."""
     gates = tuple(phase.gate for phase in situation.phases if phase.gate is not None)
-    return step_answer(issued.row, scene, gates, issued.step, issued.title)
+    return step_answer(issued.row, run, gates, issued.step, issued.title)
 
 
-def lacking_of_step(context: Context, view: Reading, step: SessionStep | None) -> Lacking | None:
-    """Return which commands of the task at a step would not be run; None if all would, or there is no task."""
+def find_lacking_commands(
+    context: Context, view: Reading, step: SessionStep | None
+) -> Lacking | None:
+    """Return which commands of a step's task would not be run; None if all would, or there is no task."""
     item = view.find(Item, step.task) if step is not None and step.task else None
     return lacking_of_node(context, view, item.id, type_in(view, item)) if item else None
 
 
 def step_answer(
     row: SpecSession,
-    scene: Scene,
+    run: LoadedRun,
     gates: tuple[PhaseGate, ...],
     step: SessionStep | None,
     title: str = "",
 ) -> Json:
-    """Return what is told of a run. step: the one that is out; title: of its task."""
+    """Build the answer about a run. step: the outstanding one; title: of its task."""
     state = RunState(
         session=row.session,
-        spec=scene.known.spec,
+        spec=run.nodes.spec,
         status=row.status,
         version=row.version,
         pause_reason=row.pause_reason,
         failure_reason=row.failure_reason,
         gates=gates,
     )
-    out = step_in(step, scene.known) if step else None
+    out = step_in(step, run.nodes) if step else None
     return answer(state, out, title, step.reason if step else "")
 
 
-def _again(scene: Scene, judged: Judged) -> Answered:
-    """Return what a report was answered when it was taken.
+def _repeat_answer(run: LoadedRun, judged: Judged) -> StepAnswer:
+    """Return the answer that a report got when it was taken.
 
-    What is known of the run now, if the ledger has that no more, or if the report is that of the pause in which it stands.
+    The present state of the run, if the ledger has that answer no more, or if the report is about the pause in which the run is.
     """
-    view, row, taken = scene.known.view, scene.row, judged.again.id if judged.again else ""
-    steps = view.select(SessionStep, session=row.session, id=taken, limit=1)
-    kept = load_object(steps[0].answer) if steps else {}
-    if kept:
-        return Answered(data=kept)
-    gates = tuple(phase_gates(view, shape_of(view, scene.known.root), row, scene.terms))
-    return Answered(data=step_answer(row, scene, gates, scene.outstanding))
+    view, row, step_id = run.nodes.view, run.row, judged.again.id if judged.again else ""
+    steps = view.select(SessionStep, session=row.session, id=step_id, limit=1)
+    stored_answer = load_object(steps[0].answer) if steps else {}
+    if stored_answer:
+        return StepAnswer(data=stored_answer)
+    gates = tuple(phase_gates(view, shape_of(view, run.nodes.root), row, run.terms))
+    return StepAnswer(data=step_answer(row, run, gates, run.outstanding))

@@ -1,4 +1,4 @@
-"""Several nodes at once: started all or none, ended one by one, given back."""
+"""Several nodes at once: started all or none, ended one by one, reset."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from counterpoint.dialects.foundry.nouns.tasks import (
 )
 from counterpoint.dialects.foundry.rules.working.waiting import is_stale
 from counterpoint.dialects.foundry.verbs.lifecycle import keep_pending
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.tasks.moving import (
     Moving,
     note_start,
@@ -43,7 +43,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
 HOURS: Final = 1.0
-"""After how long something that was begun counts as stale, if nobody says."""
+"""Hours after which work that was begun counts as stale, by default."""
 
 
 class Batches:
@@ -53,16 +53,16 @@ class Batches:
         self._context = context
 
     def start(self, spec: str, tasks: Sequence[str]) -> StartedBatch:
-        """Take several nodes up for the caller, all of them or none.
+        """Start several nodes for the caller, all of them or none.
 
-        Raises NotFound for the spec, Conflict with what is in the way of each.
+        Raises NotFound for the spec, Conflict with the obstacles of each.
         """
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            errors = _in_the_way(known, tasks)
+            nodes = Nodes(view, get_spec(view, spec))
+            errors = _find_obstacles(nodes, tasks)
         if errors:
-            raise _not_together(errors)
-        # Looked at once for all, and before anything is written.
+            raise _refuse_batch(errors)
+        # One snapshot for all, before anything is written.
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):
             started: list[str] = []
@@ -70,9 +70,9 @@ class Batches:
             lacking: dict[str, Lacking] = {}
             for task in dict.fromkeys(tasks):
                 with self._context.reading() as view:
-                    known = Nodes(view, spec_named(view, spec))
-                    item = known.named(task)
-                    name = known.id(item.id)
+                    nodes = Nodes(view, get_spec(view, spec))
+                    item = nodes.get(task)
+                    name = nodes.id(item.id)
                     context = held_in(self._context, view, item.id)
                     lacks = lacking_of_node(self._context, view, item.id, type_in(view, item))
                     if lacks is not None:
@@ -81,40 +81,40 @@ class Batches:
                     claim = Claims(context).start(item.id, snapshot=snapshot).claim
                 except CounterpointError as fault:
                     with self._context.reading() as view:
-                        said = in_words(Nodes(view, known.root), fault).message
-                    raise _not_together({name: said}) from fault
+                        message = in_words(Nodes(view, nodes.root), fault).message
+                    raise _refuse_batch({name: message}) from fault
                 with resumed(context, item.id) or recording(
                     context, "task.noted", item.id
                 ) as change:
                     note_start(change, item, str(claim.claimed_at))
-                    keep_pending(change, known.root)
+                    keep_pending(change, nodes.root)
                     at = at or str(change.now)
                 started.append(name)
-            return StartedBatch(spec=known.spec, started=tuple(started), at=at, lacking=lacking)
+            return StartedBatch(spec=nodes.spec, started=tuple(started), at=at, lacking=lacking)
 
     def complete(self, spec: str, ended: Sequence[Ended]) -> tuple[str, list[BatchResult]]:
-        """End several nodes, each for itself; what failed is pending again, and counts the tries.
+        """End several nodes, each by itself; a failed one is pending again, and its attempts are counted.
 
         The id of the spec comes first; NotFound for the spec.
         """
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-        return known.spec, [self._end(known, one) for one in ended]
+            nodes = Nodes(view, get_spec(view, spec))
+        return nodes.spec, [self._end_task(nodes, task) for task in ended]
 
     def reset(self, spec: str, tasks: Sequence[str] = (), hours: float | None = None) -> ResetBatch:
-        """Let nodes that were begun be pending again: those named, or those begun longer ago than so many hours.
+        """Set nodes in progress back to pending: those named, or those begun longer ago than so many hours.
 
-        What somebody else is at stays his, and is told of. NotFound for the spec.
+        Nodes that others hold stay theirs, and are reported. NotFound for the spec.
         """
         now = self._context.ports.clock.now()
         reset: list[str] = []
         errors: dict[str, str] = {}
         with recording(self._context, "task.reset") as change:
             change.open_session()
-            known = Nodes(change.writing, spec_named(change.writing, spec))
-            change.subject = known.root.id
-            for item in _begun(known, tasks, errors):
-                name = known.id(item.id)
+            nodes = Nodes(change.writing, get_spec(change.writing, spec))
+            change.subject = nodes.root.id
+            for item in _list_begun(nodes, tasks, errors):
+                name = nodes.id(item.id)
                 claim = change.find(Claim, item.id)
                 since = claim.claimed_at if claim else ""
                 if not tasks and not is_stale(since, now, HOURS if hours is None else hours):
@@ -122,31 +122,31 @@ class Batches:
                 try:
                     refuse_other(change, item)
                 except CounterpointError as fault:
-                    errors[name] = in_words(known, fault).message
+                    errors[name] = in_words(nodes, fault).message
                     continue
                 walk(change, change.get(Item, item.id), "open")
                 reset.append(name)
             if reset:
                 change.add_facts(reset=list[Json](reset[:50]))
-        return ResetBatch(spec=known.spec, reset=tuple(reset), errors=errors)
+        return ResetBatch(spec=nodes.spec, reset=tuple(reset), errors=errors)
 
-    def _end(self, known: Nodes, ended: Ended) -> BatchResult:
+    def _end_task(self, nodes: Nodes, ended: Ended) -> BatchResult:
         try:
             if ended.success:
                 moving = Moving(self._context)
-                done = moving.complete(known.spec, ended.id, ended.note, is_counted=False)
+                done = moving.complete(nodes.spec, ended.id, ended.note, is_counted=False)
                 return BatchResult(id=ended.id, status=done.status, completed_at=done.completed_at)
-            return self._fail(known.spec, ended)
+            return self._fail_task(nodes.spec, ended)
         except CounterpointError as fault:
             with self._context.reading() as view:
-                said = in_words(Nodes(view, known.root), fault).message
-            return BatchResult(id=ended.id, status="error", error=said)
+                message = in_words(Nodes(view, nodes.root), fault).message
+            return BatchResult(id=ended.id, status="error", error=message)
 
-    def _fail(self, spec: str, ended: Ended) -> BatchResult:
+    def _fail_task(self, spec: str, ended: Ended) -> BatchResult:
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            item = known.named(ended.id)
-            refuse_no_task(known, item)
+            nodes = Nodes(view, get_spec(view, spec))
+            item = nodes.get(ended.id)
+            refuse_no_task(nodes, item)
             if item.category not in {"open", "active"}:
                 raise Conflict(f"{ended.id} is {state_text(item)}")
             session = held_in(self._context, view, item.id).caller.actor.session
@@ -163,8 +163,8 @@ class Batches:
                 refuse_other(change, now)
                 if now.category == "active":
                     now = walk(change, now, "open")
-                kept = attributes_of(change.writing, item.id).get(RETRIES)
-                retries = 1 + (kept if isinstance(kept, int) else 0)
+                failures = attributes_of(change.writing, item.id).get(RETRIES)
+                retries = 1 + (failures if isinstance(failures, int) else 0)
                 values: dict[str, Json] = {
                     RETRIES: retries,
                     FAILED_AT: str(change.now),
@@ -176,47 +176,47 @@ class Batches:
                 )
 
 
-def _begun(known: Nodes, tasks: Sequence[str], errors: dict[str, str]) -> list[Item]:
-    """Return the nodes of some ids that were begun, or all; what is none is told in `errors`."""
+def _list_begun(nodes: Nodes, tasks: Sequence[str], errors: dict[str, str]) -> list[Item]:
+    """Return the named nodes that were begun, or all; the others are added to `errors`."""
     if not tasks:
-        return known.view.select(
-            Item, root=known.root.id, kind=WORKABLE, category="active", order="number"
+        return nodes.view.select(
+            Item, root=nodes.root.id, kind=WORKABLE, category="active", order="number"
         )
-    found: list[Item] = []
+    items: list[Item] = []
     for task in dict.fromkeys(tasks):
-        item = known.find(task)
+        item = nodes.find(task)
         if item is None:
-            errors[task] = f"the spec {known.spec} has no node {task!r}"
+            errors[task] = f"the spec {nodes.spec} has no node {task!r}"
         elif not item.is_workable or item.category != "active":
             errors[task] = f"{task} is not in progress"
         else:
-            found.append(item)
-    return found
+            items.append(item)
+    return items
 
 
-def _in_the_way(known: Nodes, tasks: Sequence[str]) -> dict[str, str]:
-    """Return what keeps nodes from being started, each for itself or beside the others, by their ids."""
+def _find_obstacles(nodes: Nodes, tasks: Sequence[str]) -> dict[str, str]:
+    """Return why nodes cannot be started, alone or beside the others, by their ids."""
     errors: dict[str, str] = {}
     items: dict[str, Item] = {}
     for task in dict.fromkeys(tasks):
         try:
-            item = known.named(task)
-            refuse_unready(known, item)
-            items[known.id(item.id)] = item
+            item = nodes.get(task)
+            refuse_unready(nodes, item)
+            items[nodes.id(item.id)] = item
         except CounterpointError as fault:
             errors[task] = fault.message
     areas = {
-        name: [one.pattern for one in known.view.select(Area, item=item.id)]
+        name: [area.pattern for area in nodes.view.select(Area, item=item.id)]
         for name, item in items.items()
     }
-    for one, other in combinations(items, 2):
-        shared = overlapping(areas[one], areas[other])
+    for first, other in combinations(items, 2):
+        shared = overlapping(areas[first], areas[other])
         if shared:
-            errors[other] = f"{shared[0][1]} overlaps with {shared[0][0]} of {one}"
+            errors[other] = f"{shared[0][1]} overlaps with {shared[0][0]} of {first}"
     return errors
 
 
-def _not_together(errors: dict[str, str]) -> Conflict:
+def _refuse_batch(errors: dict[str, str]) -> Conflict:
     words = "; ".join(errors.values())
     return Conflict(
         f"none was started: {words}",

@@ -1,4 +1,4 @@
-"""What is kept with nodes, changed for one or for many."""
+"""Edits of nodes' values, for one or for many."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from counterpoint.dialects.foundry.rules.shape import (
 )
 from counterpoint.dialects.foundry.verbs.performing import perform
 from counterpoint.dialects.foundry.verbs.placing import placed
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.reading import all_nodes, node_of
 from counterpoint.dialects.foundry.verbs.tasks.edges import harden
 from counterpoint.kernel.canonical import Json, object_of
@@ -46,7 +46,7 @@ _REQUIRE: Final = frozenset({"task", "subtask", "verify"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeFilter:
-    """Which nodes many are chosen by; empty fields ask for all. pattern: a regular expression for ids and titles."""
+    """A selection of nodes; empty fields match all. pattern: a regular expression for ids and titles."""
 
     status: Status | str = ""
     parent: str = ""
@@ -55,7 +55,7 @@ class NodeFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedNodes:
-    """What a change of many did: the nodes that it changed, and how many fitted."""
+    """The outcome of an edit of many nodes: those that changed, and how many matched."""
 
     spec: str
     matched: int
@@ -63,26 +63,26 @@ class EditedNodes:
 
 
 class Editing:
-    """Verbs that change what is kept with nodes."""
+    """Verbs that edit nodes' values."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def edit(
-        self, spec: str, task: str, given: Mapping[str, Json], *, dry_run: bool = False
+        self, spec: str, task: str, changes: Mapping[str, Json], *, dry_run: bool = False
     ) -> EditedNode:
-        """Give a node values: its title, texts and files, and any under a name of their own; None takes one away.
+        """Set values of a node: its title, texts and files, and any under a name of their own; None removes one.
 
-        Raises NotFound, InvalidInput with every fault, Forbidden for who may not ask less of it, AlreadyClaimed.
+        Raises NotFound, InvalidInput with every fault, Forbidden for whoever may not relax it, AlreadyClaimed.
         """
-        if not given:
+        if not changes:
             raise InvalidInput("nothing is to be changed", error_code="MISSING_REQUIRED")
 
         def act(context: Context) -> EditedNode:
             with context.reading() as view:
-                known = Nodes(view, spec_named(view, spec))
-                node = node_of(known, known.named(task))
-            return _edit(context, known, node, _placed(context, given))
+                nodes = Nodes(view, get_spec(view, spec))
+                node = node_of(nodes, nodes.get(task))
+            return _edit(context, nodes, node, _place_file(context, changes))
 
         return perform(self._context, act, dry_run=dry_run)
 
@@ -95,141 +95,146 @@ class Editing:
         *,
         dry_run: bool = False,
     ) -> EditedNode:
-        """Say how long a node takes, or how hard it is, or both; NotFound, InvalidInput for neither."""
-        given: dict[str, Json] = {}
+        """Set the estimate of a node, its complexity, or both; NotFound, InvalidInput for neither."""
+        changes: dict[str, Json] = {}
         if hours is not None:
-            given[ESTIMATE] = hours
+            changes[ESTIMATE] = hours
         if complexity is not None:
-            given[COMPLEXITY] = complexity
-        return self.edit(spec, task, given, dry_run=dry_run)
+            changes[COMPLEXITY] = complexity
+        return self.edit(spec, task, changes, dry_run=dry_run)
 
     def require(
         self, spec: str, task: str, sort: str, text: str, *, dry_run: bool = False
     ) -> tuple[EditedNode, dict[str, Json]]:
-        """Give a task a requirement, which it answers; NotFound, InvalidInput for one too many, or no task, AlreadyClaimed."""
+        """Add a requirement to a task, and return it; NotFound, InvalidInput for one too many, or no task, AlreadyClaimed."""
 
         def act(context: Context) -> tuple[EditedNode, dict[str, Json]]:
             with recording(context, "task.required") as change:
                 change.open_session()
-                known = Nodes(change.writing, spec_named(change.writing, spec))
-                item = change.get(Item, known.named(task).id)
+                nodes = Nodes(change.writing, get_spec(change.writing, spec))
+                item = change.get(Item, nodes.get(task).id)
                 change.subject = item.id
                 refuse_other(change, item)
-                node = node_of(known, item)
+                node = node_of(nodes, item)
                 if node.type not in _REQUIRE:
                     raise InvalidInput(f"a {node.type} has no requirements")
-                kept = items_of(attributes_of(change.writing, item.id).get(REQUIREMENTS))
-                if len(kept) >= MANY_REQUIREMENTS:
+                requirements = items_of(attributes_of(change.writing, item.id).get(REQUIREMENTS))
+                if len(requirements) >= MANY_REQUIREMENTS:
                     raise InvalidInput(
                         f"{node.id} has {MANY_REQUIREMENTS} requirements, which is the most"
                     )
-                numbers = [_number(text_of(object_of(one).get("id"))) for one in kept]
-                made: dict[str, Json] = {
+                numbers = [
+                    _number(text_of(object_of(requirement).get("id")))
+                    for requirement in requirements
+                ]
+                requirement: dict[str, Json] = {
                     "id": f"req-{max(numbers, default=0) + 1}",
                     "type": sort,
                     "text": text,
                 }
-                after = [*kept, made]
+                after = [*requirements, requirement]
                 set_attributes(change, item, {REQUIREMENTS: after})
-                return _edited(known, node, {REQUIREMENTS: list(kept)}, {REQUIREMENTS: after}), made
+                return _describe_edit(
+                    nodes, node, {REQUIREMENTS: list(requirements)}, {REQUIREMENTS: after}
+                ), requirement
 
         return perform(self._context, act, dry_run=dry_run)
 
     def edit_many(
-        self, spec: str, chosen: NodeFilter, given: Mapping[str, Json], *, dry_run: bool = False
+        self, spec: str, chosen: NodeFilter, changes: Mapping[str, Json], *, dry_run: bool = False
     ) -> EditedNodes:
-        """Give all nodes that fit the same values; what has them already is passed over.
+        """Set the same values of all matching nodes; nodes that have them already are passed over.
 
         Raises NotFound for spec or parent, InvalidInput for the pattern or with every fault, AlreadyClaimed.
         """
 
         def act(context: Context) -> EditedNodes:
             with context.reading() as view:
-                known = Nodes(view, spec_named(view, spec))
-                matched = _chosen(known, chosen)
-            wanted = _placed(context, given)
+                nodes = Nodes(view, get_spec(view, spec))
+                matched = _select_nodes(nodes, chosen)
+            placed_changes = _place_file(context, changes)
             with joined(context):
-                changed = [_edit(context, known, node, wanted) for node in matched]
+                changed = [_edit(context, nodes, node, placed_changes) for node in matched]
             return EditedNodes(
-                spec=known.spec,
+                spec=nodes.spec,
                 matched=len(matched),
-                changed=tuple(one for one in changed if one.after),
+                changed=tuple(node for node in changed if node.after),
             )
 
         return perform(self._context, act, dry_run=dry_run)
 
     def mend_verification(self, spec: str, *, dry_run: bool = False) -> EditedNodes:
-        """Give each verification a type that there is: tests are run where none was said, people look where it is another."""
+        """Give each verification a known type: `run-tests` where it has none, `manual` where it has another."""
 
         def act(context: Context) -> EditedNodes:
             with context.reading() as view:
-                known = Nodes(view, spec_named(view, spec))
-                found = [node for node in all_nodes(known) if node.type == "verify"]
+                nodes = Nodes(view, get_spec(view, spec))
+                verifications = [node for node in all_nodes(nodes) if node.type == "verify"]
             wrong = [
                 node
-                for node in found
+                for node in verifications
                 if node.metadata.get(VERIFICATION_TYPE) not in VERIFICATION_TYPES
             ]
             with joined(context):
                 changed = [
-                    _edit(context, known, node, {VERIFICATION_TYPE: _mended(node)})
+                    _edit(context, nodes, node, {VERIFICATION_TYPE: _fallback_type(node)})
                     for node in wrong
                 ]
-            return EditedNodes(spec=known.spec, matched=len(wrong), changed=tuple(changed))
+            return EditedNodes(spec=nodes.spec, matched=len(wrong), changed=tuple(changed))
 
         return perform(self._context, act, dry_run=dry_run)
 
 
-def _placed(context: Context, given: Mapping[str, Json]) -> Mapping[str, Json]:
-    path = given.get("file_path")
-    return {**given, "file_path": placed(context, path)} if isinstance(path, str) else given
+def _place_file(context: Context, changes: Mapping[str, Json]) -> Mapping[str, Json]:
+    path = changes.get("file_path")
+    return {**changes, "file_path": placed(context, path)} if isinstance(path, str) else changes
 
 
-def _mended(node: Node) -> str:
+def _fallback_type(node: Node) -> str:
     return "manual" if node.metadata.get(VERIFICATION_TYPE) else "run-tests"
 
 
-def _edit(context: Context, known: Nodes, node: Node, given: Mapping[str, Json]) -> EditedNode:
+def _edit(context: Context, nodes: Nodes, node: Node, changes: Mapping[str, Json]) -> EditedNode:
     now: dict[str, Json] = {**node.metadata, "title": node.item.title}
     differing = {
         name: value
-        for name, value in given.items()
+        for name, value in changes.items()
         if now.get(name) != value or (name not in now and value is not None)
     }
-    wanted = values_of(differing)
+    edit = values_of(differing)
     if not differing:
-        return _edited(known, node, {}, {})
+        return _describe_edit(nodes, node, {}, {})
     with joined(context):
         with recording(context, "task.looked") as change:
             refuse_other(change, node.item)
         areas = None
-        if wanted.file_path is not None:
+        if edit.file_path is not None:
             with context.reading() as view:
-                old = [one.pattern for one in view.select(Area, item=node.item.id)]
-            areas = (wanted.file_path, *old[1:])
+                old = [area.pattern for area in view.select(Area, item=node.item.id)]
+            areas = (edit.file_path, *old[1:])
         Items(context).edit(
             node.item.id,
             Edit(
-                title=wanted.title,
-                body=wanted.body,
+                title=edit.title,
+                body=edit.body,
                 areas=areas,
-                acceptance=wanted.acceptance,
-                attributes=wanted.kept,
+                acceptance=edit.acceptance,
+                attributes=edit.kept,
             ),
         )
-        mode = wanted.kept.get(BLOCKING_MODE)
+        mode = edit.kept.get(BLOCKING_MODE)
         if node.type == "research" and isinstance(mode, str):
             with recording(context, "dependency.changed", node.item.id) as change:
-                within = Nodes(change.writing, known.root)
+                within = Nodes(change.writing, nodes.root)
                 harden(change, within, change.get(Item, node.item.id), mode)
-    return _edited(known, node, {name: now.get(name) for name in differing}, differing)
+    return _describe_edit(nodes, node, {name: now.get(name) for name in differing}, differing)
 
 
-def _edited(
-    known: Nodes, node: Node, before: Mapping[str, Json], after: Mapping[str, Json]
+def _describe_edit(
+    nodes: Nodes, node: Node, before: Mapping[str, Json], after: Mapping[str, Json]
 ) -> EditedNode:
     return EditedNode(
-        spec=known.spec,
+        spec=nodes.spec,
         id=node.id,
         title=node.item.title,
         type=node.type,
@@ -240,12 +245,12 @@ def _edited(
     )
 
 
-def _chosen(known: Nodes, chosen: NodeFilter) -> Sequence[Node]:
-    parent = known.id(known.named(chosen.parent, "NOT_FOUND").id) if chosen.parent else ""
-    fits = _pattern(chosen.pattern) if chosen.pattern else None
+def _select_nodes(nodes: Nodes, chosen: NodeFilter) -> Sequence[Node]:
+    parent = nodes.id(nodes.get(chosen.parent, "NOT_FOUND").id) if chosen.parent else ""
+    fits = _parse_pattern(chosen.pattern) if chosen.pattern else None
     return [
         node
-        for node in all_nodes(known)
+        for node in all_nodes(nodes)
         if node.type in LEAF_TYPES
         and chosen.status in {"", node.status}
         and parent in {"", node.parent}
@@ -253,8 +258,8 @@ def _chosen(known: Nodes, chosen: NodeFilter) -> Sequence[Node]:
     ]
 
 
-def _pattern(text: str) -> Pattern:
-    """Return a pattern that is looked for anywhere in a line; InvalidInput."""
+def _parse_pattern(text: str) -> Pattern:
+    """Parse a pattern that may match anywhere in a line; InvalidInput."""
     try:
         Pattern(text)
         return Pattern(f"(?s:.*(?:{text}).*)")

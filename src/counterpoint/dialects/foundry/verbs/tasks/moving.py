@@ -54,7 +54,7 @@ from counterpoint.dialects.foundry.rules.standing import status_of, type_of
 from counterpoint.dialects.foundry.rules.working.keeping import fits, newest, refuse_large
 from counterpoint.dialects.foundry.rules.working.waiting import hours_between, waits_text
 from counterpoint.dialects.foundry.verbs.lifecycle import keep_pending
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies
 from counterpoint.dialects.foundry.verbs.unallowed import lacking_of_node
 from counterpoint.kernel.acts import Act
@@ -63,10 +63,10 @@ from counterpoint.kernel.errors import Conflict, InvalidInput, NotReady
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredNode:
-    """What the end of a node rests on.
+class PreparedCompletion:
+    """What a completion needs to know beforehand.
 
-    token: of the claim under which it ends; None if it is to be taken up first. looked: None where its start is not there.
+    token: of the claim under which it ends; None if it is to be claimed first. looked: None where its starting point is unknown.
     """
 
     spec: str
@@ -81,7 +81,7 @@ class MeasuredNode:
 
 
 class Moving:
-    """Verbs that move nodes along."""
+    """Verbs that change the status of nodes."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -89,31 +89,31 @@ class Moving:
     def start(
         self, spec: str, task: str, note: str = "", *, snapshot: Snapshot | None = None
     ) -> StartedNode:
-        """Take a node up for the caller; a second time it only stays his. snapshot: the tree, where it was looked at already.
+        """Start a node for the caller; a second start changes nothing. snapshot: the tree, if it was taken already.
 
         Raises NotFound, NotReady with what it waits for, AlreadyClaimed, Conflict for what is no task or has ended.
         """
         if snapshot is None:
-            # Before the transaction: nobody waits to write while git is asked.
+            # Before the transaction: nobody waits to write while git runs.
             snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):
-            # Looked at where it is written: what the last transaction has read is not read again.
+            # Read in the transaction that writes, so that nothing is read twice.
             with recording(self._context, "task.started") as look:
                 view = look.writing
-                known = Nodes(view, spec_named(view, spec))
-                item = known.named(task)
-                refuse_unready(known, item)
-                name, kind = known.id(item.id), type_in(view, item)
+                nodes = Nodes(view, get_spec(view, spec))
+                item = nodes.get(task)
+                refuse_unready(nodes, item)
+                name, kind = nodes.id(item.id), type_in(view, item)
                 context = held_in(self._context, view, item.id)
                 lacking = lacking_of_node(self._context, view, item.id, kind)
             started = Claims(context).start(item.id, snapshot=snapshot)
             with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
                 since = note_start(change, item, str(started.claim.claimed_at))
-                keep_pending(change, known.root)
+                keep_pending(change, nodes.root)
                 if note:
-                    _tell(change, item, f"Task started: {item.title}", note)
+                    _note_change(change, item, f"Task started: {item.title}", note)
                 return StartedNode(
-                    spec=known.spec,
+                    spec=nodes.spec,
                     id=name,
                     title=item.title,
                     type=kind,
@@ -125,27 +125,29 @@ class Moving:
     def complete(
         self, spec: str, task: str, note: str, *, is_counted: bool = True
     ) -> CompletedNode:
-        """End the work on a node as done, also of one that nobody has started but that is ready.
+        """Complete a node, also one that nobody has started but that is ready.
 
-        is_counted: whether it is told how far the spec is then.
+        is_counted: whether the answer has the progress of the spec.
         Raises NotFound, Conflict for what is no task or has ended, NotReady, AlreadyClaimed, GateClosed.
         """
-        return self.land(self.measured(spec, task), note, is_counted=is_counted)
+        return self.complete_prepared(
+            self.prepare_completion(spec, task), note, is_counted=is_counted
+        )
 
-    def measured(self, spec: str, task: str) -> MeasuredNode:
-        """Return what the end of a node rests on; the refusals of `complete` that can be known before it.
+    def prepare_completion(self, spec: str, task: str) -> PreparedCompletion:
+        """Return what a completion needs to know; raises the refusals of `complete` that can be known before it.
 
-        Looked at before anything is written, so that nobody waits to write while git is asked.
+        Read before anything is written, so that nobody waits to write while git runs.
         """
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            item = known.named(task)
-            refuse_unready(known, item)
+            nodes = Nodes(view, get_spec(view, spec))
+            item = nodes.get(task)
+            refuse_unready(nodes, item)
             session = held_in(self._context, view, item.id).caller.actor.session
             claim = view.find(Claim, item.id)
-            met = tuple(one.position for one in view.select(Criterion, item=item.id))
+            met = tuple(criterion.position for criterion in view.select(Criterion, item=item.id))
             point = view.find(StartPoint, item.id, claim.token) if claim else None
-            passed, name = passed_checks(view, item.id), known.id(item.id)
+            passed, name = passed_checks(view, item.id), nodes.id(item.id)
         evidence, tree = self._context.ports.evidence, self._context.caller.root
         is_own = claim is not None and claim.is_held_by(session)
         snapshot = None if is_own else evidence.snapshot(tree)
@@ -155,10 +157,10 @@ class Moving:
         elif snapshot is not None:
             comparison = Comparison(start=snapshot, end=snapshot)
             looked = Looked(comparison=comparison, since="", passed=passed)
-        return MeasuredNode(
-            spec=known.spec,
+        return PreparedCompletion(
+            spec=nodes.spec,
             id=name,
-            root=known.root,
+            root=nodes.root,
             item=item,
             session=session,
             token=claim.token if is_own and claim else None,
@@ -167,88 +169,92 @@ class Moving:
             looked=looked,
         )
 
-    def land(self, found: MeasuredNode, note: str, *, is_counted: bool = False) -> CompletedNode:
-        """End the work on a node with what was measured before; the refusals of `complete`.
+    def complete_prepared(
+        self, prepared: PreparedCompletion, note: str, *, is_counted: bool = False
+    ) -> CompletedNode:
+        """Complete a node with what was prepared; raises the refusals of `complete`.
 
-        is_counted: whether it is told how far the spec is then, where this begins the transaction.
+        is_counted: whether the answer has the progress of the spec, where this begins the transaction.
         """
-        item, token = found.item, found.token
-        report = Report(outcome="done", summary=note, met=found.met)
+        item, token = prepared.item, prepared.token
+        report = Report(outcome="done", summary=note, met=prepared.met)
         with joined(self._context) as unit:
-            before = self._counted(unit, found) if is_counted else None
-            context = self._in(found.session)
+            before = self._register_tallies(unit, prepared) if is_counted else None
+            context = self._in_session(prepared.session)
             if token is None:
-                token = Claims(context).start(item.id, snapshot=found.snapshot).claim.token
-            Tasks(context).finish(item.id, token, report, looked=found.looked)
-            return self._completed(context, found, note, before)
+                token = Claims(context).start(item.id, snapshot=prepared.snapshot).claim.token
+            Tasks(context).finish(item.id, token, report, looked=prepared.looked)
+            return self._record_completion(context, prepared, note, before)
 
-    def _in(self, session: str) -> Context:
+    def _in_session(self, session: str) -> Context:
         """Return the context of this call in a session."""
         is_own = session == self._context.caller.actor.session
         return self._context if is_own else self._context.in_session(session)
 
-    def _counted(self, unit: Unit, found: MeasuredNode) -> dict[str, Tally]:
-        """Return what gets the tallies of a spec, and of a node in it that holds others, as the transaction finds them."""
+    def _register_tallies(self, unit: Unit, prepared: PreparedCompletion) -> dict[str, Tally]:
+        """Return a mapping that gets the tallies of a spec, and of a parent node, once the transaction begins."""
         counted: dict[str, Tally] = {}
-        kept = self._context.ports.remember(SpecTallies)
+        tallies = self._context.ports.remember(SpecTallies)
 
         def look(view: Writing) -> None:
-            counted.update(kept.of(Nodes(view, found.root, found.spec), (found.item.id,)))
+            counted.update(
+                tallies.of(Nodes(view, prepared.root, prepared.spec), (prepared.item.id,))
+            )
 
         unit.at_begin(look)
         return counted
 
-    def _completed(
+    def _record_completion(
         self,
         context: Context,
-        found: MeasuredNode,
+        prepared: PreparedCompletion,
         note: str,
         before: Mapping[str, Tally] | None,
     ) -> CompletedNode:
-        item = found.item
+        item = prepared.item
         with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
             after = change.get(Item, item.id)
-            keep_pending(change, found.root)
+            keep_pending(change, prepared.root)
             warnings: tuple[str, ...] = ()
             if after.category == "done":
-                _note_hours(change, after)
-                holders = tuple(_complete_above(change, after))
+                _record_hours(change, after)
+                holders = tuple(_complete_ancestors(change, after))
             else:
                 holders, warnings = (), ("It was handed in, and awaits a verdict.",)
             if note:
-                _tell(change, item, f"Task completed: {item.title}", note)
-            known = Nodes(change.writing, change.get(Item, found.root.id), found.spec)
+                _note_change(change, item, f"Task completed: {item.title}", note)
+            nodes = Nodes(change.writing, change.get(Item, prepared.root.id), prepared.spec)
             phase = phase_of(change.writing, after)
             return CompletedNode(
-                spec=found.spec,
-                id=found.id,
+                spec=prepared.spec,
+                id=prepared.id,
                 title=item.title,
                 status=status_of(after.category),
                 completed_at=after.closed_at,
-                total=Tally() if before is None else _total(known, before, after),
-                phase=known.id(phase.id) if phase else "",
+                total=Tally() if before is None else _count_total(nodes, before, after),
+                phase=nodes.id(phase.id) if phase else "",
                 phase_title=phase.title if phase else "",
                 phase_is_done=phase is not None and phase.category == "done",
-                holders=tuple(known.ids(holders).values()),
+                holders=tuple(nodes.ids(holders).values()),
                 warnings=warnings,
             )
 
     def block(
         self, spec: str, task: str, reason: str, blocker_type: str = "dependency", ticket: str = ""
     ) -> tuple[str, str]:
-        """Say why a node, or a phase, cannot go on; answer the ids of spec and node.
+        """Block a node, or a phase, for a reason; return the ids of spec and node.
 
         Raises NotFound, AlreadyClaimed, Conflict for what has ended, InvalidInput for a reason that is too long.
         """
         refuse_large(reason, "reason")
         with recording(self._context, "task.blocked") as change:
             change.open_session()
-            known = Nodes(change.writing, spec_named(change.writing, spec))
-            item = change.get(Item, known.named(task).id)
+            nodes = Nodes(change.writing, get_spec(change.writing, spec))
+            item = change.get(Item, nodes.get(task).id)
             change.subject = item.id
-            name = known.id(item.id)
+            name = nodes.id(item.id)
             if name == ROOT:
-                raise Conflict(f"the spec {known.spec} is not blocked as a whole; block a phase")
+                raise Conflict(f"the spec {nodes.spec} is not blocked as a whole; block a phase")
             if item.is_closed:
                 raise Conflict(
                     f"{name} is {status_of(item.category)}: nothing can block it",
@@ -259,66 +265,66 @@ class Moving:
                 item = walk(change, item, "open")
             details: dict[str, Json] = {"blocker_type": blocker_type}
             block(change, item, reason, {**details, "ticket": ticket} if ticket else details)
-            return known.spec, name
+            return nodes.spec, name
 
     def unblock(self, spec: str, task: str, resolution: str = "") -> UnblockedNode:
-        """Resolve all that blocks a node, or let one that failed be tried again.
+        """Resolve all blockers of a node, or let a failed one be tried again.
 
         Raises NotFound, Conflict if nothing blocks it, InvalidInput for a resolution that is too long.
         """
         refuse_large(resolution, "resolution")
         with recording(self._context, "task.unblocked") as change:
             change.open_session()
-            known = Nodes(change.writing, spec_named(change.writing, spec))
-            item = change.get(Item, known.named(task).id)
+            nodes = Nodes(change.writing, get_spec(change.writing, spec))
+            item = change.get(Item, nodes.get(task).id)
             change.subject = item.id
             blockers = open_blockers(change, item)
             has_failed = item.status == "failed"
             if not (blockers or has_failed):
                 raise Conflict(
-                    f"{known.id(item.id)} is not blocked: it is {status_of(item.category)}"
+                    f"{nodes.id(item.id)} is not blocked: it is {status_of(item.category)}"
                 )
-            told: dict[str, Json] = {
+            blocker: dict[str, Json] = {
                 "blocker_type": "technical",
                 "blocker_description": "it failed",
                 "blocked_at": item.closed_at,
             }
-            told = blocker_of(blockers[-1]) if blockers else told
+            blocker = blocker_of(blockers[-1]) if blockers else blocker
             unblock(change, item, blockers, resolution)
             if has_failed:
                 walk(change, change.get(Item, item.id), "open")
-            _keep_resolved(change, item, {**told, "resolution": resolution})
+            _keep_resolved(change, item, {**blocker, "resolution": resolution})
             after = change.get(Item, item.id)
             return UnblockedNode(
-                spec=known.spec,
-                id=known.id(item.id),
-                before=blocker_from(known.id(item.id), item.title, told),
+                spec=nodes.spec,
+                id=nodes.id(item.id),
+                before=blocker_from(nodes.id(item.id), item.title, blocker),
                 resolution=resolution,
                 status=status_of(after.category),
             )
 
     def reopen(self, spec: str, task: str, note: str = "") -> str:
-        """Let a node be pending, however it stands, and whatever blocked it; answer the id of the spec.
+        """Set a node back to pending, whatever its status and blockers; return the id of the spec.
 
         Raises NotFound, AlreadyClaimed, Conflict for what is no task.
         """
         with recording(self._context, "task.reopened") as change:
             change.open_session()
-            known = Nodes(change.writing, spec_named(change.writing, spec))
-            item = change.get(Item, known.named(task).id)
+            nodes = Nodes(change.writing, get_spec(change.writing, spec))
+            item = change.get(Item, nodes.get(task).id)
             change.subject = item.id
-            refuse_no_task(known, item)
+            refuse_no_task(nodes, item)
             refuse_other(change, item)
             item = unblock(change, item, open_blockers(change, item), note or "it is pending again")
             if item.status != "open":
                 change.add_facts(moved=[item.status, "open"])
                 walk(change, item, "open")
             if note:
-                _tell(change, item, f"Task pending: {item.title}", note)
-            return known.spec
+                _note_change(change, item, f"Task pending: {item.title}", note)
+            return nodes.spec
 
     def set_status(self, spec: str, task: str, status: Status, note: str = "") -> str:
-        """Bring a node to stand so, as the verb of that word does; answer the id of the spec."""
+        """Set a node's status by calling the matching operation; return the id of the spec."""
         if status == "blocked":
             if not note.strip():
                 raise InvalidInput(
@@ -334,83 +340,83 @@ class Moving:
         return self.reopen(spec, task, note)
 
 
-def _total(known: Nodes, before: Mapping[str, Tally], after: Item) -> Tally:
-    """Return how far a spec is after one node was ended. before: the tallies it was found with; empty if nobody looked."""
-    was = before.get(known.root.id)
+def _count_total(nodes: Nodes, before: Mapping[str, Tally], after: Item) -> Tally:
+    """Return the progress of a spec after one node ended. before: the tallies it was found with; empty if they were not read."""
+    was = before.get(nodes.root.id)
     if was is None:
-        return known.tallies()[known.root.id]
-    # What holds others counts by these.
+        return nodes.tallies()[nodes.root.id]
+    # A node with children is counted by these.
     is_more = after.category == "done" and after.id not in before
     return Tally(was.total, was.completed + int(is_more))
 
 
-def refuse_no_task(known: Nodes, item: Item) -> None:
-    """Raise Conflict for a node that nobody works on itself: a phase, a group, the spec; and in a spec that was put away."""
-    if known.view.find(Label, known.root.id, ARCHIVED) is not None:
-        raise Conflict(f"the spec {known.spec} is archived", hint="Make it active first.")
-    kind = type_in(known.view, item)
+def refuse_no_task(nodes: Nodes, item: Item) -> None:
+    """Raise Conflict for a node that nobody works on itself: a phase, a group, the spec; and in an archived spec."""
+    if nodes.view.find(Label, nodes.root.id, ARCHIVED) is not None:
+        raise Conflict(f"the spec {nodes.spec} is archived", hint="Make it active first.")
+    kind = type_in(nodes.view, item)
     if not (item.is_workable and item.parent) or kind == "group":
         raise Conflict(
-            f"{known.id(item.id)} is a {kind}: it stands as what is below it does",
+            f"{nodes.id(item.id)} is a {kind}: it stands as what is below it does",
             hint=f"{Act.LIST_BELOW}.",
         )
 
 
-def refuse_unready(known: Nodes, item: Item) -> None:
-    """Raise NotReady or Conflict with what keeps a node from being taken up, in the words of specs.
+def refuse_unready(nodes: Nodes, item: Item) -> None:
+    """Raise NotReady or Conflict with the reasons why a node cannot be started, in the words of specs.
 
-    Whoever holds it, and files that somebody is at, are left to the claim itself.
+    Who holds it, and shared files, are left to the claim itself.
     """
-    refuse_no_task(known, item)
-    name = known.id(item.id)
+    refuse_no_task(nodes, item)
+    name = nodes.id(item.id)
     if item.category not in {"open", "active"}:
-        way = {"done": Act.REOPEN, "dropped": Act.UNBLOCK}.get(item.category, Act.REVIEW)
+        act = {"done": Act.REOPEN, "dropped": Act.UNBLOCK}.get(item.category, Act.REVIEW)
         status = status_of(item.category)
-        raise Conflict(f"{name} is {state_text(item)}", hint=f"{way}.", status=status)
-    reasons = waiting_for(known, item)
-    if known.view.exists(Item, parent=item.id, category=UNCLOSED):
+        raise Conflict(f"{name} is {state_text(item)}", hint=f"{act}.", status=status)
+    reasons = waiting_for(nodes, item)
+    if nodes.view.exists(Item, parent=item.id, category=UNCLOSED):
         reasons.append(f"{name} has unfinished work below it")
     if reasons:
-        is_blocked = any(one.kind == "blocker" for one in obstacles(known.view, item))
+        is_blocked = any(obstacle.kind == "blocker" for obstacle in obstacles(nodes.view, item))
         hint = f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if is_blocked else ""
         raise NotReady(
             f"{name} cannot start: {'; '.join(reasons)}", hint=hint, reasons=list[Json](reasons)
         )
 
 
-def waiting_for(known: Nodes, item: Item) -> list[str]:
-    """Return each open thing in the way of a node, in words with ids of nodes."""
-    found = list(obstacles(known.view, item))
-    named = [one.item.id for one in found]
-    named += [one.thing.id for one in found if isinstance(one.thing, Item)]
-    return [waits_text(one, known.ids(named)) for one in found]
+def waiting_for(nodes: Nodes, item: Item) -> list[str]:
+    """Return each obstacle of a node, in words with ids of nodes."""
+    open_obstacles = list(obstacles(nodes.view, item))
+    ids = [obstacle.item.id for obstacle in open_obstacles]
+    ids += [obstacle.thing.id for obstacle in open_obstacles if isinstance(obstacle.thing, Item)]
+    return [waits_text(obstacle, nodes.ids(ids)) for obstacle in open_obstacles]
 
 
 def state_text(item: Item) -> str:
-    """Return how an item stands that is not taken up, for a refusal."""
+    """Return the status of an item that cannot be started, for a refusal."""
     words = {"done": "completed already", "review": "handed in, and awaits a verdict"}
     return words.get(item.category, "blocked: it failed")
 
 
 def note_start(change: Change, item: Item, at: str) -> str:
-    """Return since when somebody is at a node, kept with it from the first start on."""
-    found = change.find(Attribute, item.id, STARTED_AT)
-    kept = value_of(found) if found is not None else None
-    if isinstance(kept, str) and kept:
-        return kept
+    """Return when a node was first started; stored with it from the first start on."""
+    attribute = change.find(Attribute, item.id, STARTED_AT)
+    started_at = value_of(attribute) if attribute is not None else None
+    if isinstance(started_at, str) and started_at:
+        return started_at
     set_attributes(change, item, {STARTED_AT: at})
     return at
 
 
-def _note_hours(change: Change, item: Item) -> None:
-    begun = change.find(Attribute, item.id, STARTED_AT)
-    hours = hours_between(value_of(begun), item.closed_at) if begun is not None else None
+def _record_hours(change: Change, item: Item) -> None:
+    attribute = change.find(Attribute, item.id, STARTED_AT)
+    hours = hours_between(value_of(attribute), item.closed_at) if attribute is not None else None
     if hours is not None and change.find(Attribute, item.id, ACTUAL_HOURS) is None:
         set_attributes(change, item, {ACTUAL_HOURS: hours})
 
 
-def _complete_above(change: Change, item: Item) -> Iterator[str]:
-    """Complete the tasks above a node of which it was the last; answer their ids."""
+def _complete_ancestors(change: Change, item: Item) -> Iterator[str]:
+    """Complete the tasks above a node of which it was the last; yield their ids."""
     while item.parent:
         item = change.get(Item, item.parent)
         is_held = Holders(change.writing, change.context).is_held(change.find(Claim, item.id))
@@ -427,17 +433,17 @@ def _complete_above(change: Change, item: Item) -> Iterator[str]:
         yield item.id
 
 
-def _keep_resolved(change: Change, item: Item, told: dict[str, Json]) -> None:
-    kept = attributes_of(change.writing, item.id).get(RESOLVED)
-    before = cast("list[Json]", kept) if isinstance(kept, list) else []
-    entry = {**told, "resolved_at": str(change.now)}
+def _keep_resolved(change: Change, item: Item, blocker: dict[str, Json]) -> None:
+    entries = attributes_of(change.writing, item.id).get(RESOLVED)
+    before = cast("list[Json]", entries) if isinstance(entries, list) else []
+    entry = {**blocker, "resolved_at": str(change.now)}
     if not fits(str(entry["blocker_description"])):
-        # It was blocked elsewhere, where a reason may be longer: the record of the blocker has it whole.
+        # It was blocked in another dialect, where a reason may be longer: the record of the blocker has it whole.
         entry["blocker_description"] = "see the journal: too long to be kept here"
     set_attributes(change, item, {RESOLVED: newest([*before, entry], MANY_RESOLVED)})
 
 
-def _tell(change: Change, item: Item, title: str, text: str) -> None:
+def _note_change(change: Change, item: Item, title: str, text: str) -> None:
     """Write an entry of the journal about a node."""
     details: dict[str, Json] = {"entry_type": "status_change"}
     note = Note(kind="milestone", title=title, body=text, item=item.id, details=details)
@@ -445,15 +451,15 @@ def _tell(change: Change, item: Item, title: str, text: str) -> None:
     change.put(Journal(change.context).draft(change, note, session, ()))
 
 
-def blocker_from(name: str, title: str, told: dict[str, Json]) -> Blocker:
-    """Return a blocker of a node from what its metadata says of it."""
+def blocker_from(name: str, title: str, details: dict[str, Json]) -> Blocker:
+    """Build a node's blocker from its metadata."""
     return Blocker(
         id=name,
         title=title,
-        type=str(told["blocker_type"]),
-        description=str(told["blocker_description"]),
-        at=str(told["blocked_at"]),
-        ticket=str(told.get("blocker_ticket", "")),
+        type=str(details["blocker_type"]),
+        description=str(details["blocker_description"]),
+        at=str(details["blocked_at"]),
+        ticket=str(details.get("blocker_ticket", "")),
     )
 
 
@@ -466,7 +472,7 @@ def type_in(view: Reading, item: Item) -> NodeType:
 
 def phase_of(view: Reading, item: Item) -> Item | None:
     """Return the phase that an item is or is in; None without one."""
-    here: Item | None = item
-    while here is not None and here.kind != "phase":
-        here = view.find(Item, here.parent) if here.parent else None
-    return here
+    current: Item | None = item
+    while current is not None and current.kind != "phase":
+        current = view.find(Item, current.parent) if current.parent else None
+    return current

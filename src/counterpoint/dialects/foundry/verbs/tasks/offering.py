@@ -1,9 +1,9 @@
-"""What may be taken up next, with what lies around it.
+"""Nodes that can be started next, with their context.
 
-Rules: (1) tasks, subtasks, verifications and research are offered, what is below a task before the task itself. (2) Phases
-that somebody is at come before those that are pending, each in its order, and so do the nodes in them: by their places in
-the tree, never by their ids. (3) Nothing is offered that waits, that is blocked, or that anybody holds. (4) What is looked at
-is what is offered and what lies around it: the cost is not that of the spec.
+Rules: (1) tasks, subtasks, verifications and research are offered, the children of a task before the task itself. (2) Phases
+that were begun come before those that are pending, each in its order, and so do the nodes in them: by their places in
+the tree, never by their ids. (3) Nothing is offered that waits, that is blocked, or that anybody holds. (4) Only what is
+offered and its context are read: the cost is not that of the spec.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from counterpoint.dialects.foundry.rules.working.batching import (
 )
 from counterpoint.dialects.foundry.rules.working.waiting import is_stale
 from counterpoint.dialects.foundry.verbs.journal import latest
-from counterpoint.dialects.foundry.verbs.queries import Nodes, spec_named
+from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.verbs.reading import node_of, nodes_of
 from counterpoint.dialects.foundry.verbs.tasks.edges import soft_of
 from counterpoint.dialects.foundry.verbs.tasks.moving import phase_of, type_in, waiting_for
@@ -54,180 +54,187 @@ from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies, talli
 from counterpoint.dialects.foundry.verbs.unallowed import lacking_of_line
 from counterpoint.kernel.canonical import Json, dump_any
 
-_FIRST: Final = 8
+_FIRST_PAGE: Final = 8
 _PAGE: Final = 50
 _NEAREST: Final = 5
-"""How many nodes on each side of one are shown with it."""
-_MANY: Final = 30
-"""How many nodes that wait for one are named."""
-_LOOKED_AT: Final = 40
-"""Among how many candidates a batch is chosen."""
-_ENTRIES: Final = 3
+"""Siblings on each side that are shown with a node."""
+_MAX_WAITING: Final = 30
+"""Dependents that are named with a node."""
+_MAX_CANDIDATES: Final = 40
+"""Candidates that a batch is chosen from."""
+_MAX_ENTRIES: Final = 3
 
 
 class Offering:
-    """Verbs that find out what can be done."""
+    """Verbs that find nodes to start."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def next(self, spec: str) -> Offered:
-        """Return the first node that the caller may take up; NotFound for the spec."""
+        """Return the first node that the caller can start; NotFound for the spec."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            return self._next(known)
+            nodes = Nodes(view, get_spec(view, spec))
+            return self._find_next(nodes)
 
     def prepare(self, spec: str, task: str = "") -> Prepared:
-        """Return a node, or the next one, with what lies around it; NotFound."""
+        """Return a node, or the next one, with its context; NotFound."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
+            nodes = Nodes(view, get_spec(view, spec))
             if task:
-                found = self._offered(known, node_of(known, known.named(task)))
+                offered = self._offer(nodes, node_of(nodes, nodes.get(task)))
             else:
-                found = self._next(known)
-            if found.node is None:
-                return Prepared(offered=found)
-            waits = self._waits(known, found.node.item)
-            around = _around(known, found.node, tallies_for(self._context))
-            return Prepared(offered=found, waits=waits, around=around)
+                offered = self._find_next(nodes)
+            if offered.node is None:
+                return Prepared(offered=offered)
+            waits = self._list_waits(nodes, offered.node.item)
+            around = _load_around(nodes, offered.node, tallies_for(self._context))
+            return Prepared(offered=offered, waits=waits, around=around)
 
     def waits(self, spec: str, task: str) -> Waits:
-        """Return what a node waits for, and what waits for it; NotFound."""
+        """Return the dependencies and dependents of a node; NotFound."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            return self._waits(known, known.named(task))
+            nodes = Nodes(view, get_spec(view, spec))
+            return self._list_waits(nodes, nodes.get(task))
 
     def batch(self, spec: str, max_tasks: int, token_budget: int) -> PreparedBatch:
         """Return nodes that can be worked on at the same time, within both limits; NotFound."""
         with self._context.reading() as view:
-            known = Nodes(view, spec_named(view, spec))
-            items = list(islice(self._free(known), _LOOKED_AT))
-            nodes = {node.id: node for node in nodes_of(known, items)}
-            chosen = choose(map(_candidate, nodes.values()), max_tasks, token_budget)
-            picked = [nodes[one.id] for one in chosen.chosen]
-            kept = tallies_for(self._context)
+            spec_nodes = Nodes(view, get_spec(view, spec))
+            items = list(islice(self._list_free(spec_nodes), _MAX_CANDIDATES))
+            nodes = {node.id: node for node in nodes_of(spec_nodes, items)}
+            chosen = choose(map(_make_candidate, nodes.values()), max_tasks, token_budget)
+            chosen_nodes = [nodes[candidate.id] for candidate in chosen.chosen]
+            cache = tallies_for(self._context)
             prepared = tuple(
                 Prepared(
-                    offered=self._offered(known, node),
-                    waits=self._waits(known, node.item),
-                    around=_around(known, node, kept),
+                    offered=self._offer(spec_nodes, node),
+                    waits=self._list_waits(spec_nodes, node.item),
+                    around=_load_around(spec_nodes, node, cache),
                 )
-                for node in picked
+                for node in chosen_nodes
             )
-            is_complete = not picked and _is_complete(known)
+            is_complete = not chosen_nodes and _is_complete(spec_nodes)
             return PreparedBatch(
-                spec=known.spec,
+                spec=spec_nodes.spec,
                 prepared=prepared,
                 is_complete=is_complete,
-                all_blocked=not (picked or is_complete),
-                stale=self.stale(known),
-                graph=_graph(prepared),
+                all_blocked=not (chosen_nodes or is_complete),
+                stale=self.stale(spec_nodes),
+                graph=_build_graph(prepared),
                 tokens=chosen.tokens,
                 why=chosen.why,
             )
 
-    def stale(self, known: Nodes, hours: float = 1.0) -> tuple[tuple[str, str, str], ...]:
+    def stale(self, nodes: Nodes, hours: float = 1.0) -> tuple[tuple[str, str, str], ...]:
         """Return nodes that were begun longer ago than so many hours: id, title, and when."""
         now = self._context.ports.clock.now()
-        active = known.view.select(
-            Item, root=known.root.id, kind=WORKABLE, category="active", order="number"
+        active = nodes.view.select(
+            Item, root=nodes.root.id, kind=WORKABLE, category="active", order="number"
         )
-        claims = {item.id: known.view.find(Claim, item.id) for item in active}
+        claims = {item.id: nodes.view.find(Claim, item.id) for item in active}
         begun = {name: claim.claimed_at if claim else "" for name, claim in claims.items()}
-        found = [item for item in active if is_stale(begun[item.id], now, hours)]
-        names = known.ids(item.id for item in found)
-        return tuple((names[item.id], item.title, str(begun[item.id])) for item in found)
+        stale_items = [item for item in active if is_stale(begun[item.id], now, hours)]
+        names = nodes.ids(item.id for item in stale_items)
+        return tuple((names[item.id], item.title, str(begun[item.id])) for item in stale_items)
 
-    def _next(self, known: Nodes) -> Offered:
-        if known.view.find(Label, known.root.id, ARCHIVED) is not None:
+    def _find_next(self, nodes: Nodes) -> Offered:
+        if nodes.view.find(Label, nodes.root.id, ARCHIVED) is not None:
             words = "The spec is archived: move it to pending or active first"
-            return Offered(spec=known.spec, node=None, is_complete=False, message=words)
-        item = next(self._free(known), None)
+            return Offered(spec=nodes.spec, node=None, is_complete=False, message=words)
+        item = next(self._list_free(nodes), None)
         if item is not None:
-            return self._offered(known, node_of(known, item))
-        done = _is_complete(known)
-        words = "The spec is complete" if done else _left(known)
-        return Offered(spec=known.spec, node=None, is_complete=done, message=words)
+            return self._offer(nodes, node_of(nodes, item))
+        done = _is_complete(nodes)
+        words = "The spec is complete" if done else _describe_rest(nodes)
+        return Offered(spec=nodes.spec, node=None, is_complete=done, message=words)
 
-    def _offered(self, known: Nodes, node: Node) -> Offered:
+    def _offer(self, nodes: Nodes, node: Node) -> Offered:
         item = node.item.id
         line = text_of(node.metadata.get(COMMAND)) if node.type == "verify" else ""
-        lacking = lacking_of_line(self._context, known.view, item, line)
-        return Offered(spec=known.spec, node=node, is_complete=False, message="", lacking=lacking)
+        lacking = lacking_of_line(self._context, nodes.view, item, line)
+        return Offered(spec=nodes.spec, node=node, is_complete=False, message="", lacking=lacking)
 
-    def _free(self, known: Nodes) -> Iterator[Item]:
-        """Return what the caller may take up and nobody holds, in the order in which it is offered."""
-        view, holders = known.view, Holders(known.view, self._context)
+    def _list_free(self, nodes: Nodes) -> Iterator[Item]:
+        """Yield the nodes that the caller can start and nobody holds, in the order in which they are offered."""
+        view, holders = nodes.view, Holders(nodes.view, self._context)
         relaxed = relaxed_by(view, self._context.caller)
         inherited = tuple(holders.inherited())
         if inherited:
-            left = view.select(
-                Item, id=inherited, root=known.root.id, category="active", blockers=0
+            inherited_items = view.select(
+                Item, id=inherited, root=nodes.root.id, category="active", blockers=0
             )
-            yield from ready_among(view, left, holders, relaxed)
+            yield from ready_among(view, inherited_items, holders, relaxed)
         unheld = (
-            item for item in _leaves(view, known.root.id) if not _is_held(view, item, holders)
+            item for item in _list_leaves(view, nodes.root.id) if not _is_held(view, item, holders)
         )
         others = (item for item in unheld if item.id not in inherited)
         yield from ready_among(view, others, holders, relaxed)
 
-    def _waits(self, known: Nodes, item: Item) -> Waits:
-        view, holders = known.view, Holders(known.view, self._context)
+    def _list_waits(self, nodes: Nodes, item: Item) -> Waits:
+        view, holders = nodes.view, Holders(nodes.view, self._context)
         edges = view.select(Dependency, item=item.id)
-        after = view.select(Dependency, needs=item.id, limit=_MANY + 1)
+        after = view.select(Dependency, needs=item.id, limit=_MAX_WAITING + 1)
         more = 0
-        if len(after) > _MANY:
-            more = sum(view.counts(Dependency, "needs", needs=item.id).values()) - _MANY
+        if len(after) > _MAX_WAITING:
+            more = sum(view.counts(Dependency, "needs", needs=item.id).values()) - _MAX_WAITING
         soft = soft_of(view, item.id)
-        found = _besides(
-            known, [*(one.needs for one in edges), *soft, *(one.item for one in after[:_MANY])]
+        nodes_by_item = _summarize(
+            nodes,
+            [*(edge.needs for edge in edges), *soft, *(edge.item for edge in after[:_MAX_WAITING])],
         )
-        needs = [found[one.needs] for one in edges if one.needs in found]
+        needs = [nodes_by_item[edge.needs] for edge in edges if edge.needs in nodes_by_item]
         readiness = judged_for(view, item, holders)
-        # What neither blocks a node nor comes before it says the core: who holds it, and whose files it shares.
-        reasons = waiting_for(known, item) or (
-            [] if readiness.is_ready else texts_in_words(known, readiness.reasons)
+        # What is neither a blocker nor a dependency only the core knows: the holder, and shared files.
+        reasons = waiting_for(nodes, item) or (
+            [] if readiness.is_ready else texts_in_words(nodes, readiness.reasons)
         )
         return Waits(
-            spec=known.spec,
-            id=known.id(item.id),
+            spec=nodes.spec,
+            id=nodes.id(item.id),
             can_start=readiness.is_ready,
-            blocked_by=tuple(one for one in needs if one.status != "completed"),
-            depends=tuple(found[one] for one in soft if one in found),
-            blocks=tuple(found[one.item] for one in after[:_MANY] if one.item in found),
+            blocked_by=tuple(need for need in needs if need.status != "completed"),
+            depends=tuple(nodes_by_item[item_id] for item_id in soft if item_id in nodes_by_item),
+            blocks=tuple(
+                nodes_by_item[edge.item]
+                for edge in after[:_MAX_WAITING]
+                if edge.item in nodes_by_item
+            ),
             more=more,
             reasons=tuple(reasons),
         )
 
 
-def _leaves(view: Reading, root: str) -> Iterator[Item]:
-    """Return the nodes with nothing unfinished below them, those of phases that were begun first."""
+def _list_leaves(view: Reading, root: str) -> Iterator[Item]:
+    """Yield the nodes with nothing unfinished below them, those of phases that were begun first."""
     begun: tuple[Category, ...] = ("active",)
     pending: tuple[Category, ...] = ("open",)
     for categories in (begun, pending):
-        for item in _below(view, root, categories):
+        for item in _list_unblocked_children(view, root, categories):
             yield from _leaves_of(view, item)
 
 
 def _leaves_of(view: Reading, item: Item) -> Iterator[Item]:
     if view.exists(Item, parent=item.id, category=UNCLOSED):
-        for child in _below(view, item.id, ("active", "open")):
+        for child in _list_unblocked_children(view, item.id, ("active", "open")):
             yield from _leaves_of(view, child)
     elif item.is_workable and _type_of(view, item) != "group":
         yield item
 
 
 def _type_of(view: Reading, item: Item) -> str:
-    found = view.find(Attribute, item.id, TYPE)
-    return text_of(value_of(found)) if found else ""
+    attribute = view.find(Attribute, item.id, TYPE)
+    return text_of(value_of(attribute)) if attribute else ""
 
 
-def _below(view: Reading, parent: str, categories: tuple[Category, ...]) -> Iterator[Item]:
-    """Return what nothing is in the way of directly below an item, in its place."""
+def _list_unblocked_children(
+    view: Reading, parent: str, categories: tuple[Category, ...]
+) -> Iterator[Item]:
+    """Yield the children of an item that nothing blocks, in order."""
     after: tuple[int, ...] = ()
-    size = _FIRST
+    size = _FIRST_PAGE
     while True:
-        found = view.select(
+        children = view.select(
             Item,
             parent=parent,
             category=categories,
@@ -236,53 +243,53 @@ def _below(view: Reading, parent: str, categories: tuple[Category, ...]) -> Iter
             after=after,
             limit=size,
         )
-        yield from found
-        if len(found) < size:
+        yield from children
+        if len(children) < size:
             return
-        after, size = (found[-1].position, found[-1].number), _PAGE
+        after, size = (children[-1].position, children[-1].number), _PAGE
 
 
 def _is_held(view: Reading, item: Item, holders: Holders) -> bool:
     return item.category == "active" and holders.is_held(view.find(Claim, item.id))
 
 
-def _is_complete(known: Nodes) -> bool:
+def _is_complete(nodes: Nodes) -> bool:
     """Return whether nothing of a spec is left to do."""
-    # These two are looked up; what awaits a verdict, or failed, is counted.
+    # Two look-ups first; nodes that await a verdict or have failed need counting.
     for category in ("open", "active"):
-        if known.view.exists(Item, root=known.root.id, kind=WORKABLE, category=category):
+        if nodes.view.exists(Item, root=nodes.root.id, kind=WORKABLE, category=category):
             return False
-    tally = known.tallies().get(known.root.id, Tally())
-    return is_finished(tally) and not known.awaiting()
+    tally = nodes.tallies().get(nodes.root.id, Tally())
+    return is_finished(tally) and not nodes.awaiting()
 
 
-def _left(known: Nodes) -> str:
-    """Return why nothing of a spec can be taken up."""
-    tally = known.tallies().get(known.root.id, Tally())
+def _describe_rest(nodes: Nodes) -> str:
+    """Return why no node of a spec can be started."""
+    tally = nodes.tallies().get(nodes.root.id, Tally())
     if is_finished(tally):
-        return awaits_text(known.awaiting())
+        return awaits_text(nodes.awaiting())
     if not tally.total:
         return "It has no tasks yet: authoring phase-add, task add"
     return "Nothing can be taken up now: see list-blocked"
 
 
-def _besides(known: Nodes, items: Sequence[str]) -> dict[str, Beside]:
-    """Return nodes as others name them, by item; what is no node any more is left out."""
-    wanted = tuple(dict.fromkeys(items))
-    rows = known.view.select(Item, id=wanted) if wanted else []
+def _summarize(nodes: Nodes, items: Sequence[str]) -> dict[str, Beside]:
+    """Summarize nodes by item; removed ones are left out."""
+    ids = tuple(dict.fromkeys(items))
+    rows = nodes.view.select(Item, id=ids) if ids else []
     inside = [item for item in rows if is_node(item) and item.is_workable]
-    found = {node.item.id: beside(node) for node in nodes_of(known, inside)}
-    # Phases are told without a look at all that is in them.
+    summaries = {node.item.id: beside(node) for node in nodes_of(nodes, inside)}
+    # Phases are summarized without reading their nodes.
     for item in rows:
         if is_node(item) and not item.is_workable:
             status = status_of(item.category)
-            named = Beside(id=known.id(item.id), title=item.title, status=status, type="phase")
-            found[item.id] = named
-    return found
+            summary = Beside(id=nodes.id(item.id), title=item.title, status=status, type="phase")
+            summaries[item.id] = summary
+    return summaries
 
 
 def beside(node: Node) -> Beside:
-    """Return a node as others name it."""
+    """Summarize a node for its neighbours."""
     return Beside(
         id=node.id,
         title=node.item.title,
@@ -292,75 +299,75 @@ def beside(node: Node) -> Beside:
     )
 
 
-def _around(known: Nodes, node: Node, kept: SpecTallies) -> Around:
-    view, item = known.view, node.item
-    parent = view.find(Item, item.parent) or known.root
+def _load_around(nodes: Nodes, node: Node, cache: SpecTallies) -> Around:
+    view, item = nodes.view, node.item
+    parent = view.find(Item, item.parent) or nodes.root
     phase = phase_of(view, item)
-    before = _siblings(view, item, "position desc,number desc")
-    after = _siblings(view, item, "position,number")
-    nearest = [one for pair in _pairs(before, after) for one in pair]
-    named = _besides(known, [one.id for one in nearest])
-    # Grouped as an index has them; what was removed is looked for among what is over.
+    before = _list_siblings(view, item, "position desc,number desc")
+    after = _list_siblings(view, item, "position,number")
+    nearest = [sibling for pair in _pair_up(before, after) for sibling in pair]
+    summaries = _summarize(nodes, [sibling.id for sibling in nearest])
+    # Grouped as the index has them; removed items are among the dropped ones.
     counts = view.counts(Item, "category", parent=parent.id)
     gone = view.counts(Item, "status", parent=parent.id, category="dropped")
     siblings = sum(counts.values()) - gone.get(REMOVED, 0)
-    tallies = kept.of(known, (parent.id, phase.id) if phase else (parent.id,))
+    tallies = cache.of(nodes, (parent.id, phase.id) if phase else (parent.id,))
     return Around(
-        before=named.get(before[0].id) if before else None,
-        parent=_holder(known, parent, tallies),
-        nearest=tuple(named[one.id] for one in nearest if one.id in named),
+        before=summaries.get(before[0].id) if before else None,
+        parent=_describe_parent(nodes, parent, tallies),
+        nearest=tuple(summaries[sibling.id] for sibling in nearest if sibling.id in summaries),
         siblings=siblings,
-        # Places of what is no node any more are not given away.
+        # Places of removed items are not given away.
         place=min(item.position + 1, siblings),
-        phase=_holder(known, phase, tallies) if phase else None,
+        phase=_describe_parent(nodes, phase, tallies) if phase else None,
         phase_place=phase.position + 1 if phase else 0,
-        blocked=_blockers(view, phase) if phase else (),
-        journal=tuple(latest(known, [item.id], limit=_ENTRIES)),
+        blocked=_list_blockers(view, phase) if phase else (),
+        journal=tuple(latest(nodes, [item.id], limit=_MAX_ENTRIES)),
         entries=sum(view.counts(Record, "kind", item=item.id, kind=SHOWN).values()),
     )
 
 
-def _blockers(view: Reading, item: Item) -> tuple[str, ...]:
-    found = view.select(
-        Record, item=item.id, kind="blocker", status="open", order="number", limit=_ENTRIES
+def _list_blockers(view: Reading, item: Item) -> tuple[str, ...]:
+    records = view.select(
+        Record, item=item.id, kind="blocker", status="open", order="number", limit=_MAX_ENTRIES
     )
-    return tuple(record.body for record in found)
+    return tuple(record.body for record in records)
 
 
-def _siblings(view: Reading, item: Item, order: str) -> list[Item]:
-    """Return nodes beside one, on one side of it, the nearest first."""
-    found = view.select(
+def _list_siblings(view: Reading, item: Item, order: str) -> list[Item]:
+    """Return the siblings of a node on one side, the nearest first."""
+    siblings = view.select(
         Item,
         parent=item.parent,
         order=order,
         after=(item.position, item.number),
         limit=2 * _NEAREST,
     )
-    return [one for one in found if is_node(one)][:_NEAREST]
+    return [sibling for sibling in siblings if is_node(sibling)][:_NEAREST]
 
 
-def _pairs(before: Sequence[Item], after: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
-    for place in range(max(len(before), len(after))):
-        yield (*before[place : place + 1], *after[place : place + 1])
+def _pair_up(before: Sequence[Item], after: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    for index in range(max(len(before), len(after))):
+        yield (*before[index : index + 1], *after[index : index + 1])
 
 
-def _holder(known: Nodes, item: Item, tallies: Mapping[str, Tally]) -> Holder:
+def _describe_parent(nodes: Nodes, item: Item, tallies: Mapping[str, Tally]) -> Holder:
     tally = tallies.get(item.id, Tally())
-    own = status_of(item.category, is_blocked=bool(_blockers(known.view, item)))
-    # What is begun below a phase has begun the phase.
-    gated = bool(known.gated((item.id,)))
+    own = status_of(item.category, is_blocked=bool(_list_blockers(nodes.view, item)))
+    # A phase whose nodes were begun counts as begun.
+    gated = bool(nodes.gated((item.id,)))
     status = rolled_up(own, tally, is_begun=False, is_gated=gated) if tally.total else own
     return Holder(
-        id=known.id(item.id),
+        id=nodes.id(item.id),
         title=item.title,
-        type=type_in(known.view, item),
+        type=type_in(nodes.view, item),
         status=status,
         description=item.body,
         tally=tally,
     )
 
 
-def _candidate(node: Node) -> Candidate:
+def _make_candidate(node: Node) -> Candidate:
     return Candidate(
         id=node.id,
         file_path=text_of(node.metadata.get("file_path")),
@@ -369,24 +376,29 @@ def _candidate(node: Node) -> Candidate:
     )
 
 
-def _graph(prepared: Sequence[Prepared]) -> dict[str, Json]:
+def _build_graph(prepared: Sequence[Prepared]) -> dict[str, Json]:
     nodes: dict[str, dict[str, Json]] = {}
     edges: list[tuple[str, str]] = []
-    for one in prepared:
-        node, waits = one.offered.node, one.waits
+    for task in prepared:
+        node, waits = task.offered.node, task.waits
         if node is None or waits is None:
             continue
-        for named in (beside(node), *waits.depends, *waits.blocked_by, *waits.blocks[:_NEAREST]):
+        for neighbour in (
+            beside(node),
+            *waits.depends,
+            *waits.blocked_by,
+            *waits.blocks[:_NEAREST],
+        ):
             nodes.setdefault(
-                named.id,
+                neighbour.id,
                 {
-                    "id": named.id,
-                    "title": named.title,
-                    "status": named.status,
-                    "file_path": named.file,
+                    "id": neighbour.id,
+                    "title": neighbour.title,
+                    "status": neighbour.status,
+                    "file_path": neighbour.file,
                 },
             )
         edges += [(first.id, node.id) for first in (*waits.blocked_by, *waits.depends)]
         edges += [(node.id, after.id) for after in waits.blocks[:_NEAREST]]
-    targets = [one.offered.node.id for one in prepared if one.offered.node]
+    targets = [task.offered.node.id for task in prepared if task.offered.node]
     return dependency_graph(targets, list(nodes.values()), edges)

@@ -1,4 +1,4 @@
-"""Takes a deep research one act further.
+"""Takes the next step of a deep research.
 
 Rule 1: an act is asked for while no transaction is open; what comes of it is a step that lands in one transaction with its use, so that what was paid for is
 there, or was not paid for. Rule 2: a step lands if the study is still at work and still this process's; else only the use does. Rule 3: a study is
@@ -40,9 +40,9 @@ from counterpoint.dialects.foundry.rules.research.deep import (
     next_act,
     queries_in,
 )
-from counterpoint.dialects.foundry.verbs.research.asking import TOKENS, said
+from counterpoint.dialects.foundry.verbs.research.asking import TOKENS, user_message
 from counterpoint.dialects.foundry.verbs.research.deep.board import Board
-from counterpoint.dialects.foundry.verbs.research.keeping import StepDraft, add, settle, steps_of
+from counterpoint.dialects.foundry.verbs.research.keeping import StepDraft, add, list_steps, settle
 from counterpoint.dialects.foundry.verbs.research.side_by_side import side_by_side
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -64,15 +64,15 @@ _STORE: Final = (
     *(LedgerGone, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, StoreReplaced),
     StoreUnreachable,
 )
-"""What says nothing of a study: it is tried again later."""
+"""Refusals of the store, which say nothing of a study: it is tried again later."""
 _SEARCHED: Final = 2_000
-"""Characters that are kept of what a search says of a page."""
+"""Characters of a search result's text that are stored."""
 _LEAST: Final = 40
-"""Characters that a page has at least, to be a source."""
+"""Characters that a page needs to be a source."""
 
 
 class Stopped(Exception):
-    """Whoever works on this is told to leave it."""
+    """Raised where work on a study has to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class _Going:
 
     @property
     def seconds(self) -> float:
-        """How long the act may take."""
+        """Return the time limit of the step in seconds."""
         return max(
             1.0,
             min(
@@ -98,25 +98,25 @@ class _Going:
 
 
 class Advancing:
-    """Verbs for whoever works on studies. over: answers whether it is to end."""
+    """Verbs for workers on studies. over: returns whether to stop."""
 
     def __init__(self, context: Context, over: Callable[[], bool] = lambda: False) -> None:
         self._context = context
         self._over = over
 
     def waiting(self) -> list[tuple[str, str]]:
-        """Return the studies that nobody works on, with the caller of each."""
+        """List the studies that nobody works on, with their callers."""
         with self._context.reading() as view:
             rows = view.select(ResearchStudy, kind="deep-research", status="active")
         return [(row.id, caller_of(row)) for row in rows if self._is_free(row)]
 
     def advance(self, name: str) -> bool:
-        """Take the next act of a study; return whether there is one after it. Whatever the store refuses is raised."""
-        row = self._taken(name)
+        """Take the next step of a study; return whether another follows. Raises refusals of the store."""
+        row = self._take(name)
         if row is None:
             return False
         with self._context.reading() as view:
-            steps = steps_of(view, name)
+            steps = list_steps(view, name)
         course, bounds = course_of(steps), bounds_of(row)
         act = next_act(course, bounds, row.rounds)
         try:
@@ -129,7 +129,7 @@ class Advancing:
         except _STORE:
             raise
         except Stopped:
-            self._released(name)
+            self._release(name)
             return False
         except CounterpointError as fault:
             self._end(name, "failed", fault.message)
@@ -149,8 +149,8 @@ class Advancing:
         acts[going.act.kind](going)
 
     def release(self, name: str) -> None:
-        """Let others take a study up."""
-        self._released(name)
+        """Release a study for other workers."""
+        self._release(name)
 
     def _is_free(self, row: ResearchStudy) -> bool:
         host = self._context.ports.host
@@ -158,8 +158,8 @@ class Advancing:
             return True
         return host.is_gone(row.runner, Timestamp(row.beat_at or row.updated_at))
 
-    def _taken(self, name: str) -> ResearchStudy | None:
-        """Return a study as this process's; None if it is not to be worked on here."""
+    def _take(self, name: str) -> ResearchStudy | None:
+        """Take a study for this process; None if it is not to be worked on here."""
         me = self._context.ports.host.name
         with self._context.reading() as view:
             row = view.find(ResearchStudy, name)
@@ -169,13 +169,13 @@ class Advancing:
             return row
         with recording(self._context, "research.taken") as change:
             now = change.find(ResearchStudy, name)
-            # Somebody else may have been quicker.
+            # Another process may have been faster.
             if now is None or now.status != "active" or not self._is_free(now):
                 return None
             change.add_facts(study=name)
             return settle(change, now, runner=me, beat_at=change.now)
 
-    def _released(self, name: str) -> None:
+    def _release(self, name: str) -> None:
         with recording(self._context, "research.released") as change:
             row = change.find(ResearchStudy, name)
             if row is not None and row.runner == self._context.ports.host.name:
@@ -184,14 +184,14 @@ class Advancing:
 
     def _end(self, name: str, status: str, fault: str) -> None:
         with recording(self._context, "research.ended") as change:
-            row = self._mine(change, name)
+            row = self._find_own(change, name)
             if row is not None:
                 phase = "completed" if status == "completed" else row.phase
                 settle(change, row, status=status, phase=phase, fault=Prose(fault), runner="")
                 change.add_facts(study=name, status=status)
 
-    def _mine(self, change: Change, name: str) -> ResearchStudy | None:
-        """Return a study that a step may land in; None for one that was stopped, deleted or taken over."""
+    def _find_own(self, change: Change, name: str) -> ResearchStudy | None:
+        """Return a study that a step may be stored in; None for one that was stopped, deleted or taken over."""
         row = change.find(ResearchStudy, name)
         is_mine = row is not None and row.runner == self._context.ports.host.name
         return row if row is not None and is_mine and row.status == "active" else None
@@ -211,9 +211,11 @@ class Advancing:
 
         return listen
 
-    def _land(self, change: Change, going: _Going, step: StepDraft, cost: int, **more: Any) -> None:
-        """Write what came of an act, if its study still stands so."""
-        row = self._mine(change, going.row.id)
+    def _store_step(
+        self, change: Change, going: _Going, step: StepDraft, cost: int, **more: Any
+    ) -> None:
+        """Store a step, if its study is still this process's."""
+        row = self._find_own(change, going.row.id)
         if row is None:
             return
         ms = max(0, elapsed_ms(going.began, change.clock))
@@ -221,28 +223,28 @@ class Advancing:
         draft = StepDraft(
             kind=step.kind, text=step.text, name=step.name, answer=step.answer, details=details
         )
-        after = course_of([*steps_of(change.writing, row.id), _as_step(draft)])
+        after = course_of([*list_steps(change.writing, row.id), _as_step(draft)])
         phase = PHASES[next_act(after, going.bounds, row.rounds).kind]
         changes = {"phase": phase, "round": after.round, "beat_at": change.now, **more}
         add(change, row.id, draft, **changes)
 
-    def _ask(
+    def _ask_model(
         self,
         going: _Going,
         text: str,
         system: str,
-        made: Callable[[Answer], tuple[str, Mapping[str, Json], Mapping[str, Any]]],
+        parse: Callable[[Answer], tuple[str, Mapping[str, Json], Mapping[str, Any]]],
     ) -> None:
-        """Ask the model of a study; made: answers text and details of the step, and what becomes of the study."""
+        """Ask the model of a study; parse: returns text and details of the step, and changes of the study."""
         row = going.row
 
         def landed(change: Change, answer: Answer) -> None:
-            words, details, more = made(answer)
+            words, details, more = parse(answer)
             step = StepDraft(kind=going.act.kind, text=words, answer=answer, details=details)
-            self._land(change, going, step, answer.cost_micros, **more)
+            self._store_step(change, going, step, answer.cost_micros, **more)
 
         question = Question(
-            messages=said(text),
+            messages=user_message(text),
             system=system,
             provider=row.provider,
             model=row.model,
@@ -251,16 +253,16 @@ class Advancing:
             purpose="deep-research",
             item=row.item,
             caching="never",
-            limit_micros=self._left(going.course),
+            limit_micros=self._money_left(going.course),
         )
         ModelVerbs(self._context).ask(question, listen=self._listen(row.id), landed=landed)
 
-    def _left(self, course: Course) -> int:
+    def _money_left(self, course: Course) -> int:
         return SearchVerbs(self._context).said().study_limit - course.cost
 
     def _brief(self, going: _Going) -> None:
         text = prompts.briefed(going.row.query, going.row.system)
-        self._ask(
+        self._ask_model(
             going,
             text,
             prompts.BRIEF,
@@ -275,27 +277,27 @@ class Advancing:
             usual: list[Json] = [{"id": "q1", "query": " ".join(going.row.query.split())[:400]}]
             return "", {"queries": queries_in(answer.text, going.course, most) or usual}, {}
 
-        self._ask(going, prompts.planned(going.course.brief, most), prompts.PLAN, made)
+        self._ask_model(going, prompts.planned(going.course.brief, most), prompts.PLAN, made)
 
     def _search(self, going: _Going) -> None:
         query, row = cast("SubQuery", going.act.query), going.row
 
-        def landed(change: Change, found: SearchAnswer) -> None:
+        def landed(change: Change, answer: SearchAnswer) -> None:
             results: list[Json] = [
                 {
-                    "url": one.url,
-                    "title": one.title,
-                    "text": one.text[:_SEARCHED],
-                    "date": one.date,
-                    "kind": one.kind,
+                    "url": source.url,
+                    "title": source.title,
+                    "text": source.text[:_SEARCHED],
+                    "date": source.date,
+                    "kind": source.kind,
                 }
-                for one in found.results
+                for source in answer.results
             ]
-            told: dict[str, Json] = {"provider": found.searcher, "count": len(results)}
+            details: dict[str, Json] = {"provider": answer.searcher, "count": len(results)}
             step = StepDraft(
-                kind="search", name=query.id, text=canonical.dump_any(results), details=told
+                kind="search", name=query.id, text=canonical.dump_any(results), details=details
             )
-            self._land(change, going, step, found.cost_micros)
+            self._store_step(change, going, step, answer.cost_micros)
 
         search = Search(
             query=query.query,
@@ -305,7 +307,7 @@ class Advancing:
             timeout=min(60.0, going.seconds),
             purpose="deep-research",
             item=row.item,
-            limit_micros=self._left(going.course),
+            limit_micros=self._money_left(going.course),
         )
         try:
             SearchVerbs(self._context).search(search, listen=self._listen(row.id), found=landed)
@@ -315,47 +317,51 @@ class Advancing:
             if len(going.course.failed) + 1 >= len(going.course.queries):
                 raise
             with recording(self._context, "research.asked") as change:
-                told: dict[str, Json] = {"fault": fault.message}
-                self._land(change, going, StepDraft(kind="search", name=query.id, details=told), 0)
+                failure: dict[str, Json] = {"fault": fault.message}
+                self._store_step(
+                    change, going, StepDraft(kind="search", name=query.id, details=failure), 0
+                )
 
     def _page(self, going: _Going) -> None:
-        """Fetch some pages at once, and keep each as a step of its own, in the order of the search."""
+        """Fetch pages together, and store each as a step of its own, in the order of the search."""
         query = cast("SubQuery", going.act.query)
-        fetched = self._fetched(going)
-        # Of sources that were redacted there are no numbers, and those of the others stay.
-        taken = max((one.number for one in going.course.sources), default=0)
+        fetched = self._fetch_pages(going)
+        # Redacted sources have no numbers, and those of the others stay.
+        taken = max((source.number for source in going.course.sources), default=0)
         for result in going.act.results:
             url, title = str(result["url"]), str(result["title"])
             text = str(result.get("text") or "")
-            told: dict[str, Json] = {"url": url, "final_url": url, "fetched": False}
-            found = fetched.get(url)
-            if isinstance(found, CounterpointError):
-                told["fault"] = found.message
-            elif found is not None:
-                title, text = found.title or title, found.text
-                told |= {
-                    "final_url": found.final_url,
+            details: dict[str, Json] = {"url": url, "final_url": url, "fetched": False}
+            page = fetched.get(url)
+            if isinstance(page, CounterpointError):
+                details["fault"] = page.message
+            elif page is not None:
+                title, text = page.title or title, page.text
+                details |= {
+                    "final_url": page.final_url,
                     "fetched": True,
-                    "sha256": sha256(found.text.encode(errors="replace")).hexdigest(),
+                    "sha256": sha256(page.text.encode(errors="replace")).hexdigest(),
                 }
             excerpt = text.strip()[:EXCERPT]
             is_source = len(excerpt) >= _LEAST
             taken += is_source
-            told |= {"number": taken if is_source else 0, "title": title or url}
+            details |= {"number": taken if is_source else 0, "title": title or url}
             words = excerpt if is_source else ""
-            step = StepDraft(kind="page", name=query.id, text=words, details=told)
+            step = StepDraft(kind="page", name=query.id, text=words, details=details)
             with recording(self._context, "research.fetched") as change:
-                self._land(change, going, step, 0)
-            # The time of all of them is counted once.
+                self._store_step(change, going, step, 0)
+            # The time of all pages is counted once.
             going = replace(going, began=self._context.ports.clock.now())
 
-    def _fetched(self, going: _Going) -> dict[str, Page | CounterpointError]:
-        """Return the pages of an act by their addresses, or why one did not come; none where none is fetched."""
+    def _fetch_pages(self, going: _Going) -> dict[str, Page | CounterpointError]:
+        """Return the pages of a step by address, or why one was not fetched; none where nothing may be fetched."""
         pages, listen = PageVerbs(self._context), self._listen(going.row.id)
         if not going.bounds.follows or not pages.may_fetch():
             return {}
-        usual, left = PageLimits(), going.seconds
-        limits = PageLimits(seconds=min(usual.seconds, left), whole=min(usual.whole, left))
+        usual, seconds_left = PageLimits(), going.seconds
+        limits = PageLimits(
+            seconds=min(usual.seconds, seconds_left), whole=min(usual.whole, seconds_left)
+        )
 
         def fetch(url: str, heard: Listen) -> Page:
             def both(piece: str) -> None:
@@ -364,18 +370,18 @@ class Advancing:
 
             return pages.fetch(url, both, limits)
 
-        found: dict[str, Page | CounterpointError] = {}
-        urls = [str(one["url"]) for one in going.act.results]
+        fetched: dict[str, Page | CounterpointError] = {}
+        urls = [str(source["url"]) for source in going.act.results]
         for url, page in side_by_side(urls, fetch, going.bounds.together):
             if isinstance(page, _STORE):
                 raise page
-            found[url] = page
-        return found
+            fetched[url] = page
+        return fetched
 
     def _findings(self, going: _Going) -> None:
         sources = going.act.sources
-        numbers: list[Json] = [one.number for one in sources]
-        self._ask(
+        numbers: list[Json] = [source.number for source in sources]
+        self._ask_model(
             going,
             prompts.read(going.course.brief, sources),
             prompts.FINDINGS,
@@ -390,16 +396,19 @@ class Advancing:
             )
 
         def made(answer: Answer) -> tuple[str, Mapping[str, Json], Mapping[str, Any]]:
-            found = checked(answer.text, course.sources)
-            whole = with_sources(found, course.sources)
-            told: dict[str, Json] = {"cited": list(found.cited), "removed": list(found.removed)}
-            return whole, told, {"report": Prose(whole)}
+            citations = checked(answer.text, course.sources)
+            whole = with_sources(citations, course.sources)
+            details: dict[str, Json] = {
+                "cited": list(citations.cited),
+                "removed": list(citations.removed),
+            }
+            return whole, details, {"report": Prose(whole)}
 
-        self._ask(going, prompts.reported(course), prompts.REPORT, made)
+        self._ask_model(going, prompts.reported(course), prompts.REPORT, made)
 
     def _judgement(self, going: _Going) -> None:
         course, most = going.course, going.bounds.queries
-        self._ask(
+        self._ask_model(
             going,
             prompts.judged(course, going.row.report, most),
             prompts.JUDGEMENT,
@@ -408,12 +417,12 @@ class Advancing:
 
 
 TIMED_OUT: Final = "it took longer than its time"
-"""How a fault begins that says so."""
+"""How a fault begins that reports a timeout."""
 
 
 def bounds_of(row: ResearchStudy) -> Bounds:
-    """Return what a study was begun with."""
-    # What was begun before there were these has the usual ones.
+    """Return the limits that a study was begun with."""
+    # Older studies without a limit have the usual one.
     said_, usual = load_object(row.settings), Bounds()
     return Bounds(
         queries=int(str(said_["queries"])),
@@ -427,17 +436,17 @@ def bounds_of(row: ResearchStudy) -> Bounds:
 
 
 def going_ms(row: ResearchStudy, course: Course) -> int:
-    """Return for how long a study was worked on since it was begun or resumed last, in milliseconds."""
+    """Return the time spent on a study since it was begun or resumed last, in milliseconds."""
     return course.ms - int(str(load_object(row.state).get("since") or 0))
 
 
 def caller_of(row: ResearchStudy) -> str:
-    """Return whose turns a study has."""
+    """Return the caller whose turns a study takes."""
     return str(load_object(row.settings).get("caller") or row.session or row.agent)
 
 
 def _as_step(draft: StepDraft) -> ResearchStep:
-    """Return a step as it will stand, as far as a course is made of it."""
+    """Return a draft as a stored step, as far as a course needs it."""
     return ResearchStep(
         project="",
         study="",

@@ -1,4 +1,4 @@
-"""Which studies of this process wait for their next act, and whose turn it is.
+"""The queue of this process's studies: whose turn is next.
 
 Rule 1: a turn is one act: a question to a model, a search, some of its pages. Rule 2: callers have turns one after the other, and so have the studies of each; whoever has
 ten studies slows his own. Rule 3: nothing of this is kept: what is under way stands in the ledger, and is put here again.
@@ -16,7 +16,7 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class Board:
-    """The studies that wait, by caller. is_served: whether anybody here works on them."""
+    """The waiting studies, by caller. is_served: whether a worker of this process takes them."""
 
     is_served: bool = False
     _waiting: dict[str, deque[Key]] = field(default_factory=dict[str, "deque[Key]"])
@@ -27,7 +27,7 @@ class Board:
     _changed: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
     def add(self, key: Key, caller: str) -> None:
-        """Let a study wait for its turn, unless it does or is at work."""
+        """Queue a study, unless it waits already or is at work."""
         with self._changed:
             self._stopped.discard(key)
             if key not in self._known:
@@ -42,7 +42,7 @@ class Board:
         self._changed.notify()
 
     def take(self, seconds: float) -> Key | None:
-        """Return the study whose turn it is, waiting for so long; None if there is none."""
+        """Return the study whose turn it is, waiting for so many seconds; None if there is none."""
         with self._changed:
             if not self._turns:
                 self._changed.wait(seconds)
@@ -58,7 +58,7 @@ class Board:
             return key
 
     def put_back(self, key: Key, *, goes_on: bool) -> None:
-        """Let a study that was taken wait again, or forget it."""
+        """Queue a study again that was taken, or forget it."""
         with self._changed:
             if goes_on and key not in self._stopped:
                 self._wait(key, self._known[key])
@@ -67,13 +67,13 @@ class Board:
                 self._stopped.discard(key)
 
     def stop(self, key: Key) -> None:
-        """Have whoever works on a study leave it."""
+        """Tell the worker of a study to stop."""
         with self._changed:
             if key in self._known:
                 self._stopped.add(key)
 
     def is_stopped(self, key: Key) -> bool:
-        """Return whether a study is to be left."""
+        """Return whether work on a study has to stop."""
         return key in self._stopped
 
     def is_busy(self) -> bool:
@@ -81,12 +81,12 @@ class Board:
         return bool(self._known)
 
     def look(self, key: Key) -> int:
-        """Return how often a study was looked at, this time too."""
+        """Count and return how often a study was looked at."""
         with self._changed:
             self._looks[key] = self._looks.get(key, 0) + 1
             return self._looks[key]
 
     def wake(self) -> None:
-        """Let whoever waits for a turn look again."""
+        """Wake the workers that wait for a turn."""
         with self._changed:
             self._changed.notify_all()

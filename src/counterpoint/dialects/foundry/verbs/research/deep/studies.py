@@ -1,4 +1,4 @@
-"""Deep research as callers have it: begun, gone on with, stopped, told, deleted."""
+"""Deep research for callers: begun, continued, stopped, shown, deleted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.web.searching import SearchVerbs
 from counterpoint.dialects.foundry.nouns.research import ResearchMode, ResearchStudy
 from counterpoint.dialects.foundry.rules.research.deep import Course, course_of
-from counterpoint.dialects.foundry.verbs.research.asking import chosen
+from counterpoint.dialects.foundry.verbs.research.asking import choose_provider
 from counterpoint.dialects.foundry.verbs.research.deep.advancing import caller_of
 from counterpoint.dialects.foundry.verbs.research.deep.board import Board
 from counterpoint.dialects.foundry.verbs.research.keeping import (
@@ -22,25 +22,25 @@ from counterpoint.dialects.foundry.verbs.research.keeping import (
     add,
     alone,
     begin,
+    get_study,
+    list_steps,
     settle,
-    steps_of,
-    study_of,
 )
 from counterpoint.dialects.foundry.verbs.research.threads import Threads
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput, RateLimited
 
-APIECE: Final = 5
+MAX_PER_CALLER: Final = 5
 """Studies of one caller that may be under way."""
-TOGETHER: Final = 40
-"""And of all."""
+MAX_TOGETHER: Final = 40
+"""Studies of all callers that may be under way."""
 _MOST_ROUNDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeepDraft:
-    """What is to be found out. context: what else is said of it."""
+    """A deep research to begin. context: more about the question."""
 
     query: str
     context: str = ""
@@ -58,7 +58,7 @@ class DeepDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeepStanding:
-    """How a study stands. looks: how often it was looked at, in this process. is_served: whether anybody here works on studies."""
+    """A study with its state. looks: how often it was looked at, in this process. is_served: whether a worker takes studies."""
 
     row: ResearchStudy
     course: Course
@@ -73,11 +73,11 @@ class DeepStudies:
         self._context = context
 
     def start(self, draft: DeepDraft) -> DeepStanding:
-        """Begin a study, which goes on by itself; NoProvider, NotFound, ProviderAway, RateLimited."""
+        """Begin a study, which continues by itself; NoProvider, NotFound, ProviderAway, RateLimited."""
         if not draft.query.strip():
             raise InvalidInput("there is nothing to find out", hint="Say in `query` what.")
-        # Who cannot be asked is known before anything is begun.
-        provider = chosen(self._context, draft.provider).name
+        # Nothing is begun where no provider is available.
+        provider = choose_provider(self._context, draft.provider).name
         SearchVerbs(self._context).chosen()
         with recording(self._own, "research.begun", draft.item) as change:
             caller = self._refuse_many(change)
@@ -104,26 +104,26 @@ class DeepStudies:
                     item=draft.item,
                 ),
             )
-        return self._waiting(row)
+        return self._queue(row)
 
     def resume(self, name: str) -> DeepStanding:
-        """Go on with a study that stopped, with as much time again; Conflict for one that is under way or completed, NotFound."""
+        """Resume a study that stopped, with as much time again; Conflict for one that is under way or completed, NotFound."""
         with recording(self._own, "research.resumed") as change:
-            row = study_of(change.writing, name, "deep-research")
+            row = get_study(change.writing, name, "deep-research")
             if row.status in {"active", "completed"}:
-                told = "is under way" if row.status == "active" else "is completed"
+                state_text = "is under way" if row.status == "active" else "is completed"
                 raise Conflict(
-                    f"{row.id} {told}",
+                    f"{row.id} {state_text}",
                     hint='Look with `research action="deep-research-status"`, or go on with `deep_research_action` continue.',
                 )
             self._refuse_many(change)
-            row = self._again(change, row, row.rounds)
-        return self._waiting(row)
+            row = self._restart(change, row, row.rounds)
+        return self._queue(row)
 
     def go_on(self, name: str, query: str, rounds: int) -> DeepStanding:
-        """Have a study that has ended look further; query: what else to look for. Conflict for one that is under way, NotFound."""
+        """Continue a study that has ended; query: another question. Conflict for one that is under way, NotFound."""
         with recording(self._own, "research.continued") as change:
-            row = study_of(change.writing, name, "deep-research")
+            row = get_study(change.writing, name, "deep-research")
             if row.status == "active":
                 raise Conflict(f"{row.id} is under way", hint="Wait until it has ended.")
             course = self._course(change, row)
@@ -135,16 +135,16 @@ class DeepStudies:
             if query.strip():
                 number, words = len(course.queries) + 1, " ".join(query.split())[:400]
                 more: list[Json] = [{"id": f"q{number}", "query": words}]
-                told: dict[str, Json] = {"enough": False, "queries": more, "gaps": []}
-                row = add(change, row.id, StepDraft(kind="judgement", details=told))
+                details: dict[str, Json] = {"enough": False, "queries": more, "gaps": []}
+                row = add(change, row.id, StepDraft(kind="judgement", details=details))
             most = min(_MOST_ROUNDS, max(row.rounds, course.round) + rounds)
-            row = self._again(change, row, most)
-        return self._waiting(row)
+            row = self._restart(change, row, most)
+        return self._queue(row)
 
     def cancel(self, name: str) -> DeepStanding:
-        """Stop a study: what was found stays, and it can be resumed; Conflict for one that is not under way, NotFound."""
+        """Stop a study: its findings stay, and it can be resumed; Conflict for one that is not under way, NotFound."""
         with recording(self._own, "research.cancelled") as change:
-            row = study_of(change.writing, name, "deep-research")
+            row = get_study(change.writing, name, "deep-research")
             if row.status != "active":
                 raise Conflict(f"{row.id} is not under way", hint="Its status is kept as it is.")
             row = settle(change, row, status="cancelled", runner="")
@@ -153,30 +153,30 @@ class DeepStudies:
         return self.get(name)
 
     def get(self, name: str) -> DeepStanding:
-        """Return how a study stands; NotFound."""
+        """Return a study with its state; NotFound."""
         with self._context.reading() as view:
-            row = study_of(view, name, "deep-research")
-            course = course_of(steps_of(view, row.id))
+            row = get_study(view, name, "deep-research")
+            course = course_of(list_steps(view, row.id))
         return self._standing(row, course, self._board.look(self._key(name)))
 
     def list(self, *, completed: bool = False) -> Sequence[ResearchStudy]:
-        """Return the studies, the newest first. completed: only those that are."""
+        """List the studies, the newest first. completed: only completed ones."""
         return Threads(self._context).list("completed" if completed else "", "deep-research")
 
     def counts(self, row: ResearchStudy) -> tuple[int, int]:
-        """Return how many sources and findings a study has."""
+        """Count the sources and the findings of a study."""
         with self._context.reading() as view:
-            course = course_of(steps_of(view, row.id))
+            course = course_of(list_steps(view, row.id))
         return len(course.sources), len(course.findings)
 
     def delete(self, name: str) -> None:
-        """Stop a study and let go of it with all that was found; NotFound."""
+        """Stop and delete a study with all its findings; NotFound."""
         Threads(self._context).delete(name, "deep-research")
         self._board.stop(self._key(name))
 
     @property
     def _own(self) -> Context:
-        # A study that was begun goes on by itself: it is there before anybody is told so.
+        # A study continues by itself: it is stored before the caller is answered.
         return alone(self._context)
 
     @property
@@ -187,20 +187,20 @@ class DeepStudies:
         return self._context.project, name
 
     def _refuse_many(self, change: Change) -> str:
-        """Return whose turns this caller's studies have; RateLimited if as many as may are under way."""
+        """Return the caller whose turns these studies take; RateLimited if as many as may are under way."""
         actor = change.context.caller.actor
         caller = actor.principal.id if actor.principal else actor.session or actor.name
         rows = change.writing.select(ResearchStudy, kind="deep-research", status="active")
         own = sum(1 for row in rows if caller_of(row) == caller)
-        if own >= APIECE or len(rows) >= TOGETHER:
+        if own >= MAX_PER_CALLER or len(rows) >= MAX_TOGETHER:
             raise RateLimited(
-                f"{own} of your deep researches are under way, of {len(rows)} in all: {APIECE} and {TOGETHER} may be",
+                f"{own} of your deep researches are under way, of {len(rows)} in all: {MAX_PER_CALLER} and {MAX_TOGETHER} may be",
                 hint="Wait for one to end, or stop one with `deep_research_action` cancel.",
             )
         return caller
 
-    def _again(self, change: Change, row: ResearchStudy, rounds: int) -> ResearchStudy:
-        """Write that a study goes on, with its time counted anew."""
+    def _restart(self, change: Change, row: ResearchStudy, rounds: int) -> ResearchStudy:
+        """Store that a study continues, with its time counted anew."""
         since = canonical.dump_any({"since": self._course(change, row).ms})
         change.add_facts(study=row.id)
         return settle(
@@ -214,13 +214,13 @@ class DeepStudies:
         )
 
     def _course(self, change: Change, row: ResearchStudy) -> Course:
-        return course_of(steps_of(change.writing, row.id))
+        return course_of(list_steps(change.writing, row.id))
 
-    def _waiting(self, row: ResearchStudy) -> DeepStanding:
-        """Let a study wait for its turn."""
+    def _queue(self, row: ResearchStudy) -> DeepStanding:
+        """Queue a study."""
         self._board.add(self._key(row.id), caller_of(row))
         with self._context.reading() as view:
-            course = course_of(steps_of(view, row.id))
+            course = course_of(list_steps(view, row.id))
         return self._standing(row, course, 0)
 
     def _standing(self, row: ResearchStudy, course: Course, looks: int) -> DeepStanding:
@@ -228,5 +228,5 @@ class DeepStudies:
 
 
 def seconds_of(row: ResearchStudy) -> float:
-    """Return how long a study may be worked on."""
+    """Return the time limit of a study."""
     return float(str(load_object(row.settings)["seconds"]))
