@@ -29,6 +29,7 @@ class Eye:
 
     number: int
     before: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    signed_size: int = 0
     is_away: bool = False
     kept: str = ""
     pair: FixedKey = field(init=False)
@@ -68,6 +69,7 @@ class Eye:
         """Cosign a head."""
         del ledger, prove
         self._fail()
+        self.signed_size = head.size
         text = open_note(head.note).text
         return head.note + cosign(text, self.key, self.pair.sign, 1_700_000_000)
 
@@ -225,6 +227,7 @@ def test_a_head_that_was_signed_while_witnesses_were_asked_is_asked_for_anew(yar
 
     yard.one.before = [overtake]
     assert yard.verbs.standing(asks=True).signers == (yard.one.key,)
+    assert yard.one.signed_size == yard.studio.image().size
     assert not yard.one.before
     yard.one.before = [overtake]
     before = yard.studio.image().size
