@@ -70,6 +70,27 @@ def test_what_other_dialects_only_read_says_so(
     assert answer["note"] == DATA
 
 
+def test_an_entity_of_colibri_has_it_beside_its_fields(workshop: Workshop) -> None:
+    """The contract says which fields a task has; the envelope has room."""
+    eve, ada = (workshop.agent(name, surface="colibri") for name in ("eve", "ada"))
+    made = eve.does("task_create", title=HOSTILE)
+    assert "note" not in made
+    task = made["data"]["id"]
+    read = ada.does("task_get", id=task)
+    assert read["note"] == DATA
+    assert read["data"].keys() == made["data"].keys()
+    assert ada.does("task_update", id=task, patch={"priority": "low"})["note"] == DATA
+
+
+def test_what_a_write_gives_back_of_others_says_so(workshop: Workshop) -> None:
+    """What the call said itself does not count."""
+    eve, ada = (workshop.agent(name, surface="foundry") for name in ("eve", "ada"))
+    spec = _written(workshop, eve, "foundry")
+    own = {"action": "phase-add", "title": HOSTILE, **spec}
+    assert "note" not in ada.does("authoring", **own)["meta"]
+    assert ada.does("task", action="start", task_id="task-1-1", **spec)["meta"]["note"] == DATA
+
+
 def _written(workshop: Workshop, agent: Agent, dialect: str) -> dict[str, Any]:
     """Write something with an order in its title; return the arguments that name it."""
     if dialect == "foundry":
@@ -101,3 +122,11 @@ def test_a_text_is_found_at_any_depth() -> None:
     """An empty one is none."""
     assert has_texts({"items": [{"id": "1", "phase": {"title": "T"}}]})
     assert not has_texts({"items": [{"id": "1", "title": ""}], "count": 1})
+
+
+def test_the_words_of_the_call_itself_are_no_others() -> None:
+    """At any depth; one other word beside them is."""
+    own = {"Mine"}
+    assert not has_texts({"title": "Mine ", "below": [{"text": "Mine"}]}, own)
+    assert has_texts({"title": "Mine", "below": [{"text": "Yours"}]}, own)
+    assert has_texts({"summary": {"words": ["Mine", "Yours"]}}, own)

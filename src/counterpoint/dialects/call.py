@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -49,9 +49,9 @@ class Call:
 def within(
     call: Call, tool: Tool[Call], arguments: Mapping[str, Json], key: str | None, run: Run
 ) -> Json:
-    """Run a tool as `once`; an answer of what only reads says of its texts that they are data."""
+    """Run a tool as `once`; its answer says of texts that they are data."""
     answer = once(call, tool, arguments, key, run)
-    return labelled(answer) if tool.reads else answer
+    return labelled(answer) if has_others_texts(tool, arguments, answer) else answer
 
 
 def once(
@@ -71,10 +71,28 @@ def labelled(answer: Json) -> Json:
     return fields if "note" in fields or not has_texts(fields) else {**fields, "note": DATA}
 
 
-def has_texts(value: Json) -> bool:
-    """Return whether an answer, or a part of it, has a text that agents or people wrote."""
+def has_others_texts(tool: Tool[Call], arguments: Mapping[str, Json], answer: Json) -> bool:
+    """Return whether an answer has texts of whoever wrote them: what only reads always, any other those that its call did not say."""
+    return has_texts(answer, set() if tool.reads else set(_strings(dict(arguments))))
+
+
+def has_texts(value: Json, own: Collection[str] = ()) -> bool:
+    """Return whether an answer, or a part of it, has a text that agents or people wrote. own: texts that do not count."""
     if isinstance(value, dict):
-        fields = cast("dict[str, Json]", value)
-        names = (name for name, part in fields.items() if part)
-        return not TEXT_FIELDS.isdisjoint(names) or any(map(has_texts, fields.values()))
-    return isinstance(value, list) and any(map(has_texts, cast("list[Json]", value)))
+        for name, part in cast("dict[str, Json]", value).items():
+            texts = _strings(part) if name in TEXT_FIELDS else ()
+            if any(text not in own for text in texts) or has_texts(part, own):
+                return True
+        return False
+    if isinstance(value, list):
+        return any(has_texts(part, own) for part in cast("list[Json]", value))
+    return False
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Return all texts in a value that are not empty, as a store keeps them."""
+    if isinstance(value, str):
+        yield from filter(None, (value.strip(),))
+    elif isinstance(value, dict | list):
+        for part in cast("Iterable[Json]", value.values() if isinstance(value, dict) else value):
+            yield from _strings(part)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 from weakref import WeakValueDictionary
 
-from counterpoint.dialects.call import Call
+from counterpoint.dialects.call import DATA, Call, has_others_texts
 from counterpoint.dialects.colibri.envelope import (
     code_of,
     domain_code,
@@ -101,6 +101,7 @@ class Passage:
     call: Call
     tool: Tool[Call]
     asked: Asked
+    arguments: Mapping[str, Json] = field(default_factory=dict[str, Json])
     reached: list[Stage] = field(default_factory=list[Stage])
     entered: Action | None = None
     left: bool = False
@@ -145,17 +146,23 @@ class Passage:
         entered = self.entered
         if entered is None:
             self.reach("dispatch")
-            return success(run())
+            return self._success(run())
 
         def whole() -> tuple[Json, Ended]:
             self.reach("dispatch")
-            answer = success(run())
+            answer = self._success(run())
             self.reach("audit exit")
             return answer, Ended(outcome="ok", answer=digest(answer))
 
         answer = self.call.core.use(Actions).complete(entered, whole)
         self.left = True
         return answer
+
+    def _success(self, answer: Json) -> Json:
+        """Return the envelope of an answer; the note on its texts stands beside `data`, whose fields are those of the contract."""
+        envelope = success(answer)
+        is_labelled = has_others_texts(self.tool, self.arguments, answer)
+        return {**envelope, "note": DATA} if is_labelled and not _has_note(answer) else envelope
 
     def again(self, answer: Json) -> None:
         """Write the second row of a call whose key had its answer already."""
@@ -194,6 +201,10 @@ class Passage:
             self.call.core.use(Actions).refuse(self.asked, ended)
 
 
+def _has_note(answer: Json) -> bool:
+    return isinstance(answer, dict) and "note" in answer
+
+
 _passing: ContextVar[Passage] = ContextVar("passage")
 _turns: WeakValueDictionary[tuple[bytes, str], Turns] = WeakValueDictionary()
 _choosing: Final = threading.Lock()
@@ -202,7 +213,7 @@ _choosing: Final = threading.Lock()
 def around(call: Call, tool: Tool[Call], arguments: Mapping[str, Json], rest: Run) -> Json:
     """Take a call through lock and validation; `rest` validates and goes on to `within`."""
     asked = Asked(tool=tool.name, arguments=digest(dict(arguments)))
-    passage = Passage(call=call, tool=tool, asked=asked)
+    passage = Passage(call=call, tool=tool, asked=asked, arguments=arguments)
     turns = turns_of(call)
     with turns.shared() if tool.reads else turns.alone():
         passage.reach("lock")

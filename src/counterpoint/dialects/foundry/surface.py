@@ -119,7 +119,10 @@ def within(
         is_step = isinstance(tool, Action) and tool.action == STEPS
         once = partial(calls.once, call, tool, arguments, key, placed)
         answer = stepped(call, arguments, once) if is_step else once()
-        is_labelled = (tool.reads or is_step) and calls.has_texts(object_of(answer).get("data"))
+        data = object_of(answer).get("data")
+        is_labelled = (
+            calls.has_texts(data) if is_step else calls.has_others_texts(tool, arguments, data)
+        )
         return stamped(answer, note=calls.DATA) if is_labelled else answer
 
     if not isinstance(tool, Action) or not tool.called:
