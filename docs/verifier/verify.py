@@ -504,8 +504,10 @@ def alive(joint):
 
 
 def is_guarded(row):
-    columns = row.get("v") or row.get("c") or {}
-    return row["t"] in ("epochs", "keys") or (row["t"] == "projects" and "reviews" in columns)
+    whole = "c" not in row  # says the default of what it leaves out
+    return row["t"] in ("epochs", "keys") or (
+        row["t"] == "projects" and (whole or "reviews" in row["c"])
+    )
 
 
 def check_proposal(entry, facts, joint, key, person):

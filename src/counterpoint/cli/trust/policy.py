@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
@@ -166,7 +167,8 @@ def _change_signers(context: CommandContext, count: int, reason: str) -> None:
 
 def _sign_apart(context: CommandContext, proposal: Proposal, reason: str) -> None:
     """Sign a proposal on keys or epochs, as the command does that made it."""
-    decision: Mapping[str, Any] = proposal.decision
+    # What somebody has proposed by other means may lack anything.
+    decision: Mapping[str, Any] = defaultdict(str, proposal.decision)
     if proposal.act == "key.enrolled":
         if not proposal.public_key:
             raise InvalidInput(

@@ -176,6 +176,19 @@ def test_a_key_is_signed_as_it_was_proposed() -> None:
     town.studio.check()
 
 
+def test_another_key_beside_a_proposal_is_not_offered() -> None:
+    """Nobody has signed the public half in a proposal: one whose digest is not the key that was proposed is as none."""
+    for line in ("", "no key", Person(studio=Studio(), name="eve").public_key):
+        town = Town()
+        act = town.pat.unsigned.people.enrolment(
+            Person(studio=town.studio).public_key, "pat", "ssh"
+        )
+        step = town.pat.unsigned.joint_acts.next_step(act, town.pat.key)
+        town.pat.does(step).joint_acts.write(step, line)
+        (proposal,) = town.sam.unsigned.joint_acts.open()
+        assert proposal.public_key == ""
+
+
 def test_two_who_propose_the_same_at_once_sign_each_others() -> None:
     """Neither hears that he has signed it before, and one act is done."""
     town = Town()
@@ -320,6 +333,19 @@ def test_both_verifiers_find_who_lowers_it_alone(story: Signed) -> None:
     who = {"k": "human", "n": "pat"}
     unsigned = {**last, "a": SIGNERS, "w": who, "f": {"threshold": 1}}
     assert story.is_found([*before, unsigned])
+
+
+def test_both_verifiers_find_a_whole_row_of_the_project_by_one(story: Signed) -> None:
+    """One that leaves out what is asked of reviews says the default; a row that is taken away says nothing at all."""
+    done = story.place("policy.changed")
+    forged = deepcopy(story.entries[done])
+    assert not story.is_found(story.entries[: done + 1])
+    before = {name: story.entries[done][name] for name in ("p", "t", "v")}
+    for row in ({"v": {"name": "demo"}}, {}):
+        forged["r"][0] = {"t": "projects", "k": {}, **row}
+        forged["f"] = {"policy": ""}
+        signed_anew(forged, story.pat, decision={"policy": ""})
+        assert story.is_found([*story.entries[: done + 1], {**forged, **before}]), row
 
 
 def test_both_verifiers_find_what_an_agent_says_of_keys(story: Signed) -> None:

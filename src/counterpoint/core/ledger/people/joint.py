@@ -2,7 +2,7 @@
 
 The entry `signers.changed` of a person says by its fact `threshold` how many people must sign such an act from the next entry on (1
 before any): an entry with the action `quorum.changed` or `signers.changed`, one that writes rows of `keys` or `epochs`, or that changes `reviews` of
-the row of `projects`. While that is more than 1,
+the row of `projects`, writes that row whole, or takes it away. While that is more than 1,
 
 (1) such an entry is a person's, and its fact `proposal` names a proposal that is open, of its action, whose decision has the same facts of
     those that people sign (confirmed.DECIDED) with the same values, and that has not expired at the time of the entry;
@@ -21,6 +21,7 @@ and no proposal is open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
@@ -31,6 +32,7 @@ from counterpoint.core.model.trust.heads import RECOVERED, Epoch
 from counterpoint.core.model.work import Project
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.frozen import mutable
 
 SIGNERS: Final = "signers.changed"
@@ -65,7 +67,8 @@ Row = Mapping[str, Any]
 class Proposal:
     """An act that waits for signatures. signed: the key of each person who signed it, by the owner; the first made it.
 
-    public_key: the line of the key that it lets in, for whoever signs last; nothing is checked of it here, since `key` is its digest.
+    public_key: the line of the key that it lets in, for whoever signs last; empty unless its digest is the `key` of the decision, for
+    nobody has signed it.
     """
 
     id: str
@@ -186,7 +189,7 @@ class Joint:
                 act=act,
                 decision=canonical.object_of(proposed["decision"]),
                 expires=expires,
-                public_key=str(facts.get("public_key", "")),
+                public_key=_public_key(facts, proposed["decision"]),
                 signed={person: signer},
             )
 
@@ -237,6 +240,19 @@ def person_of(owner: str) -> str:
     return owner.strip().casefold()
 
 
+def _public_key(facts: Row, decision: Row) -> str:
+    line = facts.get("public_key")
+    if line is None:
+        return ""
+    # Loaded only for this: most proposals are about no key.
+    from counterpoint.core.ledger.people import sshsig
+
+    with suppress(MalformedDocument):
+        if isinstance(line, str) and sshsig.key_id_of(line) == decision.get("key"):
+            return line
+    return ""
+
+
 def _takes_several(entry: Mapping[str, Any]) -> bool:
     if entry["a"] in {SIGNERS, _QUORUM}:
         return True
@@ -246,7 +262,8 @@ def _takes_several(entry: Mapping[str, Any]) -> bool:
 def _is_guarded(row: Row) -> bool:
     if row["t"] in {Key.table, Epoch.table}:
         return True
-    return row["t"] == Project.table and "reviews" in (row.get("v") or row.get("c") or {})
+    # A whole row says the default of what it leaves out, and one that is taken away says it of all.
+    return row["t"] == Project.table and ("c" not in row or "reviews" in row["c"])
 
 
 def _lasts(since: str, until: str) -> bool:
