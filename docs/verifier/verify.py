@@ -47,7 +47,7 @@ from pathlib import Path
 KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 DECIDED = (
-    "digest epoch gone holder key moved owner policy record row scopes storage subject submission token tokens"
+    "digest epoch gone holder key moved owner policy reads record row scopes storage subject submission token tokens"
     " waived quorum witnesses threshold proposal proposed open_until"
 )
 STATEMENT = "act decision head key nonce project reason subject time version"
@@ -318,13 +318,12 @@ ACTS = {  # what people sign, and the tables that each writes
     "token.renewed": "tokens",
     "token.revoked": "tokens",
     "quorum.changed": "",
+    "reads.switched": "attributes",
     **dict.fromkeys(
         ("signers.changed", "proposal.made", "proposal.signed", "proposal.withdrawn"), ""
     ),
 }
-TOGETHER = (
-    "epoch gone key owner policy quorum storage threshold witnesses"  # what several people decide
-)
+TOGETHER = "epoch gone key owner policy quorum reads storage threshold witnesses"  # what several people decide
 
 
 def check_act(entry):
@@ -474,7 +473,9 @@ def check_several(
     facts, who = entry.get("f", {}), entry["w"].get("i", {})
     act, rows, key = entry["a"], entry.get("r", ()), who["i"] if who.get("k") == "person" else ""
     person = joint["owners"].get(key, "")
-    several = act in ("quorum.changed", "signers.changed") or any(map(is_guarded, rows))
+    several = act in ("quorum.changed", "reads.switched", "signers.changed") or any(
+        map(is_guarded, rows)
+    )
     if joint["threshold"] > 1 and several and act != "key.recovered":
         proposal = joint["open"].pop(facts["proposal"])
         decided = {name: value for name, value in facts.items() if name in TOGETHER.split()}
@@ -504,10 +505,10 @@ def alive(joint):
 
 
 def is_guarded(row):
-    whole = "c" not in row  # says the default of what it leaves out
-    return row["t"] in ("epochs", "keys") or (
-        row["t"] == "projects" and (whole or "reviews" in row["c"])
-    )
+    if row["t"] == "projects":  # a whole row says the default of what it leaves out
+        return "c" not in row or "reviews" in row["c"]
+    reads = row["t"] == "attributes" and row["k"] == {"item": "", "name": "reads"}
+    return reads or row["t"] in ("epochs", "keys")
 
 
 def check_proposal(entry, facts, joint, key, person):

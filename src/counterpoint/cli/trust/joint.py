@@ -52,6 +52,7 @@ def command_of(proposal: Proposal) -> str:
     decision: Mapping[str, Any] = proposal.decision
     words: dict[str, list[str]] = {
         "policy.changed": ["policy", "--reviews", str(decision.get("policy"))],
+        "reads.switched": ["policy", "--reads", str(decision.get("reads"))],
         "quorum.changed": ["policy", *_of_quorum(decision)],
         "signers.changed": ["policy", "--signers", str(decision.get("threshold"))],
         "epoch.opened": ["audit", "epoch", "--reason", "TEXT"],

@@ -113,6 +113,7 @@ def policy_command(
             return
         # What each decides is said by one fact or two.
         reviews, signers = decision.get("policy"), decision.get("threshold")
+        reads = decision.get("reads")
         count, keys = decision.get("quorum"), tuple(decision.get("witnesses", ()))
     if reads is not None:
         switch_reads(context, reads, reason)

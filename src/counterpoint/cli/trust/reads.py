@@ -6,6 +6,7 @@ from contextlib import suppress
 from secrets import token_hex
 
 from counterpoint.cli.context import CommandContext
+from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.operations.reads import Reads
 from counterpoint.core.ports.reads import ReadPolicy
 from counterpoint.evidence.reads import find_mark, last_time, switch_log
@@ -16,7 +17,16 @@ def switch_reads(context: CommandContext, policy: ReadPolicy, reason: str) -> No
     # A record that cannot be written must not keep a person from switching it off.
     context.app.records_reads = False
     reads, folder = context.core.use(Reads), context.app.folder
-    before, ledger = reads.switch(policy, reason), context.app.ledger
+    core = context.core
+    if reads.policy() != policy:
+        core = confirmed(
+            context,
+            lambda: reads.proposed(policy),
+            lambda core: core.use(Reads).switch(policy, reason),
+            reason,
+            offers=False,
+        )
+    before, ledger = core.use(Reads).switch(policy, reason), context.app.ledger
     mark = find_mark(folder, ledger)
     if before == policy != mark:
         reads.tell_gap(last_time(folder))

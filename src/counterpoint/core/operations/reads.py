@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple, cast, get_args
 
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Attribute
 from counterpoint.core.operations.recording.authority import (
@@ -57,6 +58,10 @@ class Reads:
         """Return whether reads are to be recorded."""
         with self._context.reading() as view:
             return _policy_of(view)
+
+    def proposed(self, policy: ReadPolicy) -> ProposedAct:
+        """Return what switching would decide, for a person to sign."""
+        return ProposedAct(action=SWITCHED, decision={"reads": policy})
 
     def switch(self, policy: ReadPolicy, reason: str = "") -> ReadPolicy:
         """Say whether reads are recorded from now on, and return what held before; the same again writes nothing.

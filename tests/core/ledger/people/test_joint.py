@@ -10,6 +10,7 @@ import pytest
 
 from counterpoint.core.ledger.people.joint import MADE, SIGNED, SIGNERS, WITHDRAWN, Joint
 from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.operations.reads import Reads
 from counterpoint.kernel.errors import Conflict, CounterpointError, Forbidden, NotFound
 from fakes.people import Person
 from fakes.story import Entry, Story, signed_anew
@@ -102,11 +103,13 @@ def test_every_act_on_policies_keys_and_epochs_takes_as_many() -> None:
     revocation = people.revocation(people.get("kim"))
     opening = town.pat.unsigned.signing.proposed()
     lower = town.pat.unsigned.joint_acts.proposed(1)
+    switch = town.pat.unsigned.use(Reads).proposed("on")
     acts: list[tuple[ProposedAct, Callable[[Any], object]]] = [
         (STRICT, lambda core: core.projects.ask_of_reviews("person")),
         (enrolment, lambda core: core.people.enrol(eve.public_key, enrolment)),
         (revocation, lambda core: core.people.revoke(town.kim.key)),
         (opening, lambda core: core.signing.open_epoch("restored")),
+        (switch, lambda core: core.use(Reads).switch("on")),
         (lower, lambda core: core.joint_acts.require(1)),
     ]
     for act, does in acts:
@@ -341,11 +344,23 @@ def test_both_verifiers_find_a_whole_row_of_the_project_by_one(story: Signed) ->
     forged = deepcopy(story.entries[done])
     assert not story.is_found(story.entries[: done + 1])
     before = {name: story.entries[done][name] for name in ("p", "t", "v")}
-    for row in ({"v": {"name": "demo"}}, {}):
+    for row in ({"v": {"name": "demo"}}, {"v": None}):
         forged["r"][0] = {"t": "projects", "k": {}, **row}
         forged["f"] = {"policy": ""}
         signed_anew(forged, story.pat, decision={"policy": ""})
         assert story.is_found([*story.entries[: done + 1], {**forged, **before}]), row
+
+
+def test_both_verifiers_find_who_switches_the_record_of_reads_alone(story: Signed) -> None:
+    """Nobody does without a proposal, by the action for it or by another."""
+    before = [one for one in story.entries if one["n"] < story.place(MADE)]
+    last = {name: before[-1][name] for name in ("v", "p", "t")}
+    row = {"t": "attributes", "k": {"item": "", "name": "reads"}, "v": None}
+    who = {"k": "agent", "n": "eve"}
+    other = {**row, "k": {"item": "", "name": "other"}}
+    assert not story.is_found([*before, {**last, "a": "item.noted", "w": who, "r": [other]}])
+    assert story.is_found([*before, {**last, "a": "item.noted", "w": who, "r": [row]}])
+    assert story.is_found([*before, {**last, "a": "reads.switched", "w": who}])
 
 
 def test_both_verifiers_find_what_an_agent_says_of_keys(story: Signed) -> None:

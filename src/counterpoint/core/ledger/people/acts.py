@@ -36,6 +36,7 @@ TABLES: Final[Mapping[str, frozenset[str]]] = {
     "key.recovered": frozenset(("epochs", "keys")),
     "key.revoked": frozenset(("keys",)),
     "policy.changed": frozenset(("projects",)),
+    "reads.switched": frozenset(("attributes",)),
     "repository.adopted": frozenset(("attributes",)),
     "text.redacted": frozenset(("erasures",)),
     "token.created": frozenset(("tokens",)),

@@ -75,6 +75,7 @@ DECIDED: Final[frozenset[str]] = frozenset(
         "tokens",
         "row",
         "policy",
+        "reads",
         "epoch",
         "gone",
         "record",

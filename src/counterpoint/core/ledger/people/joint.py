@@ -1,7 +1,7 @@
 """Acts that take the signatures of several people, where a project asks for that.
 
 The entry `signers.changed` of a person says by its fact `threshold` how many people must sign such an act from the next entry on (1
-before any): an entry with the action `quorum.changed` or `signers.changed`, one that writes rows of `keys` or `epochs`, or that changes `reviews` of
+before any): an entry with the action `quorum.changed`, `reads.switched` or `signers.changed`, one that writes whether reads are recorded, one that writes rows of `keys` or `epochs`, or that changes `reviews` of
 the row of `projects`, writes that row whole, or takes it away. While that is more than 1,
 
 (1) such an entry is a person's, and its fact `proposal` names a proposal that is open, of its action, whose decision has the same facts of
@@ -29,7 +29,7 @@ from typing import Any, Final, TypedDict
 from counterpoint.core.ledger.entry import is_time
 from counterpoint.core.model.identity import Key
 from counterpoint.core.model.trust.heads import RECOVERED, Epoch
-from counterpoint.core.model.work import Project
+from counterpoint.core.model.work import Attribute, Project
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
@@ -42,6 +42,9 @@ WITHDRAWN: Final = "proposal.withdrawn"
 _ENROLLED: Final = "key.enrolled"
 _REVOKED: Final = "key.revoked"
 _QUORUM: Final = "quorum.changed"
+READS: Final = "reads.switched"
+_POLICY_OFREADS: Final = {"item": "", "name": "reads"}
+"""The key of the attribute that says whether they are recorded."""
 PROPOSALS: Final = frozenset((MADE, SIGNED, WITHDRAWN))
 READ: Final = PROPOSALS | {
     SIGNERS,
@@ -49,12 +52,24 @@ READ: Final = PROPOSALS | {
     _ENROLLED,
     _REVOKED,
     _QUORUM,
+    READS,
     "policy.changed",
     "epoch.opened",
 }
 """The actions of all entries that count here."""
 DECIDED: Final = frozenset(
-    ("epoch", "gone", "key", "owner", "policy", "quorum", "storage", "threshold", "witnesses")
+    (
+        "epoch",
+        "gone",
+        "key",
+        "owner",
+        "policy",
+        "quorum",
+        "reads",
+        "storage",
+        "threshold",
+        "witnesses",
+    )
 )
 """The facts that such acts decide."""
 _PROPOSED: Final = frozenset(("act", "decision"))
@@ -254,7 +269,7 @@ def _public_key(facts: Row, decision: Row) -> str:
 
 
 def _takes_several(entry: Mapping[str, Any]) -> bool:
-    if entry["a"] in {SIGNERS, _QUORUM}:
+    if entry["a"] in {SIGNERS, _QUORUM, READS}:
         return True
     return any(_is_guarded(row) for row in entry.get("r", ()))
 
@@ -262,6 +277,8 @@ def _takes_several(entry: Mapping[str, Any]) -> bool:
 def _is_guarded(row: Row) -> bool:
     if row["t"] in {Key.table, Epoch.table}:
         return True
+    if row["t"] == Attribute.table:
+        return row["k"] == _POLICY_OFREADS
     # A whole row says the default of what it leaves out, and one that is taken away says it of all.
     return row["t"] == Project.table and ("c" not in row or "reviews" in row["c"])
 

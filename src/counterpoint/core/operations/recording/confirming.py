@@ -81,7 +81,14 @@ def refuse_unsigned(view: Reading, data: bytes) -> None:
 
 
 JOINT_ACTIONS: Final = frozenset(
-    ("proposal.made", "proposal.signed", "proposal.withdrawn", "quorum.changed", "signers.changed")
+    (
+        "proposal.made",
+        "proposal.signed",
+        "proposal.withdrawn",
+        "quorum.changed",
+        "reads.switched",
+        "signers.changed",
+    )
 )
 JOINT_TABLES: Final = frozenset(("epochs", "keys", "projects"))
 """What entries have that several people may have to sign; which of them must be is for joint.py to say."""

@@ -13,6 +13,7 @@ from typing import Final
 
 from counterpoint.core.ledger.people.joint import (
     MADE,
+    READS,
     SIGNED,
     SIGNERS,
     WITHDRAWN,
@@ -32,7 +33,15 @@ from counterpoint.kernel.errors import Conflict, Forbidden, NotFound
 
 _LASTS: Final = timedelta(days=14)
 _TOGETHER: Final = frozenset(
-    ("epoch.opened", "key.enrolled", "key.revoked", "policy.changed", "quorum.changed", SIGNERS)
+    (
+        "epoch.opened",
+        "key.enrolled",
+        "key.revoked",
+        "policy.changed",
+        "quorum.changed",
+        READS,
+        SIGNERS,
+    )
 )
 _ACT: Final = "say how many people must sign"
 
