@@ -47,10 +47,10 @@ def with_files(call: Call, arguments: Mapping[str, Json], run: Run) -> Json:
 def _with_first_sight(call: Call, spec: str, answer: Json, run: Run) -> Json:
     """Return the answer to a call about a spec that is not there, once its file is taken in."""
     try:
-        made = _first_sight(call, spec)
+        imported = _first_sight(call, spec)
     except Forbidden as fault:
         return _warned(answer, _waits(spec, fault))
-    return _warned(run(), _told(made)) if made else answer
+    return _warned(run(), _told(imported)) if imported else answer
 
 
 def _first_sight(call: Call, spec: str) -> ImportedSpec | None:

@@ -231,7 +231,7 @@ class _Writer:
 
     def document(self, whole: Mapping[str, Json]) -> dict[str, Json]:
         """Return a document with everything replaced; what stays is the same object."""
-        made = {**whole, **self._fields(ROOT, whole)}
+        merged = {**whole, **self._fields(ROOT, whole)}
         changed: dict[str, Json] = {}
         for name, node in nodes_of(whole).items():
             fields = self._fields(name, node)
@@ -239,8 +239,8 @@ class _Writer:
                 changed[name] = {**node, **fields}
         self.changes = list(_once(self.changes))
         if changed:
-            made["hierarchy"] = {**object_of(whole.get("hierarchy")), **changed}
-        return made
+            merged["hierarchy"] = {**object_of(whole.get("hierarchy")), **changed}
+        return merged
 
     def _fields(self, name: str, node: Mapping[str, Json]) -> dict[str, Json]:
         """Return the fields of a node, or of the document, that become others."""

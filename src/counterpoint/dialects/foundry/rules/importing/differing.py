@@ -260,5 +260,5 @@ def finishing_order(tree: Tree) -> list[str]:
     return list(order | dict.fromkeys(tree.reachable))
 
 
-def _found(way: Way, name: str, field: str, before: Json, after: Json) -> Difference:
-    return Difference(way, NodeChange(node=name, field=field, before=before, after=after))
+def _found(kind: Way, name: str, field: str, before: Json, after: Json) -> Difference:
+    return Difference(kind, NodeChange(node=name, field=field, before=before, after=after))

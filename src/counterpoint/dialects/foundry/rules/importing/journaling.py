@@ -37,26 +37,30 @@ def written(entry: Json, nodes: Collection[str]) -> Written:
     if not isinstance(entry, dict):
         entry = {"content": entry if isinstance(entry, str) else dump_any(entry)}
         return Written(written(entry, nodes).entry, "Made a note of what was no entry")
-    said = object_of(entry)
-    odd: dict[str, Json] = {key: value for key, value in said.items() if key not in _FIELDS}
-    odd |= {key: said[key] for key in _TEXTS if not isinstance(said.get(key), str | None)}
-    if has_text(when := said.get("timestamp")) and not is_time(when):
+    entry_fields = object_of(entry)
+    odd: dict[str, Json] = {key: value for key, value in entry_fields.items() if key not in _FIELDS}
+    odd |= {
+        key: entry_fields[key]
+        for key in _TEXTS
+        if not isinstance(entry_fields.get(key), str | None)
+    }
+    if has_text(when := entry_fields.get("timestamp")) and not is_time(when):
         odd["timestamp"] = when
-    title, content = title_of("", said.get("title")), text_of(said.get("content"))
+    title, content = title_of("", entry_fields.get("title")), text_of(entry_fields.get("content"))
     if len(title) > TITLE_LIMIT:
         odd["title"], title = title, title[:TITLE_LIMIT].strip()
-    kind = text_of(said.get("entry_type"))
+    kind = text_of(entry_fields.get("entry_type"))
     if kind and kind not in _TYPES:
         odd["entry_type"], kind = kind, ""
-    metadata, more = _metadata(said.get("metadata"))
+    metadata, more = _metadata(entry_fields.get("metadata"))
     fields: dict[str, Json] = {
-        "timestamp": "" if "timestamp" in odd else text_of(said.get("timestamp")),
+        "timestamp": "" if "timestamp" in odd else text_of(entry_fields.get("timestamp")),
         "entry_type": kind or "note",
         "title": title or first_line(content, TITLE_LIMIT),
         "content": content,
-        "author": text_of(said.get("author")),
+        "author": text_of(entry_fields.get("author")),
     }
-    about: Json = said.get("task_id")
+    about: Json = entry_fields.get("task_id")
     if isinstance(about, str) and about in nodes:
         fields["task_id"] = about
     elif about not in (None, ""):

@@ -96,9 +96,9 @@ def agrees(tree: Tree, name: str, child: str) -> bool:
 
 
 def _orphan_faults(tree: Tree) -> Iterator[Diagnostic]:
-    for name, wanted in tree.placements():
+    for name, goal in tree.placements():
         parent = parent_of(tree.nodes[name])
-        if parent == wanted:
+        if parent == goal:
             message = f"{quoted(parent)} does not list {quoted(name)}, whose parent it is"
             yield Diagnostic("PARENT_CHILD_MISMATCH", message, place(name, "parent"))
         else:

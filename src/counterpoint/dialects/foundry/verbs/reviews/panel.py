@@ -171,9 +171,9 @@ class Panel:
             return (f"{names[0]}:{choice.model}",)
         return names
 
-    def _find_other(self, asked: Sequence[str]) -> str:
+    def _find_other(self, names: Sequence[str]) -> str:
         """Return the first available reviewer who was not asked; empty without one."""
-        asked_providers = {name.partition(":")[0] for name in asked}
+        asked_providers = {name.partition(":")[0] for name in names}
         first = Askable(self._context).list_providers().first
         return next(
             (provider.name for provider in first if provider.name not in asked_providers), ""

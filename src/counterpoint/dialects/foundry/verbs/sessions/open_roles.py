@@ -34,16 +34,16 @@ class OpenRoles:
 
     def publish(self, state: Path, project: str, role: Role) -> None:
         """Tell the least role of this process; nothing is written until one is narrow."""
-        place = state, project
+        key = state, project
         with self._guard:
-            told = self._told.get(place)
-            if role == (told[1] if told else WIDENING[-1]):
+            published = self._told.get(key)
+            if role == (published[1] if published else WIDENING[-1]):
                 return
             # Where nothing can be written no files of specs are kept either.
             with suppress(OSError):
-                descriptor = told[0] if told else _locked(state, project)
+                descriptor = published[0] if published else _locked(state, project)
                 os.pwrite(descriptor, role.ljust(_WIDTH).encode(), 0)
-                self._told[place] = descriptor, role
+                self._told[key] = descriptor, role
 
 
 def published_roles(state: Path, project: str) -> Iterator[Role]:

@@ -193,8 +193,8 @@ class Stepping:
         with recording(self._context, "run.looked") as change:
             row = change.get(SpecSession, call.session)
             run = load_run(change.writing, row)
-            known = report_context(run, call.result, change.clock, call.key)
-            judged = judge(call.result, known)
+            context = report_context(run, call.result, change.clock, call.key)
+            judged = judge(call.result, context)
         if judged is not None and judged.again:
             return _repeat_answer(run, judged)
         inside = self._run_context(row)

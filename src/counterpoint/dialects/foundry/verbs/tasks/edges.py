@@ -79,8 +79,8 @@ class Linking:
                 undepend(change, item, needs.id)
             elif has_edge(change.writing, item, needs, sort):
                 refuse_other(change, item)
-                left = [name for name in soft_of(change.writing, item.id) if name != needs.id]
-                set_attributes(change, item, {DEPENDS: [*left] or None})
+                remaining = [name for name in soft_of(change.writing, item.id) if name != needs.id]
+                set_attributes(change, item, {DEPENDS: [*remaining] or None})
             else:
                 raise NotFound(
                     f"{source} has no such dependency on {target}",
