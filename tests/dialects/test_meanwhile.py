@@ -212,3 +212,16 @@ def test_a_note_of_each_dialect_tells_that_its_task_was_taken(
     answer = _write(agent, begin, item)
     assert _is_told(answer["meanwhile"], "released", f"Tests released {item}", "")
     assert answer["note"]
+
+
+@pytest.mark.parametrize("action", ["next", "prepare"])
+def test_foundry_tells_of_a_lost_task_also_where_it_offers_one(
+    workshop: Workshop, action: str
+) -> None:
+    agent, item, _ = _foundry(workshop)
+    (spec,) = agent.does("spec", action="list")["data"]["specs"]
+    workshop.clock.pass_by(seconds=10)
+    workshop.app.person().claims.release(item)
+    answer = agent.does("task", action=action, spec_id=spec["spec_id"])["data"]
+    assert answer["task_id"]
+    assert _is_told(answer["meanwhile"], "released", f"Tests released {item}", "")

@@ -51,9 +51,9 @@ _WHOLE: Final = 3_000
 @action(reads=True)
 def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
     """A task, or the next, with its context."""
-    prepared = call.core.use(Offering).prepare(spec_id, task_id)
-    is_idle = prepared.offered.node is None
-    continued = _continued(call, with_lost=is_idle) if not task_id else {}
+    with call.core.one_moment():
+        prepared = call.core.use(Offering).prepare(spec_id, task_id)
+        continued = {} if task_id else _continued(call)
     return present(
         {**continued, **present_prepared(prepared)},
         warnings=unallowed_lines(prepared.offered.lacking),
@@ -63,9 +63,9 @@ def prepare(call: Call, spec_id: SpecId, task_id: TaskId = "") -> Json:
 @action(reads=True, name="next", plain=True)
 def next_(call: Call, spec_id: SpecId) -> Json:
     """The next node to take up."""
-    offered = call.core.use(Offering).next(spec_id)
-    # What was lost is looked for where it is in question: the usual answer costs no more for it.
-    continued = _continued(call, with_lost=offered.node is None)
+    with call.core.one_moment():
+        offered = call.core.use(Offering).next(spec_id)
+        continued = _continued(call)
     if offered.node is None:
         fields: dict[str, Json] = {
             "found": False,
@@ -85,7 +85,7 @@ def next_(call: Call, spec_id: SpecId) -> Json:
     )
 
 
-def _continued(call: Call, *, with_lost: bool = True) -> dict[str, Json]:
+def _continued(call: Call) -> dict[str, Json]:
     """Return what the caller holds or left, to go on with before all else."""
     naming = call.core.use(Naming)
 
@@ -102,7 +102,7 @@ def _continued(call: Call, *, with_lost: bool = True) -> dict[str, Json]:
             for spec, task, title in held_names
         ]
 
-    return offered(call, "tasks", shown, PHRASES, with_lost=with_lost)
+    return offered(call, "tasks", shown, PHRASES)
 
 
 @action(reads=True, name="info", plain=True)
