@@ -176,7 +176,7 @@ def test_a_golden_dump_opens_is_what_is_written_down_and_goes_on(
         before = kept.everything(store)
     store.close()
     known = following("postgres")
-    later = connected(address, known=known)
+    later = connected(address, migrations=known)
     assert kept.everything(later) == before
     assert faults_of(later) == []
     later.close()
@@ -196,7 +196,7 @@ def test_a_later_program_brings_a_golden_file_forward(
 ) -> None:
     """With a table and a column more; nothing that was there is another, and the old file is kept beside it."""
     known = following("sqlite")
-    store = SqliteStore(place, nouns=NOUNS, known=known)
+    store = SqliteStore(place, nouns=NOUNS, migrations=known)
     projects = told["sqlite"]["projects"]
     assert kept.everything(store, projects) == projects
     assert faults_of(store) == []

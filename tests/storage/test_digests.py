@@ -5,7 +5,7 @@ from __future__ import annotations
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.model.work import Label
-from counterpoint.storage.digests import HALF, from_blob, from_kept, to_blob
+from counterpoint.storage.digests import HALF, decode_rows, from_blob, to_blob
 from fakes.texts import committed
 
 
@@ -22,6 +22,6 @@ def test_only_the_commitments_of_rows_are_turned():
     made = committed("walnut")
     kept = [to_blob(made[HALF]) if column.is_prose else column.name for column in columns(Record)]
     cells = [made[:32] if column.is_prose else column.name for column in columns(Record)]
-    assert list(from_kept(Record, [tuple(kept)] * 2)) == [tuple(cells)] * 2
+    assert list(decode_rows(Record, [tuple(kept)] * 2)) == [tuple(cells)] * 2
     labels = [("p", "T-1", "garden")]
-    assert from_kept(Label, labels) is labels
+    assert decode_rows(Label, labels) is labels

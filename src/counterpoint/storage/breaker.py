@@ -77,16 +77,16 @@ class GuardedStore:
     @contextmanager
     def _guarded(self, opened: Callable[[], AbstractContextManager[T]]) -> Generator[T]:
         """Give what the store opens, and tell what it raises from what the block raised."""
-        with self._breaker.passing() as mine:
+        with self._breaker.passing() as attempt:
             raised: BaseException | None = None
             try:
-                with opened() as given:
+                with opened() as transaction:
                     try:
-                        yield given
+                        yield transaction
                     except BaseException as fault:
                         raised = fault
                         raise
             except CounterpointError as refusal:
                 if refusal is not raised:
-                    mine.blame(refusal)
+                    attempt.blame(refusal)
                 raise

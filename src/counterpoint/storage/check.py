@@ -36,53 +36,53 @@ _NAMELESS: Final = "SELECT 1 FROM texts WHERE length(commitment) <> 16"
 def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
     """Return what is wrong with the numbers of rows of all ledgers, and which rows are of none."""
     sizes: dict[str, int] = dict(ask(_HEADS))
-    entries = {project: tuple(rest) for project, *rest in ask(_ENTRIES)}
+    entries = {project: tuple(figures) for project, *figures in ask(_ENTRIES)}
     for project, size in sizes.items():
-        found = entries.get(project, (0, None, None))
-        if found != ((size, 0, size - 1) if size else (0, None, None)):
-            yield _wrong(
-                f"the head of {project} says {size} entries, but there are {found[0]}", "heads"
+        stored = entries.get(project, (0, None, None))
+        if stored != ((size, 0, size - 1) if size else (0, None, None)):
+            yield _new_fault(
+                f"the head of {project} says {size} entries, but there are {stored[0]}", "heads"
             )
     yield from _node_faults(ask, sizes)
     if short := len(list(ask(_NAMELESS))):
-        yield _wrong(f"{short} texts are kept under no half of a commitment", "texts")
+        yield _new_fault(f"{short} texts are kept under no half of a commitment", "texts")
     for table in ("entries", "nodes", "texts", "signatures", *tables):
         for (project,) in ask(f"SELECT DISTINCT project FROM {table}"):
             if project not in sizes:
-                yield _wrong(f"{table} has rows of {project!r}, which has no ledger", table)
+                yield _new_fault(f"{table} has rows of {project!r}, which has no ledger", table)
 
 
 def migration_faults(
-    noted: Iterable[Noted], known: tuple[Migration, ...]
+    noted: Iterable[Noted], migrations: tuple[Migration, ...]
 ) -> Iterator[SchemaDiffers]:
     """Return which of the migrations are not noted as they were made; others may be a dialect's."""
-    there = {name: (number, name, digest) for number, name, digest in noted}
-    for migration in known:
-        if there.pop(migration.name, None) != migration.noted:
+    noted_by_name = {name: (number, name, digest) for number, name, digest in noted}
+    for migration in migrations:
+        if noted_by_name.pop(migration.name, None) != migration.noted:
             yield SchemaDiffers(f"the migration {migration.name} is not noted as it was made")
-    numbers = {migration.number for migration in known}
-    for number, name, _ in there.values():
+    numbers = {migration.number for migration in migrations}
+    for number, name, _ in noted_by_name.values():
         if number not in numbers:
             yield SchemaDiffers(f"the migration {name} is noted under a number that none has")
 
 
 def _node_faults(ask: Ask, sizes: dict[str, int]) -> Iterator[StateDiffers]:
-    wanted = {
+    expected = {
         (project, level): size >> level
         for project, size in sizes.items()
         for level in range(STEP, size.bit_length(), STEP)
     }
-    found = {(project, level): tuple(rest) for project, level, *rest in ask(_NODES)}
-    for place in sorted({*wanted, *found}):
-        many = wanted.get(place, 0)
-        if found.get(place, (0,)) != ((many, 0, many - 1) if many else (0,)):
-            project, level = place
-            yield _wrong(
+    stored = {(project, level): tuple(figures) for project, level, *figures in ask(_NODES)}
+    for key in sorted({*expected, *stored}):
+        many = expected.get(key, 0)
+        if stored.get(key, (0,)) != ((many, 0, many - 1) if many else (0,)):
+            project, level = key
+            yield _new_fault(
                 f"level {level} of the tree of {project} has other hashes than {many}", "nodes"
             )
 
 
-def _wrong(told: str, table: str) -> StateDiffers:
+def _new_fault(message: str, table: str) -> StateDiffers:
     return StateDiffers(
-        told, hint="Restore a verified backup; keep the file for inspection.", table=table
+        message, hint="Restore a verified backup; keep the file for inspection.", table=table
     )

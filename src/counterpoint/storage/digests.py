@@ -22,22 +22,22 @@ from_blob: Final = bytes.hex
 """Returns the half of a commitment that a table holds."""
 
 
-def from_kept(noun: type[Noun], rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Cell, ...]]:
+def decode_rows(noun: type[Noun], rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Cell, ...]]:
     """Return the cells of whole rows that a table holds."""
-    held = [column.is_prose for column in columns(noun)]
-    if not any(held):
+    are_digests = [column.is_prose for column in columns(noun)]
+    if not any(are_digests):
         return rows
-    return _digested(noun, rows, held)
+    return _decode_digests(noun, rows, are_digests)
 
 
-def _digested(
-    noun: type[Noun], rows: Iterable[tuple[Any, ...]], held: list[bool]
+def _decode_digests(
+    noun: type[Noun], rows: Iterable[tuple[Any, ...]], are_digests: list[bool]
 ) -> Iterator[tuple[Cell, ...]]:
     try:
         for row in rows:
             yield tuple(
                 from_blob(cell) if is_digest else cell
-                for cell, is_digest in zip(row, held, strict=True)
+                for cell, is_digest in zip(row, are_digests, strict=True)
             )
     except TypeError as fault:
         raise no_digest(noun) from fault

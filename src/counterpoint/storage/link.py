@@ -46,7 +46,7 @@ class VectorTable(Protocol):
         ...
 
     def likely(
-        self, model: str, signs: str, wanted: tuple[Sequence[str], str, int]
+        self, model: str, signs: str, query: tuple[Sequence[str], str, int]
     ) -> list[int] | None:
         """Return the documents whose signs differ least, in any order; None where the database does not compare signs.
 

@@ -57,8 +57,8 @@ def move_project(
             for _, text in view.texts():
                 writing.keep({text.commitment: text})
                 texts += 1
-            for one in view.signatures():
-                writing.vouch(one)
+            for signature in view.signatures():
+                writing.vouch(signature)
             frontier = _copy(view, writing, progress)
             # Before the commit: what is not the same is undone.
             _compare(view, writing)
@@ -68,14 +68,14 @@ def move_project(
 def _copy(view: Reading, writing: Writing, progress: Callable[[int], None] | None) -> Frontier:
     """Append every entry and fold its rows; answer the edge of the tree."""
     frontier, fold = Frontier(), Fold(writing)
-    for place, written in enumerate(view.entries()):
+    for sequence, written in enumerate(view.entries()):
         fields = load_fields(written)
         leaf = leaf_hash(written)
         frontier, nodes = frontier.append(leaf)
         fold.apply(fields)
         writing.append(
             Append(
-                sequence=place,
+                sequence=sequence,
                 previous=fields["h"],
                 data=written,
                 leaf=leaf,
@@ -86,8 +86,8 @@ def _copy(view: Reading, writing: Writing, progress: Callable[[int], None] | Non
                 nodes=tuple(nodes),
             )
         )
-        if progress is not None and place % _REPORTED_EVERY == 0:
-            progress(place)
+        if progress is not None and sequence % _REPORTED_EVERY == 0:
+            progress(sequence)
     return frontier
 
 
@@ -102,9 +102,11 @@ def _compare(view: Reading, writing: Writing) -> None:
         _check_same(f"the table {noun.table}", view.table(noun), writing.table(noun))
 
 
-def _check_same(what: str, here: Iterator[object], there: Iterator[object]) -> None:
-    for mine, theirs in zip_longest(here, there, fillvalue=_MISSING):
-        if mine != theirs:
+def _check_same(
+    what: str, source_values: Iterator[object], target_values: Iterator[object]
+) -> None:
+    for source_value, target_value in zip_longest(source_values, target_values, fillvalue=_MISSING):
+        if source_value != target_value:
             raise _differs(what)
 
 

@@ -31,13 +31,13 @@ _N = TypeVar("_N", bound="np.generic[Any]")
 
 def pack(vectors: Sequence[bytes]) -> list[bytes]:
     """Return vectors of little-endian float32 as they are kept; an empty one stays empty."""
-    full = [one for one in vectors if one]
+    full = [vector for vector in vectors if vector]
     if not full:
         return [b""] * len(vectors)
     rows = _turned(np.frombuffer(b"".join(full), "<f4").reshape(len(full), -1))
     largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-9)
-    kept = iter(np.rint(rows * (127 / largest)).astype(np.int8))
-    return [next(kept).tobytes() if one else b"" for one in vectors]
+    packed_rows = iter(np.rint(rows * (127 / largest)).astype(np.int8))
+    return [next(packed_rows).tobytes() if vector else b"" for vector in vectors]
 
 
 def signs(vector: bytes) -> str:
@@ -46,15 +46,15 @@ def signs(vector: bytes) -> str:
     return "".join(np.where(turned > 0, "1", "0"))
 
 
-def cosines(vector: bytes, kept: Sequence[bytes]) -> list[float]:
+def cosines(vector: bytes, packed: Sequence[bytes]) -> list[float]:
     """Return how near a vector of float32 is to each of some kept ones of as many dimensions."""
-    if not kept:
+    if not packed:
         return []
-    asked = _turned(np.frombuffer(vector, "<f4")[None])[0]
-    rows = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), -1).astype(np.float32)
+    query = _turned(np.frombuffer(vector, "<f4")[None])[0]
+    rows = np.frombuffer(b"".join(packed), np.int8).reshape(len(packed), -1).astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    found = np.einsum("ij,j->i", rows, asked) / np.maximum(lengths, 1e-9)
-    return found.tolist()
+    similarities = np.einsum("ij,j->i", rows, query) / np.maximum(lengths, 1e-9)
+    return similarities.tolist()
 
 
 def _turned(rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -68,8 +68,8 @@ def _turned(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 @cache
 def _turn(size: int) -> NDArray[np.float32]:
     """Return a cosine transform with signs that are as good as drawn: orthogonal, and the same for ever."""
-    place = np.arange(size)
-    waves = np.cos(np.pi / size * np.outer(place + 0.5, place)) * np.sqrt(2 / size)
+    positions = np.arange(size)
+    waves = np.cos(np.pi / size * np.outer(positions + 0.5, positions)) * np.sqrt(2 / size)
     waves[:, 0] /= np.sqrt(2)
     signs = np.frombuffer(
         b"".join(sha256(bytes([n % 256, n // 256])).digest()[:1] for n in range(size)), np.uint8
@@ -102,17 +102,17 @@ class Bits:
                 return
             changes = table.changed(model, self._turn)
             while page := list(islice(changes, _PAGE)):
-                self._take(page)
+                self._apply_changes(page)
                 self._turn = page[-1].turn
 
     def nearest(self, vector: bytes, *, kinds: Collection[str], item: str, many: int) -> list[int]:
         """Return the numbers of the documents whose signs differ least from those of a vector, in any order."""
-        asked = self._signs(pack([vector]))[0]
+        query_bits = self._signs(pack([vector]))[0]
         with self._guard:
             counts = np.zeros(self._width * _WORD + 1, np.int64)
             for start in range(0, self._size, _BLOCK):
                 counts += self._compared(
-                    slice(start, min(start + _BLOCK, self._size)), asked, kinds, item
+                    slice(start, min(start + _BLOCK, self._size)), query_bits, kinds, item
                 )
             limit = int(np.searchsorted(np.cumsum(counts), many))
             differing = self._differing[: self._size]
@@ -121,28 +121,28 @@ class Bits:
             else:
                 nearer = np.flatnonzero(differing < limit)
                 # Of those that differ in just as many bits some are left out.
-                rest = np.flatnonzero(differing == limit)[: many - nearer.size]
-                places = np.concatenate((nearer, rest))
+                ties = np.flatnonzero(differing == limit)[: many - nearer.size]
+                places = np.concatenate((nearer, ties))
             return self._numbers[places].tolist()
 
     def _compared(
-        self, part: slice, asked: NDArray[np.uint64], kinds: Collection[str], item: str
+        self, part: slice, query_bits: NDArray[np.uint64], kinds: Collection[str], item: str
     ) -> NDArray[np.int64]:
         """Compare some vectors; return how many of those that fit differ in how many bits."""
         fits = self._kinds[part] >= 0
         if kinds:
-            known = [self._names[kind] for kind in kinds if kind in self._names]
-            fits &= np.isin(self._kinds[part], known)
+            kind_numbers = [self._names[kind] for kind in kinds if kind in self._names]
+            fits &= np.isin(self._kinds[part], kind_numbers)
         if item:
             fits &= self._items[part] == hash(item)
-        differing = np.bitwise_count(self._bits[part] ^ asked).sum(axis=1, dtype=np.uint16)
+        differing = np.bitwise_count(self._bits[part] ^ query_bits).sum(axis=1, dtype=np.uint16)
         self._differing[part] = np.where(fits, differing, _FAR)
         return np.bincount(differing[fits], minlength=self._width * _WORD + 1)
 
-    def _take(self, page: Iterable[VectorChange]) -> None:
+    def _apply_changes(self, page: Iterable[VectorChange]) -> None:
         """Take changes in: what is gone has no kind, and no bits."""
         # Several changes of one document are one, the last.
-        last = {one.number: one for one in page}
+        last = {change.number: change for change in page}
         changes = list(last.values())
         numbers = np.array(list(last), np.int64)
         places = self._places(numbers)
@@ -151,14 +151,16 @@ class Bits:
         self._size += int(fresh.sum())
         self._grow()
         length = self._dimensions
-        kept = [one.vector if len(one.vector) == length else bytes(length) for one in changes]
-        there = np.array([len(one.vector) == length for one in changes])
+        vectors = [
+            change.vector if len(change.vector) == length else bytes(length) for change in changes
+        ]
+        has_vector = np.array([len(change.vector) == length for change in changes])
         self._numbers[places] = numbers
-        self._bits[places] = self._signs(kept) * there[:, None].astype(np.uint64)
-        self._items[places] = [hash(one.item) for one in changes]
+        self._bits[places] = self._signs(vectors) * has_vector[:, None].astype(np.uint64)
+        self._items[places] = [hash(change.item) for change in changes]
         self._kinds[places] = [
-            self._names.setdefault(one.kind, len(self._names)) if is_there else -1
-            for one, is_there in zip(changes, there, strict=True)
+            self._names.setdefault(change.kind, len(self._names)) if is_there else -1
+            for change, is_there in zip(changes, has_vector, strict=True)
         ]
         if fresh.any():
             self._order = np.argsort(self._numbers[: self._size], kind="stable")
@@ -167,31 +169,31 @@ class Bits:
         """Return where documents stand; -1 for those that are new."""
         if not self._order.size:
             return np.full(numbers.size, -1, np.int64)
-        found = np.searchsorted(self._numbers[: self._order.size], numbers, sorter=self._order)
-        places = self._order[np.minimum(found, self._order.size - 1)]
+        ranks = np.searchsorted(self._numbers[: self._order.size], numbers, sorter=self._order)
+        places = self._order[np.minimum(ranks, self._order.size - 1)]
         return np.where(self._numbers[places] == numbers, places, -1)
 
     def _grow(self) -> None:
         """Make room for all that are held, and for some more."""
         if self._size <= len(self._numbers):
             return
-        room = int(self._size * _GROWN)
-        self._numbers = _roomier(self._numbers, room)
-        self._bits = _roomier(self._bits, room)
-        self._items = _roomier(self._items, room)
-        self._kinds = _roomier(self._kinds, room)
-        self._differing = np.zeros(room, np.uint16)
+        capacity = int(self._size * _GROWN)
+        self._numbers = _enlarge(self._numbers, capacity)
+        self._bits = _enlarge(self._bits, capacity)
+        self._items = _enlarge(self._items, capacity)
+        self._kinds = _enlarge(self._kinds, capacity)
+        self._differing = np.zeros(capacity, np.uint16)
 
-    def _signs(self, kept: Sequence[bytes]) -> NDArray[np.uint64]:
+    def _signs(self, vectors: Sequence[bytes]) -> NDArray[np.uint64]:
         """Return a bit for the sign of each number of kept vectors, in whole words."""
-        rows = np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), self._dimensions)
-        room = self._width * _WORD - self._dimensions
-        wide = np.pad(rows > 0, ((0, 0), (0, room)))
+        rows = np.frombuffer(b"".join(vectors), np.int8).reshape(len(vectors), self._dimensions)
+        padding = self._width * _WORD - self._dimensions
+        wide = np.pad(rows > 0, ((0, 0), (0, padding)))
         return np.packbits(wide, axis=1).view(np.uint64)
 
 
-def _roomier(array: NDArray[_N], room: int) -> NDArray[_N]:
+def _enlarge(array: NDArray[_N], capacity: int) -> NDArray[_N]:
     """Return an array with room for so many rows, of which those that are not used take no memory yet."""
-    made = np.zeros((room, *array.shape[1:]), array.dtype)
-    made[: len(array)] = array
-    return made
+    grown = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown

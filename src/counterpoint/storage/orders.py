@@ -25,32 +25,34 @@ Ways = tuple[tuple[str, bool], ...]
 @cache
 def is_sorted(noun: type[Noun], shape: Shape, ways: Ways) -> bool:
     """Return whether all rows that a filter matches are to be sorted, rather than read in their order."""
-    asked = {name for name, _ in shape}
+    filtered = {name for name, _ in shape}
     every = _indexes(noun, shape)
-    if asked.isdisjoint(index[0] for index in every):
+    if filtered.isdisjoint(index[0] for index in every):
         return False
     fixed = {name for name, many in shape if isinstance(many, str) or many < 0}
     order = [name for name, _ in ways]
     is_even = len({down for _, down in ways}) == 1
-    return not (is_even and any(_gives(index, asked, fixed, order) for index in every))
+    return not (is_even and any(_gives_order(index, filtered, fixed, order) for index in every))
 
 
 def _indexes(noun: type[Noun], shape: Shape) -> list[list[str]]:
     """Return the columns of each index that a filter may use, after the project."""
-    named = [*noun.indexes, *noun.unique]
+    column_lists = [*noun.indexes, *noun.unique]
     partial = noun.partial
     if partial is not None and dict(shape).get(partial.column) in partial.words:
-        named += partial.indexes
+        column_lists += partial.indexes
     key = [name for name in noun.key if name != "project"]
-    return [index for index in (key, *(one.split(",") for one in named)) if index]
+    return [index for index in (key, *(columns.split(",") for columns in column_lists)) if index]
 
 
-def _gives(index: Sequence[str], asked: set[str], fixed: set[str], order: Sequence[str]) -> bool:
+def _gives_order(
+    index: Sequence[str], filtered: set[str], fixed: set[str], order: Sequence[str]
+) -> bool:
     """Return whether an index begins with what is asked for, and what follows stands in an order."""
-    if index[0] not in asked:
+    if index[0] not in filtered:
         return False
-    rest = [name for name in index if name not in fixed]
+    open_columns = [name for name in index if name not in fixed]
     # What has one value may stand in an order too.
-    wanted = [name for name in order if name not in fixed]
-    many = min(len(rest), len(wanted))
-    return rest[:many] == wanted[:many] and bool(rest or not wanted)
+    open_order = [name for name in order if name not in fixed]
+    many = min(len(open_columns), len(open_order))
+    return open_columns[:many] == open_order[:many] and bool(open_columns or not open_order)

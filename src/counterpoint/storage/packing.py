@@ -98,10 +98,10 @@ def pack(data: bytes, project: str, sequence: int, previous: str) -> bytes:
     # No JSON has these bytes; what was damaged, and is moved here to be looked at, may have any.
     if _PLACE in data or _HASH in data:
         return _PLAIN + data
-    rest = data.replace(_IN_PLACE % (previous.encode(), sequence, _name(project)), _PLACE, 1)
-    hashes = bytes.fromhex(b"".join(_QUOTED.findall(rest)).decode())
+    shortened = data.replace(_IN_PLACE % (previous.encode(), sequence, _name(project)), _PLACE, 1)
+    hashes = bytes.fromhex(b"".join(_QUOTED.findall(shortened)).decode())
     packer = _PACKER.copy()
-    packed = packer.compress(_QUOTED.sub(_HASH, rest)) + packer.flush() + hashes
+    packed = packer.compress(_QUOTED.sub(_HASH, shortened)) + packer.flush() + hashes
     return _DEFLATED + packed if len(packed) < len(data) else _PLAIN + data
 
 
@@ -147,8 +147,8 @@ def unpack(packed: bytes, project: str, sequence: int, previous: str) -> bytes:
         pieces[::2] = parts
         pieces[1::2] = hashes.hex(",", _SIZE).encode().split(b",")
         parts = [b'"'.join(pieces)]
-    place = _IN_PLACE % (previous.encode(), sequence, _name(project))
-    return parts[0].replace(_PLACE, place, 1)
+    header = _IN_PLACE % (previous.encode(), sequence, _name(project))
+    return parts[0].replace(_PLACE, header, 1)
 
 
 @cache

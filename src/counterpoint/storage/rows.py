@@ -36,7 +36,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
 from counterpoint.storage import statements
-from counterpoint.storage.digests import HALF, from_blob, from_kept, no_digest, to_blob
+from counterpoint.storage.digests import HALF, decode_rows, from_blob, no_digest, to_blob
 from counterpoint.storage.known.rows import KnownRows, Place
 from counterpoint.storage.link import Answer, Link, Row
 from counterpoint.storage.search import (
@@ -85,14 +85,14 @@ class StoreReading(VectorReading):
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
         # What only a block without a veil sees, no other may see after it.
-        place, is_kept = (noun, key), bool(self._veiled) or noun not in self._hides
-        if is_kept and place in self._known.rows:
-            return cast("N | None", self._known.rows[place])
+        row_id, is_kept = (noun, key), bool(self._veiled) or noun not in self._hides
+        if is_kept and row_id in self._known.rows:
+            return cast("N | None", self._known.rows[row_id])
         row = self._row(noun, key)
-        made = None if row is None else noun_of(noun, row)
+        entity = None if row is None else noun_of(noun, row)
         if is_kept and (row is None or None not in row):
-            self._known.keep(place, made)
-        return made
+            self._known.keep(row_id, entity)
+        return entity
 
     def select(
         self,
@@ -111,12 +111,12 @@ class StoreReading(VectorReading):
             values += statements.after_values(noun, order, after)
         bound = (self.project, *values, _ALL if limit is None else limit)
         question = text, bound, self._known.writes.get(noun)
-        known = self._known.answers.get(question)
-        if known is None:
+        answer = self._known.answers.get(question)
+        if answer is None:
             rows = self._link.execute(text, bound).fetchall()
-            known = [noun_of(noun, row) for row in rows]
-            self._known.keep_answer(question, known, rows)
-        return list(known)
+            answer = [noun_of(noun, row) for row in rows]
+            self._known.keep_answer(question, answer, rows)
+        return list(answer)
 
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
         """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""
@@ -129,11 +129,11 @@ class StoreReading(VectorReading):
         shape, values = statements.shaped(noun, equal)
         text = statements.exists(noun, shape, veiled=noun in self._veiled)
         question = text, (self.project, *values), self._known.writes.get(noun)
-        known = self._known.answers.get(question)
-        if known is None:
-            known = self._link.execute(*question[:2]).fetchone() is not None
-            self._known.keep_answer(question, known)
-        return known
+        answer = self._known.answers.get(question)
+        if answer is None:
+            answer = self._link.execute(*question[:2]).fetchone() is not None
+            self._known.keep_answer(question, answer)
+        return answer
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
@@ -154,10 +154,10 @@ class StoreReading(VectorReading):
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
-        asked = [statements.last_number(noun)]
+        queries = [statements.last_number(noun)]
         if noun is Item and Staging.table in self.tables:
-            asked.append(statements.RESERVED)
-        rows = (self._link.execute(text, (self.project,)).fetchone() for text in asked)
+            queries.append(statements.RESERVED)
+        rows = (self._link.execute(text, (self.project,)).fetchone() for text in queries)
         return max(int(row[0]) if row else 0 for row in rows)
 
     def ready(
@@ -202,15 +202,15 @@ class StoreReading(VectorReading):
 
     def text(self, commitment: str) -> str | None:
         """Return the text of a commitment; None if it was redacted."""
-        found = self.salted(commitment)
-        return None if found is None else found.body
+        salted = self.salted(commitment)
+        return None if salted is None else salted.body
 
     def salted(self, commitment: str) -> Salted | None:
         """Return the text of a commitment with its salt; None if it was redacted."""
         if not is_digest(commitment):  # a cell that somebody changed may say anything
             return None
-        place = self.project, to_blob(commitment[HALF])
-        row = self._link.execute(statements.TEXT, place).fetchone()
+        key = self.project, to_blob(commitment[HALF])
+        row = self._link.execute(statements.TEXT, key).fetchone()
         return None if row is None else Salted(*row)
 
     def texts(self) -> Iterator[tuple[str, Salted]]:
@@ -233,8 +233,8 @@ class StoreReading(VectorReading):
 
     def moved(self) -> MovedAway | None:
         """Return where the ledger was moved to; None if it is here."""
-        found = self._link.execute(statements.MOVED, (self.project,)).fetchone()
-        return MovedAway(place=found[0], time=found[1]) if found else None
+        row = self._link.execute(statements.MOVED, (self.project,)).fetchone()
+        return MovedAway(place=row[0], time=row[1]) if row else None
 
     def head(self) -> Head:
         """Return the end of the ledger."""
@@ -275,14 +275,14 @@ class StoreReading(VectorReading):
 
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
         """Return the raw rows of a table by key, the first halves of commitments in place of prose."""
-        places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
+        positions = [statements.names(noun).index(name) for name in statements.row_key(noun)]
         text, beyond = statements.table(noun, after=False), cast("tuple[Any, ...]", ())
         while page := self._link.execute(text, (self.project, *beyond, PAGE)).fetchall():
-            yield from from_kept(noun, page)
-            if len(page) < PAGE or not places:
+            yield from decode_rows(noun, page)
+            if len(page) < PAGE or not positions:
                 return
             text = statements.table(noun, after=True)
-            last = tuple(page[-1][place] for place in places)
+            last = tuple(page[-1][position] for position in positions)
             # Rows in another order than that of their keys would come again and again.
             if beyond and last <= beyond:
                 raise StoreCorrupt(f"the rows of {noun.table} are not in the order of their keys")
@@ -295,15 +295,15 @@ class StoreReading(VectorReading):
 
     def presences(self, seats: Sequence[str]) -> list[Presence]:
         """Return what servers wrote of the connections that came with some sessions."""
-        found: list[Presence] = []
+        presences: list[Presence] = []
         for start in range(0, len(seats), PAGE):
             some = tuple(seats[start : start + PAGE])
             # A power of two, so that few statements are prepared whatever is asked.
             many = 1 << (len(some) - 1).bit_length()
             values = (self.project, *some, *some[-1:] * (many - len(some)))
             rows = self._link.execute(statements.presences(many), values).fetchall()
-            found += (_presence_of(row) for row in rows)
-        return found
+            presences += (_presence_of(row) for row in rows)
+        return presences
 
     def measures(self, subject: str) -> list[str]:
         """Return every measure of which a subject has used anything, in order."""
@@ -353,24 +353,24 @@ class StoreWriting(StoreReading, VectorWriting):
         if len(row) > len(cells):
             statements.check(noun, row)
         if cells["project"] != self.project:
-            raise self._stranger(cells["project"])
+            raise self._wrong_project(cells["project"])
         try:
             digests = {name: to_blob(row[name][HALF]) for name in prose_columns(noun)}
         except (TypeError, ValueError):
             raise no_digest(noun) from None
-        place = noun, tuple(cells[name] for name in statements.row_key(noun))
-        self._known.forget(*place)
+        row_id = noun, tuple(cells[name] for name in statements.row_key(noun))
+        self._known.forget(*row_id)
         if noun in self._numbers:
             self._numbers[noun] = max(self._numbers[noun], row["number"])
         if noun is Staging:
             self._numbers.pop(Item, None)
         if noun.searched and self._searched:
-            self._stale[place] = cells
+            self._stale[row_id] = cells
         self._link.execute(statements.put(noun), tuple({**cells, **digests}.values()))
 
     def change(self, noun: type[Noun], key: Mapping[str, Json], row: Mapping[str, Json]) -> None:
         """Set some columns of the row with this key; StateDiffers if there is none."""
-        place = self._place(noun, key)
+        key_cells = self._key_cells(noun, key)
         cells: dict[str, Any] = {name: cell_of(value) for name, value in row.items()}
         if not cells:
             return
@@ -383,10 +383,10 @@ class StoreWriting(StoreReading, VectorWriting):
         if not cells.keys().isdisjoint(noun.key):
             raise AssertionError(f"the key of a row of {noun.table} is never changed")
         text = statements.change(noun, tuple(cells))
-        self._watch(noun, place, cells)
-        known = self._forget(noun, place)
-        self._meet(noun, place, text, (*cells.values(), self.project, *place))
-        self._known.revise((noun, place), known, cells)
+        self._watch(noun, key_cells, cells)
+        previous = self._forget(noun, key_cells)
+        self._change_row(noun, key_cells, text, (*cells.values(), self.project, *key_cells))
+        self._known.revise((noun, key_cells), previous, cells)
 
     def change_each(self, noun: type[Noun], written: Names, rows: Sequence[Patch]) -> None:
         """Set the same columns of many rows; StateDiffers if one is not there."""
@@ -400,11 +400,11 @@ class StoreWriting(StoreReading, VectorWriting):
 
     def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
         """Delete the row with this key; StateDiffers if there is none."""
-        place = self._place(noun, key)
-        self._forget(noun, place)
-        self._meet(noun, place, statements.drop(noun), (self.project, *place))
+        key_cells = self._key_cells(noun, key)
+        self._forget(noun, key_cells)
+        self._change_row(noun, key_cells, statements.drop(noun), (self.project, *key_cells))
         if noun.searched and self._searched:
-            self._stale[noun, place] = None
+            self._stale[noun, key_cells] = None
 
     def keep(self, texts: Mapping[str, Salted]) -> None:
         """Keep texts under their commitments; those that are there already stay."""
@@ -417,11 +417,13 @@ class StoreWriting(StoreReading, VectorWriting):
 
     def forget(self, commitments: Collection[str]) -> None:
         """Redact texts: their rows and salts go, and the search no longer finds what they said."""
-        halves = [to_blob(one[HALF]) for one in commitments]
-        for noun in (one for one in self.tables.values() if one.searched and halves):
+        halves = [to_blob(commitment[HALF]) for commitment in commitments]
+        for noun in (
+            candidate for candidate in self.tables.values() if candidate.searched and halves
+        ):
             text, times = holders(noun, len(halves))
-            held = self._link.execute(text, (self.project, *halves * times))
-            self._stale |= dict.fromkeys((noun, key) for key in held.fetchall())
+            rows = self._link.execute(text, (self.project, *halves * times))
+            self._stale |= dict.fromkeys((noun, key) for key in rows.fetchall())
         # Any row that is remembered may have been made with a text of these.
         self._known.clear()
         self._texts.clear()
@@ -429,8 +431,8 @@ class StoreWriting(StoreReading, VectorWriting):
 
     def vouch(self, signature: WriterSignature) -> None:
         """Keep what a writer signed, in place of what begins with the same entry."""
-        one = signature
-        values = (self.project, one.writer, one.first, one.delegation, one.note)
+        cells = signature.writer, signature.first, signature.delegation, signature.note
+        values = (self.project, *cells)
         self._link.execute(statements.VOUCH, values)
 
     def leave(self, place: str, time: Timestamp) -> None:
@@ -440,8 +442,8 @@ class StoreWriting(StoreReading, VectorWriting):
     def seat(self, presence: Presence) -> None:
         """Keep that a connection is open, and a beat of its server."""
         self.beat(presence.server)
-        one = presence
-        values = (self.project, one.seat, one.server.name, one.origin, *_mark_cells(one.process))
+        cells = presence.seat, presence.server.name, presence.origin
+        values = (self.project, *cells, *_mark_cells(presence.process))
         self._link.execute(statements.SEAT, values)
 
     def unseat(self, seat: str, server: str, ended_at: Timestamp) -> None:
@@ -528,25 +530,29 @@ class StoreWriting(StoreReading, VectorWriting):
         ):
             self._stale[noun, key] = None
 
-    def _place(self, noun: type[Noun], key: Mapping[str, Json]) -> tuple[Cell, ...]:
+    def _key_cells(self, noun: type[Noun], key: Mapping[str, Json]) -> tuple[Cell, ...]:
         """Return the cells of a key, which may name the project but no other one."""
-        wanted = statements.row_key(noun)
-        if set(key) - {"project"} != set(wanted):
-            raise AssertionError(f"the key of {noun.table} is {wanted}, not {tuple(key)}")
+        key_names = statements.row_key(noun)
+        if set(key) - {"project"} != set(key_names):
+            raise AssertionError(f"the key of {noun.table} is {key_names}, not {tuple(key)}")
         if key.get("project", self.project) != self.project:
-            raise self._stranger(key["project"])
-        return tuple(cell_of(key[name]) for name in wanted)
+            raise self._wrong_project(key["project"])
+        return tuple(cell_of(key[name]) for name in key_names)
 
-    def _stranger(self, named: Json) -> AssertionError:
-        return AssertionError(f"a row of {named!r} in a transaction of {self.project!r}")
+    def _wrong_project(self, other_project: Json) -> AssertionError:
+        return AssertionError(f"a row of {other_project!r} in a transaction of {self.project!r}")
 
-    def _meet(
-        self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell | bytes]
+    def _change_row(
+        self,
+        noun: type[Noun],
+        key_cells: tuple[Cell, ...],
+        text: str,
+        values: Sequence[Cell | bytes],
     ) -> None:
         """Run a statement that must meet a row."""
         self._link.execute(text, values)
         if not self._link.changes():
-            raise StateDiffers(f"{noun.table} has no row {place} in {self.project!r}")
+            raise StateDiffers(f"{noun.table} has no row {key_cells} in {self.project!r}")
 
 
 def _presence_of(row: Row) -> Presence:

@@ -90,19 +90,21 @@ def migrations(nouns: Sequence[type[Noun]], database: Database) -> tuple[Migrati
 
     Nouns of stores that pass away have none that was released, and their tables are made from their fields.
     """
-    asked = by_table(nouns)
+    nouns_by_table = by_table(nouns)
     released = tuple(
         Migration(number, name, _text(database, f"{number:03}_{name}.sql"))
         for number, name in RELEASED
-        if number > FIRST or name == "first" or name in asked
+        if number > FIRST or name == "first" or name in nouns_by_table
     )
-    made = {
-        part.partition(" ")[0] for one in released for part in one.sql.split("CREATE TABLE ")[1:]
+    released_tables = {
+        part.partition(" ")[0]
+        for migration in released
+        for part in migration.sql.split("CREATE TABLE ")[1:]
     }
     passing = (
-        Migration(FIRST, name, tables_of(asked[name], TYPES[database]))
-        for name in asked
-        if name not in made
+        Migration(FIRST, name, tables_of(nouns_by_table[name], TYPES[database]))
+        for name in nouns_by_table
+        if name not in released_tables
     )
     return *passing, *released
 
@@ -155,26 +157,26 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def missing(
-    noted: Iterable[Noted], known: tuple[Migration, ...], where: str
+    noted: Iterable[Noted], migrations: tuple[Migration, ...], where: str
 ) -> tuple[Migration, ...]:
     """Return what a database still lacks; StoreNewer, StoreOlder, StoreCorrupt if it is not for us."""
-    there = {name: digest for _, name, digest in noted}
+    digests = {name: digest for _, name, digest in noted}
     for number, _, _ in noted:
-        check_version(number, known, where)
-    for migration in known:
+        check_version(number, migrations, where)
+    for migration in migrations:
         _, name, digest = migration.noted
-        if there.get(name, digest) != digest:
+        if digests.get(name, digest) != digest:
             raise StoreCorrupt(
                 f"{where} has a schema that this program does not know: it was made with another text of {name}",
                 hint="Use the release of Counterpoint that made the database, or its next one.",
                 path=where,
             )
-    return tuple(migration for migration in known if migration.name not in there)
+    return tuple(migration for migration in migrations if migration.name not in digests)
 
 
-def check_version(version: int, known: tuple[Migration, ...], where: str) -> None:
+def check_version(version: int, migrations: tuple[Migration, ...], where: str) -> None:
     """Raise StoreNewer or StoreOlder for a version that this program cannot go on from."""
-    last = known[-1].number
+    last = migrations[-1].number
     if version > last:
         raise StoreNewer(
             f"{where} has version {version}; this program knows versions up to {last}",

@@ -69,12 +69,12 @@ def holders(noun: type[Noun], many: int) -> tuple[str, int]:
 
     With it how often it takes the texts. It reads the whole table once, however many they are.
     """
-    held = [name for name in watched(noun) if name in prose_columns(noun)]
+    prose_names = [name for name in watched(noun) if name in prose_columns(noun)]
     marks = ", ".join("?" * many)
-    where = " OR ".join(f'"{name}" IN ({marks})' for name in held)
+    where = " OR ".join(f'"{name}" IN ({marks})' for name in prose_names)
     return (
         f"SELECT {listed(row_key(noun))} FROM {noun.table} WHERE project = ? AND ({where})",
-        len(held),
+        len(prose_names),
     )
 
 
@@ -100,8 +100,8 @@ def all_documents(noun: type[Noun]) -> tuple[str, int]:
     """
     read = document(noun).removeprefix("SELECT ").removesuffix(f" WHERE {keyed(noun)}")
     key = row_key(noun)
-    named = "".join(f't."{name}", ' for name in ("project", *key))
-    return f"SELECT {named}{read}", len(key)
+    key_list = "".join(f't."{name}", ' for name in ("project", *key))
+    return f"SELECT {key_list}{read}", len(key)
 
 
 def document_of(
@@ -114,8 +114,8 @@ def document_of(
     proses = prose_columns(noun)
     words: list[str] = []
     for name in (*source.title, source.body):
-        held = cells[name]
-        text = texts.get(held) if held and name in proses else held
+        cell = cells[name]
+        text = texts.get(cell) if cell and name in proses else cell
         if text is None:
             return None
         words.append(text)
@@ -134,7 +134,7 @@ def telling(words: Sequence[str], *, begun: bool) -> list[tuple[str, bool]]:
     # A question made of stop words alone is still a question.
     chosen = ([part for part in parts if part.lower() not in STOP_WORDS] or parts)[:_MOST_WORDS]
     last = len(chosen) - 1
-    return [(part, begun or place == last) for place, part in enumerate(chosen)]
+    return [(part, begun or index == last) for index, part in enumerate(chosen)]
 
 
 def is_long(word: str) -> bool:

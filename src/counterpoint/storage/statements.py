@@ -98,10 +98,10 @@ def row_key(noun: type[Noun]) -> tuple[str, ...]:
     return tuple(name for name in noun.key if name != "project")
 
 
-def check(noun: type[Noun], asked: Iterable[str]) -> None:
+def check(noun: type[Noun], column_names: Iterable[str]) -> None:
     """Raise AssertionError if a name is not a column of the noun."""
-    known = names(noun)
-    unknown = [name for name in asked if name not in known]
+    columns = names(noun)
+    unknown = [name for name in column_names if name not in columns]
     if unknown:
         raise AssertionError(f"{noun.table} has no column {', '.join(unknown)}")
 
@@ -133,12 +133,12 @@ def find(noun: type[Noun], *, veiled: bool = False) -> str:
 def put(noun: type[Noun]) -> str:
     """Return the statement that inserts a row or replaces the one with its key."""
     every = names(noun)
-    rest = [name for name in every if name not in noun.key]
-    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
+    changed = [name for name in every if name not in noun.key]
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in changed)
     return (
         f"INSERT INTO {noun.table} ({listed(every)})"
         f" VALUES ({', '.join('?' * len(every))})"
-        f" ON CONFLICT ({listed(noun.key)}) DO {f'UPDATE SET {changes}' if rest else 'NOTHING'}"
+        f" ON CONFLICT ({listed(noun.key)}) DO {f'UPDATE SET {changes}' if changed else 'NOTHING'}"
     )
 
 
@@ -223,7 +223,10 @@ def select(
 def _sorted_by(ways: Ways, *, sorts: bool) -> str:
     """Return an order of rows; sorts: by expressions that no index has (orders.py)."""
     parts = ((f't."{name}"', " DESC" if down else "") for name, down in ways)
-    return ", ".join((f"coalesce({one}, {one})" if sorts else one) + way for one, way in parts)
+    return ", ".join(
+        (f"coalesce({column}, {column})" if sorts else column) + direction
+        for column, direction in parts
+    )
 
 
 @cache
@@ -249,10 +252,10 @@ def exists(noun: type[Noun], shape: Shape, *, veiled: bool = False) -> str:
 def counts(noun: type[Noun], columns: Sequence[str], shape: Shape, *, veiled: bool = False) -> str:
     """Return the statement that counts matching rows for each value of some columns."""
     check(noun, columns)
-    named = _named(columns)
+    column_list = _named(columns)
     return (
-        f"SELECT {named}, count(*) FROM {noun.table} AS t WHERE t.project = ?"
-        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} GROUP BY {named} ORDER BY {named}"
+        f"SELECT {column_list}, count(*) FROM {noun.table} AS t WHERE t.project = ?"
+        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} GROUP BY {column_list} ORDER BY {column_list}"
     )
 
 
@@ -268,15 +271,15 @@ def shaped(noun: type[Noun], equal: Mapping[str, Filter]) -> tuple[Shape, list[C
     # In one order, so that the same filter is the same text: databases keep statements by their
     # text.
     for name in sorted(equal):
-        wanted = equal[name]
-        if isinstance(wanted, tuple):
-            shape.append((name, len(wanted)))
-            values.extend(wanted)
-        elif partial is not None and name == partial.column and wanted in partial.words:
-            shape.append((name, wanted))
+        value = equal[name]
+        if isinstance(value, tuple):
+            shape.append((name, len(value)))
+            values.extend(value)
+        elif partial is not None and name == partial.column and value in partial.words:
+            shape.append((name, value))
         else:
             shape.append((name, -1))
-            values.append(wanted)
+            values.append(value)
     return tuple(shape), values
 
 
@@ -287,10 +290,10 @@ def ordering(noun: type[Noun], order: str) -> Ways:
         return tuple((name, False) for name in row_key(noun) or noun.key)
     ways: list[tuple[str, bool]] = []
     for part in order.split(","):
-        name, _, way = part.strip().partition(" ")
-        if way.strip().lower() not in {"", "asc", "desc"}:
+        name, _, direction = part.strip().partition(" ")
+        if direction.strip().lower() not in {"", "asc", "desc"}:
             raise AssertionError(f"{part!r} is no order")
-        ways.append((name, way.strip().lower() == "desc"))
+        ways.append((name, direction.strip().lower() == "desc"))
     check(noun, [name for name, _ in ways])
     return tuple(ways)
 
@@ -324,15 +327,15 @@ def _is_even(ways: Ways) -> bool:
 
 def _filtered(noun: type[Noun], shape: Shape) -> str:
     check(noun, [name for name, _ in shape])
-    return "".join(_condition(noun, name, wanted) for name, wanted in shape)
+    return "".join(_condition(noun, name, form) for name, form in shape)
 
 
-def _condition(noun: type[Noun], name: str, wanted: int | str) -> str:
-    if isinstance(wanted, str):
-        if not _is_word(noun, name, wanted):
-            raise AssertionError(f"{wanted!r} is no word of an index of {noun.table}")
-        return f" AND t.\"{name}\" = '{wanted}'"
-    return f' AND t."{name}" = ?' if wanted < 0 else f' AND t."{name}" IN ({_marks(wanted)})'
+def _condition(noun: type[Noun], name: str, form: int | str) -> str:
+    if isinstance(form, str):
+        if not _is_word(noun, name, form):
+            raise AssertionError(f"{form!r} is no word of an index of {noun.table}")
+        return f" AND t.\"{name}\" = '{form}'"
+    return f' AND t."{name}" = ?' if form < 0 else f' AND t."{name}" IN ({_marks(form)})'
 
 
 def _veil(noun: type[Noun]) -> str:
@@ -353,10 +356,10 @@ def _marks(many: int) -> str:
     return ", ".join("?" * many)
 
 
-def _is_word(noun: type[Noun], name: str, wanted: str) -> bool:
+def _is_word(noun: type[Noun], name: str, word: str) -> bool:
     """Return whether the noun has indexes of only the rows that hold such a word."""
     partial = noun.partial
-    return partial is not None and partial.column == name and wanted in partial.words
+    return partial is not None and partial.column == name and word in partial.words
 
 
 def keyed(noun: type[Noun]) -> str:
@@ -364,9 +367,9 @@ def keyed(noun: type[Noun]) -> str:
     return " AND ".join(f't."{name}" = ?' for name in ("project", *row_key(noun)))
 
 
-def listed(wanted: Iterable[str], prefix: str = "") -> str:
+def listed(column_names: Iterable[str], prefix: str = "") -> str:
     """Return names of columns, apart by commas."""
-    return ", ".join(f'{prefix}"{name}"' for name in wanted)
+    return ", ".join(f'{prefix}"{name}"' for name in column_names)
 
 
 @cache
@@ -404,6 +407,8 @@ def sequences(
         if value is not None:
             where.append(condition)
             values.append(value)
-    way = "DESC" if after is None else "ASC"
-    asked = f"SELECT sequence FROM entries WHERE {' AND '.join(where)} ORDER BY sequence {way}"
-    return f"{asked} LIMIT ?", (*values, limit)
+    direction = "DESC" if after is None else "ASC"
+    statement = (
+        f"SELECT sequence FROM entries WHERE {' AND '.join(where)} ORDER BY sequence {direction}"
+    )
+    return f"{statement} LIMIT ?", (*values, limit)

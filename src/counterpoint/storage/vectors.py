@@ -49,18 +49,18 @@ class VectorReading:
         """Return the rows whose vectors are nearest to one, best first, with the cosine as score."""
         many = max(_LEAST_LOOKED_AT, limit * _LOOKED_AT)
         numbers = self._likely(model, vector, (kinds, item, many))
-        found = self.cosines(model, vector, numbers)
-        best = sorted(found, key=lambda number: (-found[number], number))
-        wanted = Narrowed(tuple(kinds), item, hides=self._hides_plans())
+        cosines = self.cosines(model, vector, numbers)
+        best = sorted(cosines, key=lambda number: (-cosines[number], number))
+        narrowed = Narrowed(tuple(kinds), item, hides=self._hides_plans())
         hits: list[Hit] = []
         # What is of a plan under way is left out, so that more than are asked for may be looked up.
         for start in range(0, len(best), limit):
             some = {
-                one.number: one
-                for one in self._link.vectors.documents(best[start : start + limit], wanted)
+                hit.number: hit
+                for hit in self._link.vectors.documents(best[start : start + limit], narrowed)
             }
             hits += [
-                _scored(some[number], found[number])
+                _scored(some[number], cosines[number])
                 for number in best[start : start + limit]
                 if number in some
             ]
@@ -73,9 +73,11 @@ class VectorReading:
         from counterpoint.storage.nearness import cosines
 
         length = len(vector) // 4
-        kept = [one for one in self._link.vectors.codes(model, numbers) if len(one[1]) == length]
-        near = cosines(vector, [codes for _, codes in kept])
-        return {number: cosine for (number, _), cosine in zip(kept, near, strict=True)}
+        stored = [
+            pair for pair in self._link.vectors.codes(model, numbers) if len(pair[1]) == length
+        ]
+        near = cosines(vector, [codes for _, codes in stored])
+        return {number: cosine for (number, _), cosine in zip(stored, near, strict=True)}
 
     def unembedded(self, model: str, limit: int) -> list[Unembedded]:
         """Return rows of which a model has no vector yet: those that changed, and then the oldest."""
@@ -95,15 +97,15 @@ class VectorReading:
         return "" if row is None else f"{row[0]}\n{row[1]}".strip()
 
     def _likely(
-        self, model: str, vector: bytes, wanted: tuple[Sequence[str], str, int]
+        self, model: str, vector: bytes, query: tuple[Sequence[str], str, int]
     ) -> list[int]:
         """Return the documents that are worth comparing: by the database, where it can, or by what this process holds."""
         from counterpoint.storage.nearness import signs
 
-        found = self._link.vectors.likely(model, signs(vector), wanted)
-        if found is not None:
-            return found
-        kinds, item, many = wanted
+        numbers = self._link.vectors.likely(model, signs(vector), query)
+        if numbers is not None:
+            return numbers
+        kinds, item, many = query
         bits = self._bits(model, len(vector) // 4)
         bits.follow(self._link.vectors, model)
         return bits.nearest(vector, kinds=kinds, item=item, many=many)
@@ -112,9 +114,9 @@ class VectorReading:
         from counterpoint.storage.nearness import Bits
 
         key = self.project, model, dimensions
-        known = self._link.near.get(key)
+        bits = self._link.near.get(key)
         # Several threads may make one; the first that is kept is the one for all.
-        return self._link.near.setdefault(key, Bits(dimensions)) if known is None else known
+        return self._link.near.setdefault(key, Bits(dimensions)) if bits is None else bits
 
     def _hides_plans(self) -> bool:
         """Return whether there are plans under way, of which nothing is found."""
@@ -132,19 +134,19 @@ class VectorWriting(VectorReading):
 
         # A text that was taken away meanwhile must not come back as its vector.
         still = {
-            one.number
-            for one in self._link.vectors.documents(
-                [one.hit.number for one, _ in vectors], Narrowed()
+            hit.number
+            for hit in self._link.vectors.documents(
+                [unembedded.hit.number for unembedded, _ in vectors], Narrowed()
             )
         }
         same = [
-            (one.hit.number, vector)
-            for one, vector in vectors
-            if one.hit.number in still and self._text(one.hit) == one.text
+            (unembedded.hit.number, vector)
+            for unembedded, vector in vectors
+            if unembedded.hit.number in still and self._text(unembedded.hit) == unembedded.text
         ]
-        kept = pack([vector for _, vector in same])
+        packed = pack([vector for _, vector in same])
         self._link.vectors.put(
-            model, [(number, codes) for (number, _), codes in zip(same, kept, strict=True)]
+            model, [(number, codes) for (number, _), codes in zip(same, packed, strict=True)]
         )
 
     def retire(self, model: str, limit: int, *, idle: int) -> int:

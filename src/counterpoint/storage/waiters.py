@@ -62,9 +62,9 @@ class Waiters(ABC):
     def _sleep(self, wakes: int, until: float) -> None:
         """Sleep until somebody wakes us after the count; watch meanwhile if nobody does."""
         with self._changed:
-            while self._is_quiet(wakes) and (left := until - time.monotonic()) > 0:
+            while self._is_quiet(wakes) and (seconds_left := until - time.monotonic()) > 0:
                 if self._is_watched:
-                    self._changed.wait(left)
+                    self._changed.wait(seconds_left)
                 else:
                     self._watch_for_all(wakes, until)
 

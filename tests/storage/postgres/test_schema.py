@@ -152,8 +152,8 @@ def test_a_migration_that_fails_leaves_the_shape_before_it(address, task, save):
         Migration(number + 2, "bad", "CREATE TABLE bad (x int, x int)"),
     )
     with pytest.raises(psycopg.errors.DuplicateColumn):
-        connected(address, known=(*known, *wrong))
-    opened = connected(address, known=(*known, wrong[0]))
+        connected(address, migrations=(*known, *wrong))
+    opened = connected(address, migrations=(*known, wrong[0]))
     with opened.writing("p") as writing:
         save(writing, task(1))
     opened.close()

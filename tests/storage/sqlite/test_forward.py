@@ -36,7 +36,7 @@ def _sql(place, text):
 def place(tmp_path):
     """Give the file of a database of the version before."""
     file = tmp_path / "store.db"
-    SqliteStore(file, known=FIRST).close()
+    SqliteStore(file, migrations=FIRST).close()
     return file
 
 
@@ -131,11 +131,11 @@ def test_a_fresh_database_says_what_it_is(place):
 
 def test_an_older_database_is_brought_forward_with_a_backup(place, task, save):
     """The copy has the old version and the rows; the database has both and the new table."""
-    store = SqliteStore(place, known=FIRST)
+    store = SqliteStore(place, migrations=FIRST)
     with store.writing("p") as writing:
         save(writing, task(1))
     store.close()
-    store = SqliteStore(place, known=_next("CREATE TABLE added (x TEXT) STRICT"))
+    store = SqliteStore(place, migrations=_next("CREATE TABLE added (x TEXT) STRICT"))
     with store.reading("p") as reading:
         assert reading.find(type(task(1)), "T-1") == task(1)
     store.close()
@@ -149,15 +149,15 @@ def test_an_older_database_is_brought_forward_with_a_backup(place, task, save):
 def test_tables_are_not_changed_while_anybody_has_them_open(place, task, save, monkeypatch):
     """Not a server alone: one that an agent is in itself, too, though it has written and read nothing for long. Nothing is left of the attempt."""
     monkeypatch.setattr(forward, "_A_MOMENT", 0.05)
-    older = SqliteStore(place, known=FIRST)
+    older = SqliteStore(place, migrations=FIRST)
     known = _next("CREATE TABLE added (x TEXT) STRICT")
     with pytest.raises(StoreBusy, match=r"whose tables this program .* would change"):
-        SqliteStore(place, known=known)
+        SqliteStore(place, migrations=known)
     with older.writing("p") as writing:
         save(writing, task(1))
     older.close()
     files = {file.name for file in place.parent.iterdir()}
-    store = SqliteStore(place, known=known)
+    store = SqliteStore(place, migrations=known)
     assert _sql(place, "PRAGMA journal_mode") == [("wal",)]
     store.close()
     assert files <= {"store.db", "store.db-queue", "store.db-server.lock"}
@@ -169,7 +169,7 @@ def test_whoever_opens_it_while_tables_are_changed_looks_again(place):
 
     def older():
         try:
-            SqliteStore(place, known=FIRST).close()
+            SqliteStore(place, migrations=FIRST).close()
         except StoreNewer as refusal:
             met.append(refusal)
 
@@ -190,17 +190,17 @@ def test_a_migration_that_fails_leaves_the_old_version(place):
     """All of the file runs or none of it, and an older program still opens the database."""
     broken = _next("CREATE TABLE added (x TEXT) STRICT; INSERT INTO nowhere VALUES (1)")
     with pytest.raises(StoreCorrupt, match="no such table: nowhere"):
-        SqliteStore(place, known=broken)
+        SqliteStore(place, migrations=broken)
     assert _sql(place, "PRAGMA user_version") == [(LAST,)]
     assert _sql(place, "SELECT name FROM sqlite_schema WHERE name = 'added'") == []
-    SqliteStore(place, known=FIRST).close()
+    SqliteStore(place, migrations=FIRST).close()
 
 
 def test_a_newer_database_is_refused_by_name_and_version(place):
     """An older program does not touch what it does not know."""
-    SqliteStore(place, known=_next("CREATE TABLE added (x TEXT) STRICT")).close()
+    SqliteStore(place, migrations=_next("CREATE TABLE added (x TEXT) STRICT")).close()
     with pytest.raises(StoreNewer, match=rf"store\.db has version {LAST + 1}") as refusal:
-        SqliteStore(place, known=FIRST)
+        SqliteStore(place, migrations=FIRST)
     assert refusal.value.facts["version"] == LAST + 1
     assert refusal.value.facts["known"] == LAST
 
@@ -210,7 +210,7 @@ def test_an_edited_migration_is_refused(place):
     first = FIRST[0]
     edited = (first._replace(sql=first.sql + "-- edited"), *FIRST[1:])
     with pytest.raises(StoreCorrupt, match=first.name):
-        SqliteStore(place, known=edited)
+        SqliteStore(place, migrations=edited)
 
 
 def test_a_database_of_another_program_is_refused(tmp_path):

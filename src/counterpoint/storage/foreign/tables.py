@@ -28,9 +28,9 @@ class ForeignTables:
         """Open a file; MalformedDocument if it is no database of SQLite."""
         self._name = path.name
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
-        place = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+        uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
         try:
-            self._database = apsw.Connection(place, flags=flags)
+            self._database = apsw.Connection(uri, flags=flags)
             self._guard()
             self._columns = dict(self._tables())
         except apsw.Error as fault:
@@ -42,19 +42,19 @@ class ForeignTables:
         database.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         database.limit(apsw.SQLITE_LIMIT_LENGTH, _LENGTH)
         database.execute("PRAGMA cell_size_check = ON")
-        left = [_STEPS // _STEP]
+        steps_left = [_STEPS // _STEP]
 
         def count() -> bool:
-            left[0] -= 1
-            return left[0] < 0
+            steps_left[0] -= 1
+            return steps_left[0] < 0
 
         database.set_progress_handler(count, _STEP)
 
     def _tables(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        found = self._database.execute(
+        tables = self._database.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND upper(sql) LIKE 'CREATE TABLE%'"
         )
-        for (name,) in list(found):
+        for (name,) in list(tables):
             columns = self._database.execute("SELECT name FROM pragma_table_info(?)", (name,))
             yield str(name), tuple(str(column) for (column,) in columns)
 
@@ -66,15 +66,15 @@ class ForeignTables:
         """Return the rows of a table by columns, None for those it does not have; none without the table."""
         if table not in self._columns:
             return []
-        there = [one for one in columns if one in self._columns[table]]
-        words = ", ".join(f'"{one}"' for one in there)
+        present = [column for column in columns if column in self._columns[table]]
+        words = ", ".join(f'"{column}"' for column in present)
         by = f' ORDER BY "{order}"' if order in self._columns[table] else ""
         try:
-            found = list(self._database.execute(f'SELECT {words} FROM "{table}"{by}'))
+            rows = list(self._database.execute(f'SELECT {words} FROM "{table}"{by}'))
         except apsw.Error as fault:
             raise self._refused(fault) from fault
         empty: dict[str, Value] = dict.fromkeys(columns)
-        return [{**empty, **dict(zip(there, row, strict=True))} for row in found]
+        return [{**empty, **dict(zip(present, row, strict=True))} for row in rows]
 
     def close(self) -> None:
         """Let go of the file."""

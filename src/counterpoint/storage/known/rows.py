@@ -36,11 +36,11 @@ class KnownRows:
         self.writes: dict[type[Noun], int] = {}
         """How often rows of a noun were written: what was answered before is another question."""
 
-    def keep(self, place: Place, row: Noun | None) -> None:
+    def keep(self, row_id: Place, row: Noun | None) -> None:
         """Know a row, or that there is none."""
         if len(self.rows) >= MOST_ROWS:
             self.rows.clear()
-        self.rows[place] = row
+        self.rows[row_id] = row
 
     def keep_answer(
         self, question: Question, answer: bool | list[Any], rows: Sequence[Sequence[Any]] = ()
@@ -59,11 +59,11 @@ class KnownRows:
         self.writes[noun] = self.writes.get(noun, 0) + 1
         return self.rows.pop((noun, key), None)
 
-    def revise(self, place: Place, row: Noun | None, cells: Mapping[str, Any]) -> None:
+    def revise(self, row_id: Place, row: Noun | None, cells: Mapping[str, Any]) -> None:
         """Know a row with some columns set. row: as it was known before; None: it was not."""
         # The number tells whether a plan under way has it; of a text only the commitment is told.
-        if row is not None and cells.keys().isdisjoint(("number", *prose_columns(place[0]))):
-            self.keep(place, revised(row, cells))
+        if row is not None and cells.keys().isdisjoint(("number", *prose_columns(row_id[0]))):
+            self.keep(row_id, revised(row, cells))
 
     def clear(self) -> None:
         """Know nothing any more."""

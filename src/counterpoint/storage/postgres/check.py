@@ -79,7 +79,7 @@ WHERE d.words IS DISTINCT FROM setweight(to_tsvector('words', w.title), 'A')
 
 
 def faults_of(
-    link: Link, tables: Tables, known: tuple[Migration, ...], where: str
+    link: Link, tables: Tables, migrations: tuple[Migration, ...], where: str
 ) -> list[CounterpointError]:
     """Return what is wrong, inside one transaction; what cannot be looked at is a fault too."""
 
@@ -88,24 +88,24 @@ def faults_of(
 
     looks: tuple[Callable[[], Iterator[CounterpointError]], ...] = (
         lambda: _unsound(ask),
-        lambda: _schema(ask, known),
+        lambda: _schema(ask, migrations),
         lambda: ledger_faults(ask, tables),
         lambda: _search(link, tables),
     )
-    found: list[CounterpointError] = []
+    faults: list[CounterpointError] = []
     for look in looks:
         link.execute(b"SAVEPOINT look")
-        if (fault := fault_of(partial(_look, look, found, where))) is not None:
-            found.append(fault)
+        if (fault := fault_of(partial(_look, look, faults, where))) is not None:
+            faults.append(fault)
             link.execute(b"ROLLBACK TO SAVEPOINT look")
-    return found
+    return faults
 
 
 def _look(
-    look: Callable[[], Iterator[CounterpointError]], found: list[CounterpointError], where: str
+    look: Callable[[], Iterator[CounterpointError]], faults: list[CounterpointError], where: str
 ) -> None:
     with translate_errors(where):
-        found.extend(look())
+        faults.extend(look())
 
 
 def _unsound(ask: Ask) -> Iterator[StoreCorrupt]:
@@ -113,28 +113,30 @@ def _unsound(ask: Ask) -> Iterator[StoreCorrupt]:
         yield StoreCorrupt(f"the index {name} is not valid")
 
 
-def _schema(ask: Ask, known: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
-    made = "\n".join(migration.sql for migration in known)
+def _schema(ask: Ask, migrations: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
+    made_sql = "\n".join(migration.sql for migration in migrations)
     noted = [(number, name, digest) for number, name, digest in ask(_NOTED)]
-    foreign = {name for _, name, _ in noted} - {migration.name for migration in known}
-    yield from migration_faults(noted, known)
-    tables = {name: _columns(body) for name, body in _MADE_TABLE.findall(made)}
-    for name, column, sort in _ADDED_COLUMN.findall(made):
+    foreign = {name for _, name, _ in noted} - {migration.name for migration in migrations}
+    yield from migration_faults(noted, migrations)
+    tables = {name: _columns(body) for name, body in _MADE_TABLE.findall(made_sql)}
+    for name, column, sort in _ADDED_COLUMN.findall(made_sql):
         tables[name] += f", {column} {sort}"
     tables["migrations"] = "number bigint, name text, sha256 text"
-    there = dict(ask(_COLUMNS))
-    for name in sorted(foreign - there.keys()):
+    stored_tables = dict(ask(_COLUMNS))
+    for name in sorted(foreign - stored_tables.keys()):
         yield SchemaDiffers(f"the migration {name!r} is noted, but it has no table", name=name)
-    yield from _compared("table", tables, there, foreign)
-    yield from _compared("function", dict(_MADE_FUNCTION.findall(made)), dict(ask(_FUNCTIONS)), ())
-    found = {name: _in_form(text) for name, text in ask(_INDEXES)}
-    yield from _compared("index", _indexes(made, tables), found, foreign)
-    triggers = {name: _sorted(rest) for name, rest in _MADE_TRIGGER.findall(made)}
+    yield from _compare_objects("table", tables, stored_tables, foreign)
+    yield from _compare_objects(
+        "function", dict(_MADE_FUNCTION.findall(made_sql)), dict(ask(_FUNCTIONS)), ()
+    )
+    stored_indexes = {name: _in_form(text) for name, text in ask(_INDEXES)}
+    yield from _compare_objects("index", _indexes(made_sql, tables), stored_indexes, foreign)
+    triggers = {name: _sorted(definition) for name, definition in _MADE_TRIGGER.findall(made_sql)}
     guards = {
         name: _sorted(text.split(name, 1)[1]) if enabled == "O" else "switched off"
         for name, text, enabled in ask(_TRIGGERS)
     }
-    yield from _compared("trigger", triggers, guards, ())
+    yield from _compare_objects("trigger", triggers, guards, ())
     for (name,) in ask(_RULES):
         yield SchemaDiffers(f"the rule {name} was not made by this program", name=name)
 
@@ -143,13 +145,13 @@ def _search(link: Link, tables: Tables) -> Iterator[SearchDiffers]:
     """Make the document of each row anew and have the server compare it with the one it keeps."""
     sources = [noun.table for noun in tables.values() if noun.searched]
     for noun in (noun for noun in tables.values() if noun.searched):
-        told, rows = 0, 0
+        reported, rows = 0, 0
         for project, page in _pages(link, noun):
             rows += len(page)
             columns = [list(column) for column in zip(*page, strict=True)]
             for (key,) in link.execute(_DIFFERENT, (*columns, project, noun.table)).fetchall():
-                told += 1
-                if told <= MOST:
+                reported += 1
+                if reported <= MOST:
                     yield SearchDiffers(
                         f"row {key} of {noun.table} is another in the search",
                         table=noun.table,
@@ -179,52 +181,52 @@ def _pages(link: Link, noun: type[Noun]) -> Iterator[tuple[str, list[tuple[str, 
         rows.execute(statement.encode())
         page: list[tuple[str, ...]] = []
         last = ""
-        for project, *rest in rows:
+        for project, *cells in rows:
             if page and (project != last or len(page) >= _BATCH):
                 yield last, page
                 page = []
             last = project
-            key = "/".join(map(str, rest[:width]))
-            title, body, about, kind = rest[width:]
+            key = "/".join(map(str, cells[:width]))
+            title, body, about, kind = cells[width:]
             page.append((key, plain_words(title), plain_words(body), about, kind))
         if page:
             yield last, page
 
 
-def _compared(
-    sort: str, made: Mapping[str, str], found: Mapping[str, str], foreign: Iterable[str]
+def _compare_objects(
+    sort: str, expected: Mapping[str, str], stored: Mapping[str, str], foreign: Iterable[str]
 ) -> Iterator[SchemaDiffers]:
     """Say in what objects of a sort are not those that were made; of what is foreign only tables count."""
-    for name in sorted({*made, *found}):
-        if name not in made and not any(name.startswith(other) for other in foreign):
-            told = f"the {sort} {name} was not made by this program"
-        elif name in made and name not in found:
-            told = f"the {sort} {name} is missing"
-        elif name in made and made[name] != found[name]:
-            told = f"the {sort} {name} is not as it was made"
+    for name in sorted({*expected, *stored}):
+        if name not in expected and not any(name.startswith(other) for other in foreign):
+            message = f"the {sort} {name} was not made by this program"
+        elif name in expected and name not in stored:
+            message = f"the {sort} {name} is missing"
+        elif name in expected and expected[name] != stored[name]:
+            message = f"the {sort} {name} is not as it was made"
         else:
             continue
-        yield SchemaDiffers(told, sort=sort, name=name)
+        yield SchemaDiffers(message, sort=sort, name=name)
 
 
 def _columns(body: str) -> str:
     """Return the columns that the body of a table has, as the catalogue tells them."""
     lines = [line for line in body.split("\n") if not line.startswith("  PRIMARY KEY")]
-    return ", ".join(" ".join(one.groups()) for line in lines if (one := _COLUMN.match(line)))
+    return ", ".join(" ".join(match.groups()) for line in lines if (match := _COLUMN.match(line)))
 
 
-def _indexes(made: str, tables: Iterable[str]) -> dict[str, str]:
-    found = {
+def _indexes(made_sql: str, tables: Iterable[str]) -> dict[str, str]:
+    indexes = {
         name: _in_form(f"{unique}{name} {table} {columns} {where or ''}")
-        for unique, name, table, columns, where in _MADE_INDEX.findall(made)
+        for unique, name, table, columns, where in _MADE_INDEX.findall(made_sql)
     }
-    keys = dict(_MADE_TABLE.findall(made))
+    keys = dict(_MADE_TABLE.findall(made_sql))
     for name in tables:
         key = re.search(r"PRIMARY KEY \((.*?)\)", keys.get(name, ""))
         alone = re.search(r"  (\w+) [^\n]*PRIMARY KEY", keys.get(name, "  name PRIMARY KEY"))
         columns = key[1] if key else alone[1] if alone else ""
-        found[f"{name}_pkey"] = _in_form(f"UNIQUE {name}_pkey {name} {columns}")
-    return found
+        indexes[f"{name}_pkey"] = _in_form(f"UNIQUE {name}_pkey {name} {columns}")
+    return indexes
 
 
 def _sorted(text: str) -> str:

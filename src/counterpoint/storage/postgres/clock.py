@@ -35,9 +35,9 @@ class DatabaseClock:
         heard = self._heard
         if heard is None:
             return self._machine.now()
-        said, at = heard
-        return later(said, self._seconds() - at)
+        server_time, at = heard
+        return later(server_time, self._seconds() - at)
 
-    def hear(self, said: datetime) -> None:
+    def hear(self, server_time: datetime) -> None:
         """Go on from what the server says."""
-        self._heard = stamp(said), self._seconds()
+        self._heard = stamp(server_time), self._seconds()

@@ -40,7 +40,7 @@ def unfold(text: str) -> str:
     """Return the text that is kept like this."""
     if _MARK not in text:
         return text
-    return _FOLDED.sub(lambda found: _NUL if found[1] == _MARK else _MARK, text)
+    return _FOLDED.sub(lambda match: _NUL if match[1] == _MARK else _MARK, text)
 
 
 class _TextDumper(Dumper):

@@ -94,16 +94,16 @@ def meaning(fault: psycopg.Error, where: str) -> CounterpointError | None:
     if kind is None:
         return None
     if kind is StoreUnreachable:
-        kind = _of_connecting(str(fault))
+        kind = _classify_refusal(str(fault))
     lead = (kind.__doc__ or "").strip().rstrip(".")
-    said = " ".join(str(fault).split())[:300]
-    return kind(f"{lead}: {where} ({said})", hint=_HINTS.get(kind, ""), address=where)
+    text = " ".join(str(fault).split())[:300]
+    return kind(f"{lead}: {where} ({text})", hint=_HINTS.get(kind, ""), address=where)
 
 
-def _of_connecting(said: str) -> type[CounterpointError]:
+def _classify_refusal(text: str) -> type[CounterpointError]:
     """Return what a refused connection means: it has no code, the server only says it in words."""
     for kind, words in _SAID.items():
-        if "FATAL:" in said and any(one in said for one in words):
+        if "FATAL:" in text and any(phrase in text for phrase in words):
             return kind
     return StoreUnreachable
 

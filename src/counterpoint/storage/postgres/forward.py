@@ -43,8 +43,8 @@ _NOTED = "SELECT number, name, sha256 FROM migrations"
 
 def is_made(link: Link) -> bool:
     """Return whether the database has the product's tables."""
-    found = link.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.migrations",))
-    return bool((found.fetchone() or (False,))[0])
+    answer = link.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.migrations",))
+    return bool((answer.fetchone() or (False,))[0])
 
 
 def join(link: Link) -> None:
@@ -52,18 +52,18 @@ def join(link: Link) -> None:
     link.execute("SELECT pg_advisory_lock_shared(%s)", (_IN_USE,))
 
 
-def bring_forward(link: Link, where: str, known: tuple[Migration, ...]) -> None:
+def bring_forward(link: Link, where: str, migrations: tuple[Migration, ...]) -> None:
     """Apply what is missing, and join; StoreNewer, StoreOlder, StoreCorrupt, StoreBusy where another has it open."""
     join(link)
     # The usual case: nothing is to be done.
-    if not missing(link, where, known):
+    if not missing(link, where, migrations):
         return
     # Given back before anything is waited for: whoever changes the tables waits for all who have joined.
     link.execute("SELECT pg_advisory_unlock_shared(%s)", (_IN_USE,))
     link.execute(b"BEGIN")
     link.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
     # Looked at again under the lock: another program may have done it meanwhile.
-    lacking = missing(link, where, known)
+    lacking = missing(link, where, migrations)
     if lacking:
         link.execute(b"SET LOCAL statement_timeout TO 0")
         if is_made(link):
@@ -79,8 +79,8 @@ def bring_forward(link: Link, where: str, known: tuple[Migration, ...]) -> None:
 
 def time_of(link: Link) -> datetime:
     """Return what time it is on the server."""
-    found: Any = link.execute(b"SELECT clock_timestamp()").fetchone()
-    return found[0]
+    row: Any = link.execute(b"SELECT clock_timestamp()").fetchone()
+    return row[0]
 
 
 def _have_alone(link: Link, where: str) -> None:
@@ -110,7 +110,7 @@ def _make_schema(link: Link, where: str) -> None:
     link.execute(_NOTES)
 
 
-def missing(link: Link, where: str, known: tuple[Migration, ...]) -> tuple[Migration, ...]:
+def missing(link: Link, where: str, migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
     """Return what the database still lacks; StoreNewer, StoreOlder, StoreCorrupt."""
     noted = link.execute(_NOTED).fetchall() if is_made(link) else []
-    return schema.missing(noted, known, where)
+    return schema.missing(noted, migrations, where)

@@ -74,9 +74,9 @@ def lock(link: Link, project: str, hear: Callable[[datetime], None]) -> Head:
         link.execute(_OPEN, (project,))
         row = link.execute(_LOCK, (project,)).fetchone()
     assert row is not None  # noqa: S101 - it was just made
-    *found, said = row
-    hear(said)
-    return _head(tuple(found))
+    *cells, server_time = row
+    hear(server_time)
+    return _head(tuple(cells))
 
 
 def _head(row: Row | None) -> Head:

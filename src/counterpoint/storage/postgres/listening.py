@@ -33,8 +33,8 @@ class ListeningWaiters(Waiters):
         # Listening takes long, and this thread alone uses the connection: the others may go on.
         self._changed.release()
         try:
-            while self._is_quiet(wakes) and (left := until - time.monotonic()) > 0:
-                if self._listen(min(left, _TURN)):
+            while self._is_quiet(wakes) and (seconds_left := until - time.monotonic()) > 0:
+                if self._listen(min(seconds_left, _TURN)):
                     return True
         finally:
             self._changed.acquire()

@@ -60,19 +60,19 @@ def index(
     document: Document | None,
 ) -> None:
     """Bring the index in step with one row; None: it is gone."""
-    place = (project, noun.table, "/".join(map(str, key)))
+    document_key = (project, noun.table, "/".join(map(str, key)))
     if document is None:
-        link.execute(_UNINDEX, place)
+        link.execute(_UNINDEX, document_key)
         return
     title, body, item, kind = document
-    link.execute(_INDEX, (*place, item, kind, plain_words(title), plain_words(body)))
+    link.execute(_INDEX, (*document_key, item, kind, plain_words(title), plain_words(body)))
 
 
 def stems(link: Link, words: Sequence[str]) -> list[str]:
     """Return the stem of each word as the index has it; a word without one stays as it is."""
     plain = [plain_words(word) for word in words]
-    found = link.execute(_STEMS, (plain,)).fetchall()
-    return [parts or word for word, (parts,) in zip(words, found, strict=True)]
+    rows = link.execute(_STEMS, (plain,)).fetchall()
+    return [parts or word for word, (parts,) in zip(words, rows, strict=True)]
 
 
 def questions(words: Sequence[str], *, begun: bool = False) -> list[str]:
@@ -81,13 +81,13 @@ def questions(words: Sequence[str], *, begun: bool = False) -> list[str]:
     Words inside of a searched word (as in `a-b`) must follow each other.
     begun: every word also matches as a beginning, not only the last.
     """
-    asked: list[str] = []
+    queries: list[str] = []
     for word, may_begin in telling(words, begun=begun):
         split = plain_words(word).split()
         if split:
             end = ":*" if may_begin and is_long(split[-1]) else ""
-            asked.append(" <-> ".join(f"'{part}'" for part in split) + end)
-    return list(dict.fromkeys(asked))
+            queries.append(" <-> ".join(f"'{part}'" for part in split) + end)
+    return list(dict.fromkeys(queries))
 
 
 def hits(
@@ -100,17 +100,19 @@ def hits(
 
     The key of a hit is the row's key without the project, joined by `/`.
     """
-    asked = questions(words, begun=narrowed.begun)
-    if not asked:
+    queries = questions(words, begun=narrowed.begun)
+    if not queries:
         return []
     only = " AND d.kind = ANY(%(kinds)s::text[])" if narrowed.kinds else ""
     only += " AND d.item = %(item)s" if narrowed.item else ""
     only += unhidden("d", "%(project)s") if narrowed.hides else ""
-    had = " + ".join(f"(d.words @@ to_tsquery('words', %(q{n})s))::int" for n in range(len(asked)))
-    values: dict[str, Any] = {f"q{n}": one for n, one in enumerate(asked)}
-    values |= {"project": project, "any": " | ".join(f"({one})" for one in asked)}
+    had = " + ".join(
+        f"(d.words @@ to_tsquery('words', %(q{n})s))::int" for n in range(len(queries))
+    )
+    values: dict[str, Any] = {f"q{n}": query for n, query in enumerate(queries)}
+    values |= {"project": project, "any": " | ".join(f"({query})" for query in queries)}
     values |= narrowed._asdict() | {"kinds": list(narrowed.kinds)}
-    found = link.execute(
+    rows = link.execute(
         (
             f"SELECT d.source, d.key, d.item, d.kind,"
             f" {had} + ts_rank('{_WEIGHTS}', d.words, q) AS score, d.id"
@@ -122,5 +124,5 @@ def hits(
     )
     return [
         Hit(table=source, key=key, item=about, kind=kind, score=float(score), number=number)
-        for source, key, about, kind, score, number in found
+        for source, key, about, kind, score, number in rows
     ]

@@ -21,16 +21,16 @@ class FairSemaphore:
             if self._free:
                 self._free -= 1
                 return True
-            mine = threading.Lock()
+            own_lock = threading.Lock()
             # Taken already, so that to take it once more is to sleep until somebody hands a turn
             # over.
-            mine.acquire()
-            self._line.append(mine)
-        if mine.acquire(timeout=patience):
+            own_lock.acquire()
+            self._line.append(own_lock)
+        if own_lock.acquire(timeout=patience):
             return True
         with self._alone:
-            if mine in self._line:
-                self._line.remove(mine)
+            if own_lock in self._line:
+                self._line.remove(own_lock)
                 return False
         return True  # it was handed over at the last moment
 

@@ -68,10 +68,10 @@ GROUP BY length(signs) HAVING count(*) >= %s
 
 def arrange(link: Link) -> None:
     """Have signs kept in the database from now on, if pgvector is there and this user may."""
-    found = link.execute(_THERE).fetchone()
-    if found is None:
+    row = link.execute(_THERE).fetchone()
+    if row is None:
         return
-    version, is_new, is_made, may_make = found
+    version, is_new, is_made, may_make = row
     if is_made or not may_make or _numbers(version) < _LEAST:
         return
     link.execute(b"BEGIN")
@@ -101,16 +101,16 @@ _REFUSALS: Final[tuple[type[psycopg.Error], ...]] = (
 
 
 def nearest(
-    link: Link, project: str, model: int | None, signs: str, wanted: tuple[Sequence[str], str, int]
+    link: Link, project: str, model: int | None, signs: str, query: tuple[Sequence[str], str, int]
 ) -> list[int] | None:
     """Return the numbers of the documents whose signs differ least, in any order; None if the database has no signs.
 
     wanted: of which kinds, about which item, and how many.
     """
-    place = link.execute(_PLACE).fetchone()
-    if place is None or model is None:
+    schema_row = link.execute(_PLACE).fetchone()
+    if schema_row is None or model is None:
         return None
-    kinds, item, many = wanted
+    kinds, item, many = query
     size = len(signs)
     only = " AND kind = ANY(%(kinds)s::text[])" if kinds else ""
     only += " AND item = %(item)s" if item else ""
@@ -118,14 +118,14 @@ def nearest(
     alone = " + 0" if only else ""
     looked_at = str(min(many, _MOST_LOOKED_AT))
     link.execute("SELECT set_config('hnsw.ef_search', %s, true)", (looked_at,))
-    asked = (
+    statement = (
         f"SELECT document FROM counterpoint_near.signs WHERE project = %(project)s AND model = {int(model)}"
         f" AND length(signs) = {size}{only}"
-        f" ORDER BY (signs::bit({size}) OPERATOR({place[0]}.<~>) %(signs)s::bit({size})){alone} LIMIT {int(many)}"
+        f" ORDER BY (signs::bit({size}) OPERATOR({schema_row[0]}.<~>) %(signs)s::bit({size})){alone} LIMIT {int(many)}"
     )
     values = {"project": project, "signs": signs, "kinds": list(kinds), "item": item}
     # Planned anew each time: only with the project at hand is its index known to fit.
-    return [number for (number,) in link.execute(asked.encode(), values, prepare=False)]
+    return [number for (number,) in link.execute(statement.encode(), values, prepare=False)]
 
 
 def tables(link: Link) -> tuple[str, ...]:
@@ -138,8 +138,8 @@ def settle(link: Link, project: str, model: str) -> None:
 
     link: one outside of a transaction that may take as long as it likes.
     """
-    place, number = link.execute(_PLACE).fetchone(), link.execute(_MODEL, (model,)).fetchone()
-    if place is None or number is None:
+    schema_row, number = link.execute(_PLACE).fetchone(), link.execute(_MODEL, (model,)).fetchone()
+    if schema_row is None or number is None:
         return
     name = f"near_{number[0]}_{sha256(project.encode()).hexdigest()[:16]}"
     if _is_there(link, name) or not _taken(link):
@@ -153,7 +153,7 @@ def settle(link: Link, project: str, model: str) -> None:
             link.execute(
                 (
                     f"CREATE INDEX CONCURRENTLY {name} ON counterpoint_near.signs USING hnsw"
-                    f" ((signs::bit({many[0]})) {place[0]}.bit_hamming_ops) WHERE project = {of and of[0]}"
+                    f" ((signs::bit({many[0]})) {schema_row[0]}.bit_hamming_ops) WHERE project = {of and of[0]}"
                     f" AND model = {int(number[0])} AND length(signs) = {many[0]}"
                 ).encode()
             )

@@ -121,17 +121,17 @@ class PostgresStore:
         nouns: Sequence[type[Noun]] = NOUNS,
         fresh_file: Fresh,
         patience: float = _PATIENCE,
-        known: tuple[Migration, ...] | None = None,
+        migrations: tuple[Migration, ...] | None = None,
         hear: Callable[[datetime], None] = _unheard,
     ) -> None:
         """Open the database and bring it forward.
 
         hear: is told what time it is there, whenever the server says it. nouns: what it has tables for. fresh_file: what a backup is written into.
         patience: how many seconds a writer waits for its turn.
-        known: the migrations to bring it forward by; those of the nouns if None.
+        migrations: the migrations to bring it forward by; those of the nouns if None.
         """
         self._tables = by_table(nouns)
-        self._known = schema.migrations(nouns, "postgres") if known is None else known
+        self._known = schema.migrations(nouns, "postgres") if migrations is None else migrations
         self._fresh_file = fresh_file
         self._where = masked(address)
         self._hear = hear
@@ -185,9 +185,9 @@ class PostgresStore:
 
     def _hurry(self, link: Link, waited: float) -> None:
         """Have a transaction that waited for its turn wait for rows only as long as its patience lasts."""
-        left = self._patience - waited
-        if left < self._patience - _NOTICED:
-            link.execute(f"SET LOCAL lock_timeout TO {max(1, int(left * 1000))}".encode())
+        seconds_left = self._patience - waited
+        if seconds_left < self._patience - _NOTICED:
+            link.execute(f"SET LOCAL lock_timeout TO {max(1, int(seconds_left * 1000))}".encode())
 
     @contextmanager
     def _turn(self, project: str) -> Generator[None]:
@@ -218,9 +218,9 @@ class PostgresStore:
 
     def projects(self) -> list[Project]:
         """Return every project of the database, by id."""
-        asked = statements.projects().encode()
+        statement = statements.projects().encode()
         with translate_errors(self._where), self._readers.lent(_READ) as link:
-            return [noun_of(Project, row) for row in link.execute(asked)]
+            return [noun_of(Project, row) for row in link.execute(statement)]
 
     def faults(self) -> list[CounterpointError]:
         """Return what is wrong with the tables, their guards and the search; nothing if sound."""

@@ -63,33 +63,33 @@ class PostgresVectors:
 
     def waiting(self, model: str, limit: int) -> list[Hit]:
         """Return documents without a vector of a model: those that changed, then from the oldest on."""
-        place = self._project, self._model(model)
-        found = self._link.execute(_STALE, (*place, limit)).fetchall()
-        if len(found) < limit:
-            last = self._one(_LAST, *place) or 0
-            left = limit - len(found)
-            found += self._link.execute(_FRESH, (self._project, last, left)).fetchall()
-        return [_hit(*row) for row in found]
+        key = self._project, self._model(model)
+        rows = self._link.execute(_STALE, (*key, limit)).fetchall()
+        if len(rows) < limit:
+            last = self._fetch_value(_LAST, *key) or 0
+            remaining = limit - len(rows)
+            rows += self._link.execute(_FRESH, (self._project, last, remaining)).fetchall()
+        return [_hit(*row) for row in rows]
 
     def last_turn(self, model: str) -> int:
         """Return the number of the last change of a vector; 0 if there was none."""
-        return self._one(_TURN, self._project, self._model(model))
+        return self._fetch_value(_TURN, self._project, self._model(model))
 
     def changed(self, model: str, after: int) -> Iterator[VectorChange]:
         """Return what became of vectors after a change, in order."""
-        place = self._project, self._model(model), after
-        return (VectorChange(*row) for row in self._link.execute(_CHANGED, place))
+        values = self._project, self._model(model), after
+        return (VectorChange(*row) for row in self._link.execute(_CHANGED, values))
 
     def likely(
-        self, model: str, signs: str, wanted: tuple[Sequence[str], str, int]
+        self, model: str, signs: str, query: tuple[Sequence[str], str, int]
     ) -> list[int] | None:
         """Return the documents whose signs differ least, in any order; None where pgvector is not there."""
-        return nearest(self._link, self._project, self._model(model), signs, wanted)
+        return nearest(self._link, self._project, self._model(model), signs, query)
 
     def codes(self, model: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return the vectors of documents, of those that have one."""
-        found = self._link.execute(_CODES, (list(numbers), self._model(model)))
-        return [(number, codes) for number, codes in found]
+        rows = self._link.execute(_CODES, (list(numbers), self._model(model)))
+        return [(number, codes) for number, codes in rows]
 
     def documents(self, numbers: Sequence[int], narrowed: Narrowed) -> list[Hit]:
         """Return the documents of these numbers that are asked for, in any order, without scores."""
@@ -102,21 +102,21 @@ class PostgresVectors:
             "kinds": list(narrowed.kinds),
             "item": narrowed.item,
         }
-        asked = (
+        statement = (
             "SELECT d.id, d.source, d.key, d.item, d.kind FROM documents AS d"
             f" WHERE d.project = %(project)s AND d.id = ANY(%(numbers)s::bigint[]){only}"
         )
-        return [_hit(*row) for row in self._link.execute(asked.encode(), values)]
+        return [_hit(*row) for row in self._link.execute(statement.encode(), values)]
 
     def put(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep vectors of documents, in place of those they have."""
-        made = "INSERT INTO embedders (name) VALUES (%s) ON CONFLICT (name) DO NOTHING"
+        statement = "INSERT INTO embedders (name) VALUES (%s) ON CONFLICT (name) DO NOTHING"
         if self._model(model) is None:
-            self._link.execute(made, (model,))
+            self._link.execute(statement, (model,))
         number, turn = self._model(model), self.last_turn(model)
         self._link.execute(_USE, (number, DAY))
-        documents, kept = [one for one, _ in vectors], [one for _, one in vectors]
-        self._link.execute(_PUT, (number, self._project, turn, documents, kept))
+        documents, codes = [document for document, _ in vectors], [code for _, code in vectors]
+        self._link.execute(_PUT, (number, self._project, turn, documents, codes))
 
     def retire(self, model: str, limit: int, idle: int) -> int:
         """Take so many vectors away of models that nobody used for so many seconds; return how many there were."""
@@ -128,23 +128,23 @@ class PostgresVectors:
 
     def coverage(self, model: str) -> tuple[int, int]:
         """Return how many documents have a vector, and how many there are."""
-        covered = self._one(_COVERED, self._project, self._model(model))
-        return covered, self._one(_MANY, self._project)
+        covered = self._fetch_value(_COVERED, self._project, self._model(model))
+        return covered, self._fetch_value(_MANY, self._project)
 
     def _model(self, name: str) -> int | None:
-        return self._one(_MODEL, name)
+        return self._fetch_value(_MODEL, name)
 
-    def _one(self, asked: str, *values: Any) -> Any:
-        found = self._link.execute(asked.encode(), values).fetchone()
-        return None if found is None else found[0]
+    def _fetch_value(self, statement: str, *values: Any) -> Any:
+        row = self._link.execute(statement.encode(), values).fetchone()
+        return None if row is None else row[0]
 
 
 def most(link: Link, words: Sequence[str], *, begun: bool = False) -> float:
     """Return about the score of a document that has all of the words often; 0 for no words."""
     del link
-    asked = questions(words, begun=begun)
+    queries = questions(words, begun=begun)
     # Each word counts one, and what all of them weigh together less than one (search.py).
-    return len(asked) + 1.0 if asked else 0.0
+    return len(queries) + 1.0 if queries else 0.0
 
 
 def _hit(number: int, source: str, key: str, about: str, kind: str) -> Hit:

@@ -30,7 +30,7 @@ _Object = tuple[str, str, str, str | None]
 
 
 def faults_of(
-    connection: apsw.Connection, tables: Tables, known: tuple[Migration, ...]
+    connection: apsw.Connection, tables: Tables, migrations: tuple[Migration, ...]
 ) -> list[CounterpointError]:
     """Return what is wrong, inside one transaction; a file too broken to look through is a fault too."""
 
@@ -40,46 +40,52 @@ def faults_of(
     looks: tuple[Callable[[], Iterable[CounterpointError]], ...] = (
         lambda: _pages(connection),
         lambda: _references(connection),
-        lambda: _schema(connection, known),
+        lambda: _schema(connection, migrations),
         lambda: ledger_faults(ask, tables),
         lambda: search_faults(connection, tables),
     )
-    found: list[CounterpointError] = []
+    faults: list[CounterpointError] = []
     for look in looks:
         try:
             # One by one: what was found before something could not be read is told.
             for fault in look():
-                found.append(fault)  # noqa: PERF402 - extend would lose them where the look ends
+                faults.append(fault)  # noqa: PERF402 - extend would lose them where the look ends
         except (apsw.Error, *UNRECKONED) as fault:
-            told = StoreCorrupt(f"the file cannot be read through: {fault}")
-            if all(told.message != other.message for other in found):
-                found.append(told)
-    return found
+            unreadable = StoreCorrupt(f"the file cannot be read through: {fault}")
+            if all(unreadable.message != other.message for other in faults):
+                faults.append(unreadable)
+    return faults
 
 
 def _pages(connection: apsw.Connection) -> Iterator[StoreCorrupt]:
-    for (said,) in connection.execute(f"PRAGMA integrity_check({MOST})"):
-        if said != "ok":
-            yield StoreCorrupt(str(said))
+    for (line,) in connection.execute(f"PRAGMA integrity_check({MOST})"):
+        if line != "ok":
+            yield StoreCorrupt(str(line))
 
 
 def _references(connection: apsw.Connection) -> Iterator[StoreCorrupt]:
-    found = connection.execute("PRAGMA foreign_key_check").fetchall()
-    for name, row, to, _ in found[:MOST]:
+    rows = connection.execute("PRAGMA foreign_key_check").fetchall()
+    for name, row, to, _ in rows[:MOST]:
         yield StoreCorrupt(f"row {row} of {name} points to nothing in {to}")
 
 
-def _schema(connection: apsw.Connection, known: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
-    found = cast("list[_Object]", connection.execute(_OBJECTS).fetchall())
-    asked = connection.execute("SELECT number, name, sha256 FROM migrations").fetchall()
-    noted = cast("list[Noted]", asked)
-    expected = set(_made(known))
-    mine = {migration.name for migration in known}
+def _schema(
+    connection: apsw.Connection, migrations: tuple[Migration, ...]
+) -> Iterator[SchemaDiffers]:
+    objects = cast("list[_Object]", connection.execute(_OBJECTS).fetchall())
+    rows = connection.execute("SELECT number, name, sha256 FROM migrations").fetchall()
+    noted = cast("list[Noted]", rows)
+    expected = set(_make_schema(migrations))
+    own_names = {migration.name for migration in migrations}
     for _, name, digest in noted:
-        if name in mine:
+        if name in own_names:
             continue
         # Of a dialect that this program does not know: its text must be the one that was noted.
-        own = [one for one in found if one[2] == name and one[0] in {"table", "index"}]
+        own = [
+            definition
+            for definition in objects
+            if definition[2] == name and definition[0] in {"table", "index"}
+        ]
         text = "".join(f"{sql};\n" for *_, sql in own if sql)
         if sha256(text.encode()) == digest:
             expected.update(own)
@@ -87,34 +93,34 @@ def _schema(connection: apsw.Connection, known: tuple[Migration, ...]) -> Iterat
             yield SchemaDiffers(
                 f"the migration {name} is noted, but its table is another", name=name
             )
-    yield from _differences(set(found), expected)
-    yield from migration_faults(noted, known)
-    marks = (forward.APPLICATION, known[-1].number)
+    yield from _differences(set(objects), expected)
+    yield from migration_faults(noted, migrations)
+    marks = (forward.APPLICATION, migrations[-1].number)
     if (connection.pragma("application_id"), connection.pragma("user_version")) != marks:
         yield SchemaDiffers("the header of the file does not say what the migrations do")
 
 
-def _differences(found: set[_Object], expected: set[_Object]) -> Iterator[SchemaDiffers]:
-    there = {(sort, name) for sort, name, _, _ in found}
-    made = {(sort, name) for sort, name, _, _ in expected}
-    for sort, name, table, _ in sorted(found ^ expected, key=str)[: 2 * MOST]:
-        if (sort, name) not in made:
-            told = f"the {sort} {name} on {table} was not made by this program"
-        elif (sort, name) not in there:
-            told = f"the {sort} {name} is missing"
-        elif (sort, name, table) in {one[:3] for one in expected - found}:
-            told = f"the {sort} {name} is not as it was made"
+def _differences(stored: set[_Object], expected: set[_Object]) -> Iterator[SchemaDiffers]:
+    stored_names = {(sort, name) for sort, name, _, _ in stored}
+    expected_names = {(sort, name) for sort, name, _, _ in expected}
+    for sort, name, table, _ in sorted(stored ^ expected, key=str)[: 2 * MOST]:
+        if (sort, name) not in expected_names:
+            message = f"the {sort} {name} on {table} was not made by this program"
+        elif (sort, name) not in stored_names:
+            message = f"the {sort} {name} is missing"
+        elif (sort, name, table) in {definition[:3] for definition in expected - stored}:
+            message = f"the {sort} {name} is not as it was made"
         else:
             continue
-        yield SchemaDiffers(told, sort=sort, name=name)
+        yield SchemaDiffers(message, sort=sort, name=name)
 
 
 @cache
-def _made(known: tuple[Migration, ...]) -> tuple[_Object, ...]:
+def _make_schema(migrations: tuple[Migration, ...]) -> tuple[_Object, ...]:
     """Return the schema that the migrations make in an empty database."""
     connection = apsw.Connection(":memory:")
     try:
-        forward.bring_forward(connection, ":memory:", known)
+        forward.bring_forward(connection, ":memory:", migrations)
         return tuple(cast("list[_Object]", connection.execute(_OBJECTS).fetchall()))
     finally:
         connection.close()

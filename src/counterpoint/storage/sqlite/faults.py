@@ -79,8 +79,8 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     ):
         kind = StoreFull
     lead = (kind.__doc__ or "").strip().rstrip(".")
-    said = "" if str(fault) == _SAYS_NOTHING else f" ({fault})"
-    return kind(f"{lead}: {where}{said}", path=where)
+    detail = "" if str(fault) == _SAYS_NOTHING else f" ({fault})"
+    return kind(f"{lead}: {where}{detail}", path=where)
 
 
 class translate_errors(AbstractContextManager[None]):  # noqa: N801 -- read as a verb where it opens a block

@@ -52,23 +52,25 @@ _NOTED = "SELECT number, name, sha256 FROM migrations"
 
 
 def missing(
-    connection: apsw.Connection, where: str, known: tuple[Migration, ...]
+    connection: apsw.Connection, where: str, migrations: tuple[Migration, ...]
 ) -> tuple[Migration, ...]:
     """Return what is left to do; StoreCorrupt, StoreNewer or StoreOlder if it is not for us."""
     # One read transaction: between two questions another process may have made it all.
     connection.execute("BEGIN")
     try:
-        return schema.missing(_noted(connection, where, known), known, where)
+        return schema.missing(_noted(connection, where, migrations), migrations, where)
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
 
 
-def _noted(connection: apsw.Connection, where: str, known: tuple[Migration, ...]) -> list[Noted]:
+def _noted(
+    connection: apsw.Connection, where: str, migrations: tuple[Migration, ...]
+) -> list[Noted]:
     mark: int = connection.pragma("application_id")
     version: int = connection.pragma("user_version")
     if mark == APPLICATION:
-        schema.check_version(version, known, where)
+        schema.check_version(version, migrations, where)
         return cast("list[Noted]", connection.execute(_NOTED).fetchall())
     # A file without our mark that is not empty is somebody's: nothing is written into it.
     if mark or version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
@@ -76,35 +78,37 @@ def _noted(connection: apsw.Connection, where: str, known: tuple[Migration, ...]
     return []
 
 
-def bring_forward(connection: apsw.Connection, where: str, known: tuple[Migration, ...]) -> None:
+def bring_forward(
+    connection: apsw.Connection, where: str, migrations: tuple[Migration, ...]
+) -> None:
     """Apply what is missing; if it fails, whoever opened the connection closes it. StoreBusy."""
-    left = missing(connection, where, known)
-    if not left:
+    pending = missing(connection, where, migrations)
+    if not pending:
         return
     if not connection.filename or connection.pragma("application_id") != APPLICATION:
-        _apply(connection, left, known)
+        _apply(connection, pending, migrations)
         return
     with no_other_server(Path(where)):
         _have_alone(connection, where)
-        _apply(connection, left, known)
+        _apply(connection, pending, migrations)
 
 
 def _apply(
-    connection: apsw.Connection, left: tuple[Migration, ...], known: tuple[Migration, ...]
+    connection: apsw.Connection, pending: tuple[Migration, ...], migrations: tuple[Migration, ...]
 ) -> None:
     version: int = connection.pragma("user_version")
-    higher = [migration.number for migration in left if migration.number > version]
+    higher = [migration.number for migration in pending if migration.number > version]
     if version and higher and connection.filename:
         file = Path(connection.filename)
         copy(connection, file.with_name(f"{file.name}.before-{higher[0]}.backup"))
     connection.execute("BEGIN EXCLUSIVE")
     connection.execute(_NOTES)
-    for migration in left:
+    for migration in pending:
         connection.execute(migration.sql)
         connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", migration.noted)
     # The header is a page like others: both numbers land, or are undone, with the tables.
     connection.pragma("application_id", APPLICATION)
-    connection.pragma("user_version", known[-1].number)
+    connection.pragma("user_version", migrations[-1].number)
     connection.execute("COMMIT")
 
 
@@ -118,10 +122,10 @@ def no_other_server(file: Path) -> Generator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            known = _known(f"{prefix}.json")
-            if known.get("pid") != os.getpid():
+            record = _read_server_file(f"{prefix}.json")
+            if record.get("pid") != os.getpid():
                 raise StoreBusy(
-                    f"an older server (version {known.get('version', '?')}, process {known.get('pid', '?')}) has"
+                    f"an older server (version {record.get('version', '?')}, process {record.get('pid', '?')}) has"
                     f" {file} open, whose tables this program {__version__} would change",
                     hint="Run `counterpoint down`, and repeat the call.",
                 ) from None
@@ -155,15 +159,15 @@ def _holders(where: str) -> str:
     except OSError:
         return ""
     # `7: POSIX  ADVISORY  READ 4321 08:01:131075 1073741826 1073742335`
-    found = [words for line in locks if (words := line.split())[5].endswith(f":{inode}")]
-    pids = {words[4] for words in found} - {str(os.getpid())}
+    matches = [words for line in locks if (words := line.split())[5].endswith(f":{inode}")]
+    pids = {words[4] for words in matches} - {str(os.getpid())}
     return f" ({', '.join(sorted(pids))})" if pids else ""
 
 
-def _known(path: str) -> dict[str, Any]:
+def _read_server_file(path: str) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        found = json.loads(Path(path).read_bytes())
-        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        record = json.loads(Path(path).read_bytes())
+        return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
     return {}
 
 

@@ -83,19 +83,19 @@ class OpenedLog:
     def is_sound(self, connection: apsw.Connection) -> bool:
         """Return whether it is what was left; in a transaction that writes, before anything is written."""
         file, version = os.fstat(self._descriptor), connection.data_version()
-        found, is_same = (file.st_size, file.st_mtime_ns), version == self._version
+        current, is_same = (file.st_size, file.st_mtime_ns), version == self._version
         header = os.pread(self._descriptor, _HEADER, 0)
         is_there = not self._frames or (
             header == self._header and os.pread(self._descriptor, _FRAME, self._place) == self._last
         )
         if is_same:
-            is_sound = is_there and (found == self._written or self._is_summed())
+            is_sound = is_there and (current == self._written or self._is_summed())
         elif header == self._header:
             is_sound = is_there
         else:
             is_sound = not header or _is_header(header)
             self._forget()
-        self._written, self._version = found, version
+        self._written, self._version = current, version
         return is_sound
 
     def has_landed(self, connection: apsw.Connection) -> bool:
@@ -155,10 +155,10 @@ def _is_header(header: bytes) -> bool:
 
 def _sum(data: bytes, order: str, total: _Sum) -> _Sum:
     """Return the checksum of SQLite over what came before and some more."""
-    one, two = total
+    first_sum, second_sum = total
     # What is cut off has another checksum in any case.
     whole = data[: len(data) // 8 * 8]
     for first, second in struct.iter_unpack(f"{order}II", whole):
-        one = one + first + two & _WORD
-        two = two + second + one & _WORD
-    return one, two
+        first_sum = first_sum + first + second_sum & _WORD
+        second_sum = second_sum + second + first_sum & _WORD
+    return first_sum, second_sum

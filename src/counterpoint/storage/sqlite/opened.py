@@ -59,10 +59,10 @@ class Written(NamedTuple):
 def id_of(path: Path) -> FileId | None:
     """Return which file is at a path; None without one."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return FileId(found.st_dev, found.st_ino)
+    return FileId(status.st_dev, status.st_ino)
 
 
 class OpenedFiles:
@@ -113,13 +113,13 @@ class OpenedFiles:
         for path, file in self._known:
             try:
                 # Around every reading and every commit: a path would be put together anew each time.
-                found = os.stat(path)  # noqa: PTH116 -- the text is at hand, and a path takes as long again
+                status = os.stat(path)  # noqa: PTH116 -- the text is at hand, and a path takes as long again
             except OSError:
                 self._refuse_gone(self._missing(path, file))
-            if (found.st_dev, found.st_ino) != file:
+            if (status.st_dev, status.st_ino) != file:
                 self._refuse_gone(f"another file is in the place of {path}")
             # The database is the first of them.
-            written = written or Written(found.st_size, found.st_mtime_ns)
+            written = written or Written(status.st_size, status.st_mtime_ns)
         return written or self._written
 
     def before_writing(self, connection: apsw.Connection) -> None:
@@ -129,20 +129,20 @@ class OpenedFiles:
 
     def before_commit(self, connection: apsw.Connection) -> None:
         """Pass if nobody but SQLite has written into the database since the last look; StoreReplaced."""
-        found, version = self.check(), connection.data_version()
+        current, version = self.check(), connection.data_version()
         if version != self._version:
             # Another process has committed, and may have made a checkpoint.
-            self._written, self._version = found, version
-        elif found != self._written:
-            self._overwritten(found)
+            self._written, self._version = current, version
+        elif current != self._written:
+            self._raise_overwritten(current)
 
     def after_commit(self, connection: apsw.Connection) -> None:
         """Pass if what was committed is where it will be looked for; StoreReplaced."""
-        found, self._version = self.check(), connection.data_version()
-        if found != self._written:
+        current, self._version = self.check(), connection.data_version()
+        if current != self._written:
             if count_frames(connection) < CHECKPOINT:
-                self._overwritten(found)
-            self._written = found
+                self._raise_overwritten(current)
+            self._written = current
         if self._log is not None and not self._log.has_landed(connection):
             self._overwritten_log()
 
@@ -180,11 +180,13 @@ class OpenedFiles:
             raise Unavailable(f"{self._where} was closed", path=self._where)
         saved = self._save(self._known[0][1])
         safe = f"in {saved}" if saved else "in the files that were there"
-        self._tell(f"{what} {_MEANWHILE}; all that was acknowledged until then is {safe}", saved)
+        self._raise_fault(
+            f"{what} {_MEANWHILE}; all that was acknowledged until then is {safe}", saved
+        )
 
-    def _tell(self, said: str, saved: str = "") -> NoReturn:
+    def _raise_fault(self, message: str, saved: str = "") -> NoReturn:
         """Raise what was found, from now on; StoreReplaced."""
-        fault = self.fault = self.fault or StoreReplaced(said, path=self._where, saved=saved)
+        fault = self.fault = self.fault or StoreReplaced(message, path=self._where, saved=saved)
         raise again(fault)
 
     def _missing(self, path: str, file: FileId) -> str:
@@ -196,14 +198,14 @@ class OpenedFiles:
                         return f"{path} was moved to {now}"
         return f"{path} was removed"
 
-    def _overwritten(self, found: Written) -> NoReturn:
+    def _raise_overwritten(self, current: Written) -> NoReturn:
         self.is_overwritten = True
-        how = "cut off" if found.size < self._written.size else "overwritten"
-        self._tell(f"{self._where} was {how} by another program {_MEANWHILE}")
+        how = "cut off" if current.size < self._written.size else "overwritten"
+        self._raise_fault(f"{self._where} was {how} by another program {_MEANWHILE}")
 
     def _overwritten_log(self) -> NoReturn:
         self.is_overwritten = True
-        self._tell(
+        self._raise_fault(
             f"the log {self._where}-wal was cut off or overwritten by another program {_MEANWHILE}; what was"
             " acknowledged last may be gone with it"
         )

@@ -33,14 +33,14 @@ class PollingWaiters(Waiters):
 
     def _watch(self, wakes: int, until: float) -> bool:
         pause = SHORTEST_LOOK
-        while self._is_quiet(wakes) and (left := until - time.monotonic()) > 0:
+        while self._is_quiet(wakes) and (seconds_left := until - time.monotonic()) > 0:
             if self._open_version is None:
-                self._changed.wait(left)
+                self._changed.wait(seconds_left)
             elif self._has_changed(self._open_version):
                 return True
             else:
                 # Waiting gives the lock up, so that a commit of this process ends it at once.
-                self._changed.wait(min(pause, left))
+                self._changed.wait(min(pause, seconds_left))
                 # Many processes may wait for hours at a ledger in which nothing happens.
                 pause = min(pause * _GROWTH, LONGEST_LOOK)
         return False

@@ -148,9 +148,9 @@ def _grab(descriptor: int, wait: _Wait) -> int:
 
 def _lock(descriptor: int, start: int, length: int) -> bool:
     """Lock a range; answer whether that was granted."""
-    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+    request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
     try:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, asked)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
     # POSIX leaves it open which of the two says that a range is locked.
     except (BlockingIOError, PermissionError):
         return False
@@ -159,6 +159,8 @@ def _lock(descriptor: int, start: int, length: int) -> bool:
 
 def _locked(descriptor: int, start: int, length: int) -> int | None:
     """Return the start of the first lock of others in a range; None if there is none."""
-    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
-    kind, _, first, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, asked))
+    request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+    kind, _, first, _, _ = struct.unpack(
+        _FLOCK, fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, request)
+    )
     return None if kind == fcntl.F_UNLCK else first

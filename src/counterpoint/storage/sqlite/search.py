@@ -45,28 +45,30 @@ def index(
     document: Document | None,
 ) -> None:
     """Bring the index in step with one row; None: it is gone."""
-    place = (project, noun.table, "/".join(map(str, key)))
+    document_key = (project, noun.table, "/".join(map(str, key)))
     if document is None:
-        number = connection.execute(_FOUND, place).get
+        number = connection.execute(_FOUND, document_key).get
         connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
         connection.execute("DELETE FROM documents WHERE id = ?", (number,))
         return
     title, body, item, kind = document
     # Most documents are fresh: nothing is looked up for them.
-    number = connection.execute(_ENTER, (*place, item, kind)).get
+    number = connection.execute(_ENTER, (*document_key, item, kind)).get
     if number is None:
-        number = _known(connection, place, item, kind)
+        number = _reset_document(connection, document_key, item, kind)
     connection.execute(
         "INSERT INTO search (rowid, title, body) VALUES (?, ?, ?)", (number, title, body)
     )
 
 
-def _known(connection: apsw.Connection, place: tuple[str, str, str], item: str, kind: str) -> int:
+def _reset_document(
+    connection: apsw.Connection, document_key: tuple[str, str, str], item: str, kind: str
+) -> int:
     """Return the id of a document that has one, emptied to be written anew, or of a first one."""
-    number = connection.execute(_FOUND, place).get
+    number = connection.execute(_FOUND, document_key).get
     if number is None:
-        connection.execute("INSERT INTO shelves (project) VALUES (?)", place[:1])
-        return connection.execute(_ENTER, (*place, item, kind)).get
+        connection.execute("INSERT INTO shelves (project) VALUES (?)", document_key[:1])
+        return connection.execute(_ENTER, (*document_key, item, kind)).get
     connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
     changed = (item, kind, number)
     connection.execute("UPDATE documents SET item = ?, kind = ? WHERE id = ?", changed)
@@ -77,11 +79,11 @@ def stems(connection: apsw.Connection, words: Sequence[str]) -> list[str]:
     """Return the stem of each word as the index has it; a word without one stays as it is."""
     cut = connection.fts5_tokenizer("porter", ["unicode61"])
     flags = apsw.FTS5_TOKENIZE_QUERY
-    found = (
+    tokens = (
         cut(word.encode(), flags, None, include_offsets=False, include_colocated=False)
         for word in words
     )
-    return [" ".join(map(str, parts)) or word for word, parts in zip(words, found, strict=True)]
+    return [" ".join(map(str, parts)) or word for word, parts in zip(words, tokens, strict=True)]
 
 
 def expression(words: Sequence[str], *, begun: bool = False) -> str:
@@ -105,12 +107,12 @@ def hits(
 
     The key of a hit is the row's key without the project, joined by `/`.
     """
-    wanted = expression(words, begun=narrowed.begun)
-    found = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
-    if not wanted or found is None:
+    query = expression(words, begun=narrowed.begun)
+    shelf = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
+    if not query or shelf is None:
         return []
-    low = found[0] * SHELF_SIZE
-    values: list[Any] = [wanted, low, low + SHELF_SIZE - 1]
+    low = shelf[0] * SHELF_SIZE
+    values: list[Any] = [query, low, low + SHELF_SIZE - 1]
     only = ""
     if narrowed.kinds:
         only += f" AND d.kind IN ({', '.join('?' * len(narrowed.kinds))})"
@@ -122,7 +124,7 @@ def hits(
         only += unhidden("d", "?")
         values.append(project)
     joined = " JOIN documents AS d ON d.id = search.rowid" if only else ""
-    found = connection.execute(
+    rows = connection.execute(
         # Cut to a page before the join, so that only its documents are looked up. SQLite's bm25 is
         # the lower the better a document fits.
         "SELECT d.source, d.key, d.item, d.kind, h.score, h.id FROM"
@@ -134,5 +136,5 @@ def hits(
     )
     return [
         Hit(table=source, key=key, item=about, kind=kind, score=score, number=number)
-        for source, key, about, kind, score, number in found
+        for source, key, about, kind, score, number in rows
     ]

@@ -58,11 +58,11 @@ def search_faults(connection: apsw.Connection, tables: Tables) -> Iterator[Searc
                 "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, search, instance)"
             )
         foreign = _foreign(connection, tables)
-        for asked, what in ((_WORDS, "words"), (_LENGTHS, "lengths")):
-            both = connection.execute(asked), fresh.execute(asked)
+        for statement, what in ((_WORDS, "words"), (_LENGTHS, "lengths")):
+            both = connection.execute(statement), fresh.execute(statement)
             yield from _differences(*both, what, foreign)
-        mine, made = (sums(link.execute(_SUMS).get) for link in (connection, fresh))
-        if not foreign and not (mine[0] == made[0] and mine >= made):
+        stored, remade = (sums(link.execute(_SUMS).get) for link in (connection, fresh))
+        if not foreign and not (stored[0] == remade[0] and stored >= remade):
             yield SearchDiffers("the sums of the search are not those of its documents")
         if connection.execute(_CONFIGURED).fetchall() != fresh.execute(_CONFIGURED).fetchall():
             yield SearchDiffers("the search is configured in another way than it was made")
@@ -74,20 +74,20 @@ def _documents(
     connection: apsw.Connection, fresh: apsw.Connection, tables: Tables
 ) -> Iterator[SearchDiffers]:
     """Index every row anew, under the number that it has; say which have none, or another heading."""
-    told = 0
+    reported = 0
     for noun in (noun for noun in tables.values() if noun.searched):
         many = 0
         statement, width = all_documents(noun)
-        for project, *rest in connection.execute(statement):
-            key = "/".join(map(str, rest[:width]))
-            title, body, about, kind = rest[width:]
-            found = connection.execute(_FOUND, (project, noun.table, key)).fetchone()
-            if found is not None:
+        for project, *cells in connection.execute(statement):
+            key = "/".join(map(str, cells[:width]))
+            title, body, about, kind = cells[width:]
+            row = connection.execute(_FOUND, (project, noun.table, key)).fetchone()
+            if row is not None:
                 many += 1
-                fresh.execute(_ENTER, (found[0], title, body))
-            if (found is None or found[1:] != (about, kind)) and told < MOST:
-                told += 1
-                what = "is not found by the search" if found is None else "is another in the search"
+                fresh.execute(_ENTER, (row[0], title, body))
+            if (row is None or row[1:] != (about, kind)) and reported < MOST:
+                reported += 1
+                what = "is not found by the search" if row is None else "is another in the search"
                 yield SearchDiffers(f"row {key} of {noun.table} {what}", table=noun.table, key=key)
         counted = connection.execute(
             "SELECT count(*) FROM documents WHERE source = ?", (noun.table,)
@@ -100,34 +100,38 @@ def _documents(
 
 def _foreign(connection: apsw.Connection, tables: Tables) -> set[int]:
     """Return the documents of tables that this program does not know; another dialect has them."""
-    known = [noun.table for noun in tables.values() if noun.searched]
-    marks = ", ".join("?" * len(known))
-    asked = (
+    sources = [noun.table for noun in tables.values() if noun.searched]
+    marks = ", ".join("?" * len(sources))
+    statement = (
         f"SELECT id FROM documents WHERE source NOT IN ({marks})"
         " AND source IN (SELECT name FROM migrations)"
     )
-    return {number for (number,) in connection.execute(asked, known)}
+    return {number for (number,) in connection.execute(statement, sources)}
 
 
 def _differences(
-    mine: Iterator[_Row], fresh: Iterator[_Row], what: str, foreign: set[int]
+    stored: Iterator[_Row], fresh: Iterator[_Row], what: str, foreign: set[int]
 ) -> Iterator[SearchDiffers]:
     """Walk two sorted lists side by side and name the documents in which they differ."""
     order = _place_of_word if what == "words" else _place_of_length
     wrong: dict[int, None] = {}
-    here, there = next(mine, None), next(fresh, None)
-    while (here is not None or there is not None) and len(wrong) < MOST:
-        if here == there:
-            here, there = next(mine, None), next(fresh, None)
+    stored_row, fresh_row = next(stored, None), next(fresh, None)
+    while (stored_row is not None or fresh_row is not None) and len(wrong) < MOST:
+        if stored_row == fresh_row:
+            stored_row, fresh_row = next(stored, None), next(fresh, None)
             continue
-        is_here = there is None or (here is not None and order(here) <= order(there))
-        is_there = here is None or (there is not None and order(there) <= order(here))
-        if is_here and here is not None:
-            wrong[_document(here)] = None
-            here = next(mine, None)
-        if is_there and there is not None:
-            wrong[_document(there)] = None
-            there = next(fresh, None)
+        takes_stored = fresh_row is None or (
+            stored_row is not None and order(stored_row) <= order(fresh_row)
+        )
+        takes_fresh = stored_row is None or (
+            fresh_row is not None and order(fresh_row) <= order(stored_row)
+        )
+        if takes_stored and stored_row is not None:
+            wrong[_document(stored_row)] = None
+            stored_row = next(stored, None)
+        if takes_fresh and fresh_row is not None:
+            wrong[_document(fresh_row)] = None
+            fresh_row = next(fresh, None)
     for number in wrong.keys() - foreign:
         yield SearchDiffers(
             f"the {what} of document {number} in the search are not those of its row",
@@ -141,12 +145,12 @@ def sums(block: bytes | None) -> list[int]:
     Numbers of seven bits a byte, the highest first. What a document had that was changed since stays in
     the second and the third.
     """
-    found = [0]
+    numbers = [0]
     for byte in block or b"":
-        found[-1] = found[-1] << 7 | byte & ~_FURTHER
+        numbers[-1] = numbers[-1] << 7 | byte & ~_FURTHER
         if not byte & _FURTHER:
-            found.append(0)
-    return [*found[:-1], 0, 0, 0][:3]
+            numbers.append(0)
+    return [*numbers[:-1], 0, 0, 0][:3]
 
 
 def _document(row: _Row) -> int:

@@ -102,8 +102,8 @@ def fresh_file(target: Path, nouns: Sequence[type[Noun]] = NOUNS) -> Generator[S
             passing.replace(target)
             sync(target.parent)
         finally:
-            for rest in ("", "-wal", "-shm", "-queue"):
-                passing.with_name(f"{passing.name}{rest}").unlink(missing_ok=True)
+            for suffix in ("", "-wal", "-shm", "-queue"):
+                passing.with_name(f"{passing.name}{suffix}").unlink(missing_ok=True)
 
 
 class SqliteStore:
@@ -115,7 +115,7 @@ class SqliteStore:
         *,
         nouns: Sequence[type[Noun]] = NOUNS,
         patience: float = _PATIENCE,
-        known: tuple[Migration, ...] | None = None,
+        migrations: tuple[Migration, ...] | None = None,
         together: int = MOST_MEMBERS,
         rescued: Path | None = None,
     ) -> None:
@@ -124,11 +124,11 @@ class SqliteStore:
         nouns: what it has tables for.
         patience: how many seconds a writer waits for its turn.
         together: how many writings share a commit at most.
-        known: the migrations to bring it forward by; those of the nouns if None.
+        migrations: the migrations to bring it forward by; those of the nouns if None.
         rescued: the folder for a copy of files that are taken away; None: none is made.
         """
         self._tables = by_table(nouns)
-        self._known = schema.migrations(nouns, "sqlite") if known is None else known
+        self._known = schema.migrations(nouns, "sqlite") if migrations is None else migrations
         self._in_memory = str(path) in {MEMORY, PASSING}
         self._where = str(path)
         self._busy = min(_BUSY_MS, int(patience * 1000))
@@ -266,10 +266,10 @@ class SqliteStore:
                 # Both in turn: whoever writes next sees that somebody has committed since.
                 with translate_errors(self._where, connection), self._line.turn():
                     connection.execute("VACUUM")
-                    found = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                    rows = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
                 connection.close()
-            if found[0][0]:
+            if rows[0][0]:
                 raise StoreBusy(f"somebody reads for so long that the log stays: {self._where}")
 
     def lost(self) -> CounterpointError | None:
@@ -391,8 +391,8 @@ class SqliteStore:
         with translate_errors(self._where):
             # Without CREATE: a database that is gone is then an error, and not a new and empty one.
             flags = still.FLAGS if self._is_still else apsw.SQLITE_OPEN_READWRITE
-            place = still.address(Path(self._where)) if self._is_still else self._where
-            connection = apsw.Connection(place, flags=flags, statementcachesize=256)
+            address = still.address(Path(self._where)) if self._is_still else self._where
+            connection = apsw.Connection(address, flags=flags, statementcachesize=256)
             connection.set_busy_timeout(self._busy)
             # Else a statement with a limit or an order is planned anew each time it is run, for its values.
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -425,17 +425,17 @@ class SqliteStore:
         # The copy is there, whatever becomes of older ones.
         with suppress(OSError):
             copies = self._rescued.glob(f"{short_name(self._where)}-*.db")
-            for old in sorted(copies, key=lambda one: -one.stat().st_mtime_ns)[_RESCUED:]:
+            for old in sorted(copies, key=lambda path: -path.stat().st_mtime_ns)[_RESCUED:]:
                 old.unlink(missing_ok=True)
         return str(target)
 
-    def _bring_forward(self, known: tuple[Migration, ...]) -> None:
+    def _bring_forward(self, migrations: tuple[Migration, ...]) -> None:
         """Bring a database of an older version forward, in turn like any writer."""
         connection = self._writer
         try:
             # The usual case: nothing is to be done, and whoever only reads need not stand among the
             # writers.
-            missing = forward.missing(connection, self._where, known)
+            missing = forward.missing(connection, self._where, migrations)
             if not missing and (self._is_still or self._has_log(connection)):
                 return
             with nullcontext() if self._in_memory else self._line.turn():
@@ -443,7 +443,7 @@ class SqliteStore:
                     # A log that is begun now would be that of another file, if there is one by now.
                     self._files.check_place()
                     self._keep_log(connection)
-                forward.bring_forward(connection, self._where, known)
+                forward.bring_forward(connection, self._where, migrations)
                 if not self._in_memory:
                     # Whoever changes tables that are there has ended it.
                     self._keep_log(connection)

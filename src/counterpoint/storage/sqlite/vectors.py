@@ -75,12 +75,12 @@ class SqliteVectors:
         if shelf is None:
             return []
         low, high = _range(shelf)
-        found = list(self._connection.execute(_STALE, (shelf, number, limit)))
-        if len(found) < limit:
+        rows = list(self._connection.execute(_STALE, (shelf, number, limit)))
+        if len(rows) < limit:
             last = self._connection.execute(_LAST, (low, high, number)).get
             begin = low - 1 if last is None else last
-            found += self._connection.execute(_FRESH, (begin, high, limit - len(found)))
-        return [_hit(*row) for row in found]
+            rows += self._connection.execute(_FRESH, (begin, high, limit - len(rows)))
+        return [_hit(*row) for row in rows]
 
     def last_turn(self, model: str) -> int:
         """Return the number of the last change of a vector; 0 if there was none."""
@@ -88,21 +88,21 @@ class SqliteVectors:
 
     def changed(self, model: str, after: int) -> Iterator[VectorChange]:
         """Return what became of vectors after a change, in order."""
-        place = self._shelf(), self._model(model), after
-        return (VectorChange(*row) for row in self._connection.execute(_CHANGED, place))
+        values = self._shelf(), self._model(model), after
+        return (VectorChange(*row) for row in self._connection.execute(_CHANGED, values))
 
     def likely(
-        self, model: str, signs: str, wanted: tuple[Sequence[str], str, int]
+        self, model: str, signs: str, query: tuple[Sequence[str], str, int]
     ) -> list[int] | None:
         """Return None: signs are compared by the process."""
-        del model, signs, wanted
+        del model, signs, query
 
     def codes(self, model: str, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return the vectors of documents, of those that have one."""
         marks = ", ".join("?" * len(numbers))
-        asked = f"SELECT document, vector FROM vectors WHERE model = ? AND document IN ({marks}) AND state = 0"
-        found = self._connection.execute(asked, (self._model(model), *numbers))
-        return [(number, kept) for number, kept in found]
+        statement = f"SELECT document, vector FROM vectors WHERE model = ? AND document IN ({marks}) AND state = 0"
+        rows = self._connection.execute(statement, (self._model(model), *numbers))
+        return [(number, vector) for number, vector in rows]
 
     def documents(self, numbers: Sequence[int], narrowed: Narrowed) -> list[Hit]:
         """Return the documents of these numbers that are asked for, in any order, without scores."""
@@ -118,11 +118,11 @@ class SqliteVectors:
             only += unhidden("d", "?")
             values.append(self._project)
         marks = ", ".join("?" * len(numbers))
-        asked = (
+        statement = (
             "SELECT d.id, d.source, d.key, d.item, d.kind FROM documents AS d"
             f" WHERE d.id IN ({marks}){only}"
         )
-        return [_hit(*row) for row in self._connection.execute(asked, values)]
+        return [_hit(*row) for row in self._connection.execute(statement, values)]
 
     def put(self, model: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Keep vectors of documents, in place of those they have."""
@@ -133,8 +133,8 @@ class SqliteVectors:
         self._use(number)
         turn = self._connection.execute(_TURN, (shelf, number)).get
         rows = (
-            (document, number, shelf, turn + place, kept)
-            for place, (document, kept) in enumerate(vectors, 1)
+            (document, number, shelf, turn + offset, vector)
+            for offset, (document, vector) in enumerate(vectors, 1)
         )
         self._connection.executemany(_PUT, rows)
 
@@ -171,23 +171,23 @@ def most(connection: apsw.Connection, words: Sequence[str], *, begun: bool = Fal
 
     It is what bm25 counts for a word at most, by how many documents have it; those of all projects, as bm25 does.
     """
-    asked = telling(words, begun=begun)
-    if not asked:
+    searched = telling(words, begun=begun)
+    if not searched:
         return 0.0
     connection.execute(_TERMS)
     size = sums(connection.execute(_SUMS).get)[0]
     total = 0.0
     for (word, may_begin), stem in zip(
-        asked, stems(connection, [one for one, _ in asked]), strict=True
+        searched, stems(connection, [word for word, _ in searched]), strict=True
     ):
         for term in stem.split():
             is_beginning = may_begin and is_long(word)
-            found = (
+            count = (
                 connection.execute(_BEGINNING, (term, f"{term}\U0010ffff"))
                 if is_beginning
                 else connection.execute(_HAVING, (term,))
             ).get
-            having = min(found or 0, size)
+            having = min(count or 0, size)
             total += max(log((size - having + 0.5) / (having + 0.5)), _LEAST)
     return _MOST_OFTEN * total
 
