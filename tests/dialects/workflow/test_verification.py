@@ -15,7 +15,7 @@ from counterpoint.dialects.workflow.rules import (
     files_changed,
     is_code,
     names_packages,
-    verification,
+    verify_task,
 )
 from counterpoint.kernel.clock import Timestamp
 
@@ -58,13 +58,13 @@ def receipt(program, exit_code, number=1, *, timed_out=False):
 
 def warned(*changes, **known):
     """Answer the warnings of a task that changed these paths."""
-    return list(verification(Ended(changes=modified(*changes), **known)).warnings)
+    return list(verify_task(Ended(changes=modified(*changes), **known)).warnings)
 
 
 @given(changes=comparisons(), areas=st.lists(PATHS, max_size=3))
 def test_the_unexpected_files_are_those_that_no_area_covers(changes, areas):
     """In the order added, modified, deleted; the scope matches if there are none."""
-    found = verification(Ended(changes=changes, areas=areas))
+    found = verify_task(Ended(changes=changes, areas=areas))
     files = files_changed(changes)
     beyond = [path for path in files.paths if not any(covers(area, path) for area in areas)]
     assert list(found.unexpected_files) == (beyond if areas else [])
@@ -102,7 +102,7 @@ def test_files_that_change_names_are_modified():
 def test_an_area_is_a_folder_or_a_pattern_and_never_a_part_of_a_word():
     """`auth` neither covers src/author.ts nor src/auth; letters count as they are."""
     changes = modified("auth/login.ts", "src/author.ts", "AUTH/x.ts", "docs/a/b.md")
-    found = verification(Ended(changes=changes, areas=["auth", "docs/**/*.md"]))
+    found = verify_task(Ended(changes=changes, areas=["auth", "docs/**/*.md"]))
     assert found.unexpected_files == ("AUTH/x.ts", "src/author.ts")
     assert found.warnings[0] == (
         "2 of 4 changed files lie outside the areas (auth, docs/**/*.md): AUTH/x.ts, src/author.ts"
@@ -112,7 +112,7 @@ def test_an_area_is_a_folder_or_a_pattern_and_never_a_part_of_a_word():
 def test_both_ends_of_a_rename_must_lie_in_the_areas():
     """Moving a file into the areas takes it away from where it was."""
     moved = [FileChange(path="src/a", kind="renamed", previous="lib/a")]
-    assert verification(Ended(changes=moved, areas=["src"])).unexpected_files == ("lib/a",)
+    assert verify_task(Ended(changes=moved, areas=["src"])).unexpected_files == ("lib/a",)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_each_command_is_judged_by_its_last_run():
 )
 def test_packages_that_no_package_file_shows_are_a_warning(changes, is_silent):
     """A lock file that was deleted shows none."""
-    found = verification(Ended(changes=changes, packages_added=["left-pad", "ruff"])).warnings
+    found = verify_task(Ended(changes=changes, packages_added=["left-pad", "ruff"])).warnings
     assert found == (
         ()
         if is_silent
@@ -248,5 +248,5 @@ def test_the_warnings_of_the_measurement_come_first_and_none_twice():
 
 def test_a_task_with_nothing_to_say_has_no_warning():
     """Nothing changed, nothing told."""
-    found = verification(Ended(changes=[]))
+    found = verify_task(Ended(changes=[]))
     assert (found.scope_match, found.unexpected_files, found.warnings) == (True, (), ())

@@ -87,13 +87,13 @@ def within(
 ) -> Json:
     """Run a tool, if what has to come before it has come; and remember that it was called."""
     precedence = call.core.use(Precedence)
-    named = str(arguments.get("session_id", ""))
+    session_id = str(arguments.get("session_id", ""))
     precedence.check(
-        tool.name, arguments, lambda kind, name: _exists(call.core, kind, name), session=named
+        tool.name, arguments, lambda kind, name: _exists(call.core, kind, name), session=session_id
     )
     answer = calls.within(call, tool, arguments, key, run)
     session = object_of(object_of(answer).get("session"))
-    for name in dict.fromkeys(("", named, str(session.get("session_id", "")))):
+    for name in dict.fromkeys(("", session_id, str(session.get("session_id", "")))):
         precedence.note(tool.name, session=name)
     return answer
 

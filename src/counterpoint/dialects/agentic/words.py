@@ -167,11 +167,13 @@ def parse_phases(phases: Sequence[PhaseObject]) -> tuple[Draft, ...]:
     faults: list[str] = []
     drafts: list[Draft] = []
     for order, (name, phase) in enumerate(zip(titles, phases, strict=True), 1):
-        after = {one: order_in(titles, one) for one in phase.get("dependencies", ())}
+        after = {
+            dependency: order_in(titles, dependency) for dependency in phase.get("dependencies", ())
+        }
         faults += [
-            f"phase {order} comes after {one!r}, which is no phase of the plan"
-            for one, found in after.items()
-            if not found
+            f"phase {order} comes after {dependency!r}, which is no phase of the plan"
+            for dependency, number in after.items()
+            if not number
         ]
         title, body = titled(name, phase.get("description", ""))
         drafts.append(
@@ -180,7 +182,7 @@ def parse_phases(phases: Sequence[PhaseObject]) -> tuple[Draft, ...]:
                 title=title,
                 body=body,
                 name=place_name(str(order)),
-                needs=tuple(place_name(str(found)) for found in after.values()),
+                needs=tuple(place_name(str(number)) for number in after.values()),
                 acceptance=tuple(phase.get("completion_criteria", ())),
                 children=tuple(_parse_task(task) for task in phase.get("tasks", ())),
             )
@@ -191,8 +193,8 @@ def parse_phases(phases: Sequence[PhaseObject]) -> tuple[Draft, ...]:
 
 
 def _parse_task(task: str | TaskObject) -> Draft:
-    given: TaskObject = {"name": task} if isinstance(task, str) else task
-    title, body = titled(given["name"], given.get("description", ""))
+    fields: TaskObject = {"name": task} if isinstance(task, str) else task
+    title, body = titled(fields["name"], fields.get("description", ""))
     return Draft(kind="task", title=title, body=body)
 
 
@@ -246,20 +248,24 @@ def present_plan(line: ItemView) -> dict[str, Json]:
     }
 
 
-def present_phase(line: ItemView, room: int = _WORDS // 2, criteria: int = 0) -> dict[str, Json]:
+def present_phase(
+    line: ItemView, max_bytes: int = _WORDS // 2, criteria: int = 0
+) -> dict[str, Json]:
     """Return a phase without its tasks, with at most so many of its criteria."""
-    needs = sorted(one.position + 1 for one in line.needs if one.parent == line.item.parent)
+    needs = sorted(
+        needed.position + 1 for needed in line.needs if needed.parent == line.item.parent
+    )
     return {
         "order": line.item.position + 1,
         "name": line.item.title,
         "status": present_status(standing_of(line)),
         **sparse(
-            description=clip(line.item.body, room),
+            description=clip(line.item.body, max_bytes),
             reason=clip(reason_of(line), _WORDS),
             dependencies=list(needs[:_NAMED]),
             completion_criteria=[
-                {"text": clip(one.text, _WORDS // 3), "met": one.met}
-                for one in line.criteria[:criteria]
+                {"text": clip(criterion.text, _WORDS // 3), "met": criterion.met}
+                for criterion in line.criteria[:criteria]
             ],
             completed_at=line.item.closed_at,
         ),
@@ -267,15 +273,15 @@ def present_phase(line: ItemView, room: int = _WORDS // 2, criteria: int = 0) ->
     }
 
 
-def present_task(line: ItemView, room: int = _WORDS) -> dict[str, Json]:
+def present_task(line: ItemView, max_bytes: int = _WORDS) -> dict[str, Json]:
     """Return a task."""
     return {
         "index": line.item.position,
         "name": line.item.title,
         "status": present_status(standing_of(line)),
         **sparse(
-            description=clip(line.item.body, room),
-            notes=clip(text_in(line, NOTES), room),
+            description=clip(line.item.body, max_bytes),
+            notes=clip(text_in(line, NOTES), max_bytes),
             reason=clip(reason_of(line), _WORDS),
         ),
     }
@@ -322,19 +328,19 @@ def present_activity(done: Activity) -> dict[str, Json]:
     }
 
 
-def clipped(value: Json, room: int = _WORDS) -> Json:
+def clipped(value: Json, max_bytes: int = _WORDS) -> Json:
     """Return a value that is small as it is, and of a large one the beginning of its JSON."""
     text = "" if value is None else dump_any(value)
-    return value if len(text.encode()) <= room else clip(text, room)
+    return value if len(text.encode()) <= max_bytes else clip(text, max_bytes)
 
 
-def order_in(titles: Sequence[str], place: int | str) -> int:
+def order_in(titles: Sequence[str], ref: int | str) -> int:
     """Return the order of a phase that is given by order or name; 0 if there is none, or several."""
-    if isinstance(place, int):
-        return place if 0 < place <= len(titles) else 0
-    if titles.count(place) == 1:
-        return titles.index(place) + 1
-    number = int(place) if place.isascii() and place.isdecimal() and len(place) < len("1000") else 0
+    if isinstance(ref, int):
+        return ref if 0 < ref <= len(titles) else 0
+    if titles.count(ref) == 1:
+        return titles.index(ref) + 1
+    number = int(ref) if ref.isascii() and ref.isdecimal() and len(ref) < len("1000") else 0
     return number if number <= len(titles) else 0
 
 

@@ -90,20 +90,22 @@ def effective_tools(
 
     allowed: only these of the type's own, None for all. disallowed: none of these.
     """
-    mine = tools_of(agent_type)
-    kept = mine if allowed is None else tuple(name for name in mine if name in allowed)
-    kept = tuple(name for name in kept if name not in (disallowed or ()))
-    return kept, (
+    own_tools = tools_of(agent_type)
+    effective = (
+        own_tools if allowed is None else tuple(name for name in own_tools if name in allowed)
+    )
+    effective = tuple(name for name in effective if name not in (disallowed or ()))
+    return effective, (
         *_unknown("allowed_tools", allowed or ()),
         *_unknown("disallowed_tools", disallowed or ()),
         *(
             f"allowed_tools: {name} is not a tool of the type {agent_type} and stays closed"
-            for name in sorted(set(allowed or ()) & set(TOOLS) - set(mine))
+            for name in sorted(set(allowed or ()) & set(TOOLS) - set(own_tools))
         ),
         *(
             f"{name} is missing, which every {agent_type} needs"
             for name in _critical(agent_type)
-            if name not in kept
+            if name not in effective
         ),
     )
 

@@ -42,7 +42,7 @@ from counterpoint.dialects.symphony.tools.requests import approve_pr, create_pr,
 from counterpoint.dialects.symphony.tools.runs import query_run_events
 from counterpoint.dialects.symphony.tools.workspace import verify_workspace
 from counterpoint.dialects.symphony.verbs.issues import Issues
-from counterpoint.dialects.symphony.words import retold
+from counterpoint.dialects.symphony.words import reword
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.surface import Run, Surface
@@ -126,7 +126,7 @@ def within(
     except CounterpointError as refusal:
         if WORKSPACE in refusal.facts:
             raise
-        raise retold(refusal, call.core.items.project().prefix) from refusal
+        raise reword(refusal, call.core.items.project().prefix) from refusal
 
 
 def types() -> dict[str, list[str]]:

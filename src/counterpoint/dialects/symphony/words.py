@@ -106,11 +106,11 @@ def status_of(call: Call, item: Item) -> Status:
     return present_status(item, blocked=bool(call.core.use(Issues).blocked([item])))
 
 
-def retold(refusal: CounterpointError, prefix: str) -> CounterpointError:
+def reword(refusal: CounterpointError, prefix: str) -> CounterpointError:
     """Return a refusal with the states and the ids of a project in the words of this dialect."""
     names = {name: spoken_of(name) for name in ids_in(refusal, prefix)}
-    said = Rewording(prefix=prefix, names=names, states=_STATUSES, phrases=_PHRASES)
-    return said.refusal(refusal)
+    rewording = Rewording(prefix=prefix, names=names, states=_STATUSES, phrases=_PHRASES)
+    return rewording.refusal(refusal)
 
 
 def present_id(item: str) -> str:

@@ -59,7 +59,7 @@ def tell(call: Call, position: int | None, limit: int, seconds: float) -> tuple[
     last = call.core.feed.last() if changes else position
     events = [
         event
-        for sequence, entry in groupby(changes, lambda one: one.sequence)
+        for sequence, entry in groupby(changes, lambda change: change.sequence)
         for event in _events(call, list(entry), is_last=sequence == last)
     ]
     return position, events
@@ -174,15 +174,15 @@ def _task(call: Call, touch: ItemChange, record: Record) -> Item:
 def _event(touch: ItemChange, name: str, data: dict[str, Json], about: Item | None = None) -> Event:
     """Return an event with the ids of its place; `about` is its item if that is not the touched."""
     item, phase = about or touch.item, _phase(touch)
-    place: dict[str, Json] = {"workflow_id": _root(touch).id}
+    ids: dict[str, Json] = {"workflow_id": _root(touch).id}
     if not name.startswith("workflow:"):
-        place |= {"phase_id": phase.id} if phase else {}
-        place |= {"task_id": item.id} if item.is_workable else {}
+        ids |= {"phase_id": phase.id} if phase else {}
+        ids |= {"task_id": item.id} if item.is_workable else {}
     subjects = [*(above.id for above in touch.above), touch.item.id, item.id]
     return Event(
         sequence=touch.sequence,
         name=name,
-        data={**place, **data},
+        data={**ids, **data},
         subjects=tuple(dict.fromkeys(subjects)),
     )
 
@@ -193,4 +193,6 @@ def _root(touch: ItemChange) -> Item:
 
 def _phase(touch: ItemChange) -> Item | None:
     """Return the phase that an item is or is of, the nearest above it."""
-    return next((one for one in (touch.item, *reversed(touch.above)) if one.kind == "phase"), None)
+    return next(
+        (item for item in (touch.item, *reversed(touch.above)) if item.kind == "phase"), None
+    )

@@ -16,12 +16,12 @@ from counterpoint.kernel.clock import Timestamp
 class TaskWords:
     """What a worker says of tests and packages at the end, held against the evidence.
 
-    kept: all of it, as it is kept with the task.
+    details: all of it, as stored with the task.
     """
 
     tests: Literal["passed", "failed", "not_run", ""] = ""
     packages_added: tuple[str, ...] = ()
-    kept: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

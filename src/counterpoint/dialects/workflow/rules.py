@@ -105,23 +105,23 @@ class Verification:
 
 def files_changed(changes: Iterable[FileChange]) -> FilesChanged:
     """Return the paths by kind; a rename is a deletion and an addition."""
-    found: dict[str, set[str]] = {"added": set(), "modified": set(), "deleted": set()}
+    paths: dict[str, set[str]] = {"added": set(), "modified": set(), "deleted": set()}
     for change in changes:
         if change.kind == "renamed":
-            found["added"].add(change.path)
-            found["deleted"].add(change.previous)
+            paths["added"].add(change.path)
+            paths["deleted"].add(change.previous)
         else:
-            found[change.kind].add(change.path)
+            paths[change.kind].add(change.path)
     # Two files that changed names are both there before and after.
-    both = found["added"] & found["deleted"]
+    both = paths["added"] & paths["deleted"]
     return FilesChanged(
-        added=tuple(sorted(found["added"] - both)),
-        modified=tuple(sorted(found["modified"] | both)),
-        deleted=tuple(sorted(found["deleted"] - both)),
+        added=tuple(sorted(paths["added"] - both)),
+        modified=tuple(sorted(paths["modified"] | both)),
+        deleted=tuple(sorted(paths["deleted"] - both)),
     )
 
 
-def verification(ended: Ended) -> Verification:
+def verify_task(ended: Ended) -> Verification:
     """Return the verification of a task."""
     files = files_changed(ended.changes)
     unexpected = tuple(outside(ended.areas, files.paths)) if ended.areas else ()

@@ -179,14 +179,14 @@ def seconds(milliseconds: int | None) -> int | None:
 
 def present_counts(tasks: Progress, *names: str) -> dict[str, Json]:
     """Return how the tasks of a phase stand, by these names; partly done ones are completed too."""
-    found = tasks.counted(_task_word)
+    counted = tasks.counted(_task_word)
     counts: dict[str, Json] = {
         "total": tasks.total,
-        "completed": found["SUCCESS"] + found["PARTIAL_SUCCESS"],
-        "success": found["SUCCESS"],
-        "partial": found["PARTIAL_SUCCESS"],
-        "failed": found["FAILED"],
-        "in_progress": found["IN_PROGRESS"],
+        "completed": counted["SUCCESS"] + counted["PARTIAL_SUCCESS"],
+        "success": counted["SUCCESS"],
+        "partial": counted["PARTIAL_SUCCESS"],
+        "failed": counted["FAILED"],
+        "in_progress": counted["IN_PROGRESS"],
     }
     return {name: counts[name] for name in names}
 
@@ -208,7 +208,7 @@ def present_phase_line(line: ItemView) -> dict[str, Json]:
 
 def present_task_line(line: TaskLine) -> dict[str, Json]:
     """Return a task as `tasks` lists it."""
-    item, kept, phase = line.view.item, line.view.attributes, line.phase
+    item, attributes, phase = line.view.item, line.view.attributes, line.phase
     answer: dict[str, Json] = {
         "id": item.id,
         "phase_id": phase,
@@ -216,18 +216,18 @@ def present_task_line(line: TaskLine) -> dict[str, Json]:
         "name": item.title,
         "goal": clip(item.body, _ENTRY),
         "status": present_task_status(item),
-        "caller_type": kept.get("caller_type"),
+        "caller_type": attributes.get("caller_type"),
         "agent_name": item.assignee or None,
         **sparse(areas=list(line.areas)),
         "duration_seconds": seconds(lasted(item)),
         "started_at": item.created_at,
         "completed_at": item.closed_at or None,
     }
-    words = object_of(kept.get("words"))
+    words = object_of(attributes.get("words"))
     if line.view.outcome is not None:
         answer["summary"] = clip(line.view.outcome.summary, _ENTRY)
         answer["manual_review_needed"] = words.get("manual_review_needed", False)
-        answer["verification"] = kept.get("verification")
+        answer["verification"] = attributes.get("verification")
     return fitted(answer)
 
 
@@ -240,15 +240,15 @@ def present_log_line(record: Record, task: Item) -> dict[str, Json]:
         "task_name": task.title,
         "agent_name": task.assignee or None,
     }
-    shown = {name: value for name, value in details.items() if name != "task"}
-    if record.kind == "decision" and "question" not in shown:
-        shown |= _as_decision(record)
+    fields = {name: value for name, value in details.items() if name != "task"}
+    if record.kind == "decision" and "question" not in fields:
+        fields |= _as_decision(record)
     if record.kind == "blocker":
-        shown = {"type": "OTHER", "resolution": record.resolution or None, **shown}
+        fields = {"type": "OTHER", "resolution": record.resolution or None, **fields}
         answer |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
-        return fitted({**answer, **shown, "status": record.status.upper()})
+        return fitted({**answer, **fields, "status": record.status.upper()})
     words: dict[str, Json] = {"message": record.body} if record.kind == "milestone" else {}
-    return fitted({**answer, **words, **shown, "created_at": record.created_at})
+    return fitted({**answer, **words, **fields, "created_at": record.created_at})
 
 
 def _as_decision(record: Record) -> dict[str, Json]:

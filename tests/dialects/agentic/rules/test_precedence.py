@@ -139,16 +139,16 @@ def test_a_circle_that_has_a_way_out_is_none(text):
 )
 def test_what_is_not_so_is_missing(so, arguments, missing):
     """In the order of the table; what is optional is never among it."""
-    found = precedence.unmet(read()["update"], so, arguments)
+    found = precedence.find_unmet(read()["update"], so, arguments)
     assert [one.kind for one in found] == missing
 
 
 def test_a_state_and_a_key_are_looked_up():
     """One of several is enough."""
     table = read("end:\n  - session_state: active, paused\n  - context_exists: plan, goal\n")
-    kinds = [one.kind for one in precedence.unmet(table["end"], seen(state="ended"), {})]
+    kinds = [one.kind for one in precedence.find_unmet(table["end"], seen(state="ended"), {})]
     assert kinds == ["session_state", "context_exists"]
-    assert precedence.unmet(table["end"], seen(state="paused", context=["goal"]), {}) == []
+    assert precedence.find_unmet(table["end"], seen(state="paused", context=["goal"]), {}) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_state_and_a_key_are_looked_up():
 def test_the_way_to_a_call_is_suggested(called, order):
     """Each tool after what it requires itself, the one that was wanted at last."""
     table = read()
-    missing = precedence.unmet(table["update"], seen(*called), {})
+    missing = precedence.find_unmet(table["update"], seen(*called), {})
     assert precedence.suggested_order("update", missing, table, called) == order
 
 
@@ -191,9 +191,9 @@ def test_whoever_follows_the_suggestion_may_make_the_call(drawn, wanted):
     except CyclicDependency:
         return
     called: list[str] = []
-    missing = precedence.unmet(table.get(wanted, ()), seen(), {})
+    missing = precedence.find_unmet(table.get(wanted, ()), seen(), {})
     for tool in precedence.suggested_order(wanted, missing, table, ()):
-        assert precedence.unmet(table.get(tool, ()), seen(*called), {}) == []
+        assert precedence.find_unmet(table.get(tool, ()), seen(*called), {}) == []
         called.append(tool)
     assert called[-1] == wanted
 

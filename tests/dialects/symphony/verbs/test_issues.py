@@ -171,7 +171,7 @@ def test_an_issue_that_was_taken_meanwhile_stays_as_it_is(ada, bob, person, monk
     """It looked free; the transaction saw that it is not."""
     issue = ready(ada, person)
     looks = iter([issue, ""])
-    monkeypatch.setattr(Issues, "_free", lambda *_: next(looks))
+    monkeypatch.setattr(Issues, "_find_free", lambda *_: next(looks))
     assert ada.use(Issues).attended(issue, lambda: 7) == 7
     assert person.use(Issues).details(issue).claim is None
 

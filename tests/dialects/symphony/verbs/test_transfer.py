@@ -86,7 +86,7 @@ def test_an_issue_goes_with_all_that_was_written_for_it(studio, ada, api, issue)
     assert api.audit.verify().faults == ()
 
 
-@pytest.mark.parametrize("step", ["_copy", "_leave"])
+@pytest.mark.parametrize("step", ["_copy", "_close_original"])
 def test_a_move_that_was_interrupted_goes_on_from_there(studio, ada, api, issue, monkeypatch, step):
     """After each step: there is one issue there in the end, with one comment."""
 

@@ -93,7 +93,7 @@ def test_redacted_evidence_counts_for_nothing(studio, ada, begun):
 def test_redacted_words_count_for_nothing(studio, ada, begun):
     """The workflow ends without them; with its own words gone, nobody can say the same again."""
     workflow, _, task = begun
-    ada.use(Workflows).end_task(task, DONE, TaskWords(kept={"tokens_input": 7}))
+    ada.use(Workflows).end_task(task, DONE, TaskWords(details={"tokens_input": 7}))
     studio.system.erasing.of_row(Attribute, task, "words", reason="private")
     assert ada.use(Workflows).close(workflow, "done", {}).metrics["total_tokens"] == 0
     studio.system.erasing.of_row(Attribute, workflow, "outcome", reason="private")

@@ -59,32 +59,32 @@ _TAKEN: Final = frozenset(
 def parse_batch(text: str, batch: str) -> tuple[BriefRequest, ...]:
     """Return what the articles of a file ask for, in their order; InvalidInput with all that is wrong and where."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    places = [*_ARTICLE.finditer(text)]
-    begin = places[0].start() if places else len(text)
+    headings = [*_ARTICLE.finditer(text)]
+    begin = headings[0].start() if headings else len(text)
     faults: list[str] = []
     head = {name.lower(): words.strip() for name, words in _HEAD.findall(text[:begin])}
     common = _block(text, 0, begin, faults)
-    found: dict[str, BriefRequest] = {}
-    for place, after in zip(places, [*places[1:], None], strict=False):
-        line = text.count("\n", 0, place.start()) + 1
-        own = _block(text, place.end(), after.start() if after else len(text), faults)
+    requests: dict[str, BriefRequest] = {}
+    for heading, after in zip(headings, [*headings[1:], None], strict=False):
+        line = text.count("\n", 0, heading.start()) + 1
+        own = _block(text, heading.end(), after.start() if after else len(text), faults)
         try:
-            asked = _request(place[1].strip(), own, common, head, batch)
+            request = _request(heading[1].strip(), own, common, head, batch)
         except (MalformedDocument, ValueError) as fault:
             faults.append(f"the article of line {line}: {fault}")
             continue
-        faults += [f"the article of line {line}: {one}" for one in faults_of(asked)]
-        if asked.slug in found:
-            faults.append(f"the article of line {line} has the slug {asked.slug!r} of another")
-        found[asked.slug] = asked
-    if not places and not faults:
+        faults += [f"the article of line {line}: {problem}" for problem in faults_of(request)]
+        if request.slug in requests:
+            faults.append(f"the article of line {line} has the slug {request.slug!r} of another")
+        requests[request.slug] = request
+    if not headings and not faults:
         faults.append("there is no article: each begins with a line `### Article 1: TITLE`")
     if faults:
         raise InvalidInput(
             f"the file of the batch {batch} cannot be taken in: {'; '.join(faults)}",
             hint="Mend what is named in the file, and call again; nothing was written.",
         )
-    return tuple(found.values())
+    return tuple(requests.values())
 
 
 def _block(text: str, begin: int, end: int, faults: list[str]) -> dict[str, Json]:
@@ -92,7 +92,7 @@ def _block(text: str, begin: int, end: int, faults: list[str]) -> dict[str, Json
     blocks = [*_BLOCK.finditer(text, begin, end)]
     if not blocks:
         return {}
-    lines = [text.count("\n", 0, one.start()) + 1 for one in blocks]
+    lines = [text.count("\n", 0, block.start()) + 1 for block in blocks]
     faults += [
         f"the block of line {line} is a second one; an article begins with `### Article 1: TITLE`"
         for line in lines[1:]
@@ -102,14 +102,14 @@ def _block(text: str, begin: int, end: int, faults: list[str]) -> dict[str, Json
         faults.append(f"the block of line {line} does not end")
         return {}
     try:
-        said = read_yaml(block[2], first_line=line + 1).value
+        parsed = read_yaml(block[2], first_line=line + 1).value
     except MalformedDocument as fault:
         faults.append(fault.message)
         return {}
-    if not isinstance(said, dict):
+    if not isinstance(parsed, dict):
         faults.append(f"the block of line {line} is not made of keys and values")
         return {}
-    values = cast("dict[str, Json]", said)
+    values = cast("dict[str, Json]", parsed)
     return {name.lower(): value for name, value in values.items()}
 
 
@@ -121,27 +121,29 @@ def _request(
     batch: str,
 ) -> BriefRequest:
     """Return what one article asks for; MalformedDocument, ValueError."""
-    said = {**common, **own}
+    fields = {**common, **own}
     slug = _words(own.get("slug", ""))
     if not slug:
         raise ValueError("it has no SLUG")
-    keywords = [word for name in _LISTS if name in said for word in parse_words(name, said[name])]
-    kind = _words(said.get("content_type", "help_article"))
+    keywords = [
+        word for name in _LISTS if name in fields for word in parse_words(name, fields[name])
+    ]
+    kind = _words(fields.get("content_type", "help_article"))
     if kind not in CONTENT_TYPES:
         raise ValueError(f"CONTENT_TYPE is one of {', '.join(CONTENT_TYPES)}")
-    count = said.get("target_word_count", said.get("word_count", str(USUAL_WORD_COUNT)))
+    count = fields.get("target_word_count", fields.get("word_count", str(USUAL_WORD_COUNT)))
     return BriefRequest(
         title=(_words(own.get("title", "")) or heading or slug)[:TITLE_LIMIT],
         content_type=kind,
         slug=slug.lower(),
-        description=_words(said.get("outline", said.get("description", ""))),
-        service=_words(said.get("service", "")) or head.get("service", ""),
+        description=_words(fields.get("outline", fields.get("description", ""))),
+        service=_words(fields.get("service", "")) or head.get("service", ""),
         keywords=tuple(dict.fromkeys(keywords)),
-        category=_words(said.get("category", "")) or head.get("category", ""),
-        difficulty=_words(said.get("difficulty", "")).lower(),
+        category=_words(fields.get("category", "")) or head.get("category", ""),
+        difficulty=_words(fields.get("difficulty", "")).lower(),
         target_word_count=parse_int("WORD_COUNT", count),
-        variables={name: value for name, value in said.items() if name not in _TAKEN},
-        priority=_priority(_words(said.get("priority", "")) or head.get("priority", "")),
+        variables={name: value for name, value in fields.items() if name not in _TAKEN},
+        priority=_priority(_words(fields.get("priority", "")) or head.get("priority", "")),
         batch=batch,
     )
 
@@ -151,8 +153,8 @@ def _words(value: Json) -> str:
     return value.strip() if isinstance(value, str) else "\n".join(parse_words("a list", value))
 
 
-def _priority(said: str) -> int:
-    word = said.partition("(")[0].strip().lower()
+def _priority(text: str) -> int:
+    word = text.partition("(")[0].strip().lower()
     if not word:
         return USUAL_PRIORITY
     return PRIORITIES[word] if word in PRIORITIES else parse_int("Priority", word)

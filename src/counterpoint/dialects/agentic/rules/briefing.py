@@ -73,9 +73,9 @@ def when(request: BriefRequest) -> str:
     """Return the time a commission is scheduled for, in UTC; empty without one; ValueError."""
     if not request.scheduled_for:
         return ""
-    asked = moment(request.scheduled_for)
+    scheduled = moment(request.scheduled_for)
     try:
-        return stamp(asked if asked.tzinfo else asked.replace(tzinfo=UTC))
+        return stamp(scheduled if scheduled.tzinfo else scheduled.replace(tzinfo=UTC))
     except OverflowError as fault:
         raise ValueError(str(fault)) from fault
 

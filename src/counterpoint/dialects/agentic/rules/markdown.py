@@ -26,8 +26,8 @@ def _head(plan: Mapping[str, Any]) -> Iterator[str]:
     if "description" in plan:
         yield f"{plan['description']}\n"
     if "context" in plan:
-        kept = plan["context"]
-        yield f"## Context\n\n```json\n{kept if isinstance(kept, str) else json_text(kept)}\n```\n"
+        context = plan["context"]
+        yield f"## Context\n\n```json\n{context if isinstance(context, str) else json_text(context)}\n```\n"
 
 
 def _phase(phase: Mapping[str, Any]) -> Iterator[str]:

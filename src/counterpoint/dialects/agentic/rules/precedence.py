@@ -109,11 +109,15 @@ def read_table(text: str, tools: Collection[str]) -> Table:
     return table
 
 
-def unmet(
+def find_unmet(
     requirements: tuple[Requirement, ...], seen: CallHistory, arguments: Mapping[str, Json]
 ) -> list[Requirement]:
     """Return the requirements that are not optional and not met, in their order."""
-    return [one for one in requirements if not one.optional and not _is_met(one, seen, arguments)]
+    return [
+        requirement
+        for requirement in requirements
+        if not requirement.optional and not _is_met(requirement, seen, arguments)
+    ]
 
 
 def suggested_order(
@@ -128,77 +132,83 @@ def suggested_order(
     def make(name: str) -> None:
         if name in order or name == tool:
             return
-        for one in table.get(name, ()):
-            step = _step(one)
-            if step and not one.optional and step not in called:
+        for requirement in table.get(name, ()):
+            step = _step(requirement)
+            if step and not requirement.optional and step not in called:
                 make(step)
         order.append(name)
 
-    for one in missing:
-        step = _step(one)
+    for requirement in missing:
+        step = _step(requirement)
         if step:
             make(step)
     return [*order, tool]
 
 
 def describe(requirement: Requirement) -> dict[str, Json]:
-    """Return a requirement as the one who missed it hears of it."""
-    said: dict[str, Json] = {"kind": requirement.kind, "names": list(requirement.names)}
+    """Return a requirement as JSON, for the caller that has not met it."""
+    description: dict[str, Json] = {"kind": requirement.kind, "names": list(requirement.names)}
     if requirement.argument:
-        said["argument"] = requirement.argument
+        description["argument"] = requirement.argument
     if requirement.made_by:
-        said["made_by"] = requirement.made_by
-    return said
+        description["made_by"] = requirement.made_by
+    return description
 
 
-def _is_met(one: Requirement, seen: CallHistory, arguments: Mapping[str, Json]) -> bool:
-    if one.kind == "tool_called":
-        return not seen.called.isdisjoint(one.names)
-    if one.kind == "session_state":
-        return seen.state in one.names
-    if one.kind == "context_exists":
-        return not seen.context.isdisjoint(one.names)
-    named = arguments.get(one.argument)
-    return isinstance(named, str) and any(seen.exists(kind, named) for kind in one.names)
+def _is_met(requirement: Requirement, seen: CallHistory, arguments: Mapping[str, Json]) -> bool:
+    if requirement.kind == "tool_called":
+        return not seen.called.isdisjoint(requirement.names)
+    if requirement.kind == "session_state":
+        return seen.state in requirement.names
+    if requirement.kind == "context_exists":
+        return not seen.context.isdisjoint(requirement.names)
+    entity_name = arguments.get(requirement.argument)
+    return isinstance(entity_name, str) and any(
+        seen.exists(kind, entity_name) for kind in requirement.names
+    )
 
 
-def _step(one: Requirement) -> str:
-    """Return the tool that brings about what is required; empty if none is known."""
-    return one.made_by or (one.names[0] if one.kind == "tool_called" else "")
+def _step(requirement: Requirement) -> str:
+    """Return the tool that meets a requirement; empty if none is known."""
+    return requirement.made_by or (
+        requirement.names[0] if requirement.kind == "tool_called" else ""
+    )
 
 
 def _parse(
     document: YamlText, tool: str, listed: list[Json], tools: Collection[str], faults: list[str]
 ) -> Iterator[Requirement]:
-    for place, said in enumerate(listed):
-        line = document.line(tool, place)
-        if not isinstance(said, dict):
+    for index, entry in enumerate(listed):
+        line = document.line(tool, index)
+        if not isinstance(entry, dict):
             faults.append(f"line {line}: a requirement is written as `kind: names`")
             continue
         try:
-            one = _requirement(cast("dict[str, Json]", said), line)
+            requirement = _requirement(cast("dict[str, Json]", entry), line)
         except MalformedDocument as fault:
             faults.append(fault.message)
             continue
-        named = [*one.names] if one.kind == "tool_called" else []
-        named += [one.made_by] if one.made_by else []
+        tool_names = [*requirement.names] if requirement.kind == "tool_called" else []
+        tool_names += [requirement.made_by] if requirement.made_by else []
         faults += [
-            f"line {line}: there is no tool {name[:60]!r}" for name in named if name not in tools
+            f"line {line}: there is no tool {name[:60]!r}"
+            for name in tool_names
+            if name not in tools
         ]
-        yield one
+        yield requirement
 
 
-def _requirement(said: Mapping[str, Json], line: int) -> Requirement:
-    kinds: list[RequirementKind] = [kind for kind in REQUIREMENT_KINDS if kind in said]
-    strange = sorted(set(said) - _KEYS)
-    names = parse_words(kinds[0], said[kinds[0]], line=line) if kinds else ()
+def _requirement(entry: Mapping[str, Json], line: int) -> Requirement:
+    kinds: list[RequirementKind] = [kind for kind in REQUIREMENT_KINDS if kind in entry]
+    strange = sorted(set(entry) - _KEYS)
+    names = parse_words(kinds[0], entry[kinds[0]], line=line) if kinds else ()
     if len(kinds) != 1 or strange or not names:
-        known = ", ".join(REQUIREMENT_KINDS)
+        possible = ", ".join(REQUIREMENT_KINDS)
         raise MalformedDocument(
-            f"line {line}: a requirement has one of {known}, with a word, and may have argument,"
+            f"line {line}: a requirement has one of {possible}, with a word, and may have argument,"
             f" made_by, optional{''.join(f'; not {key[:40]}' for key in strange)}"
         )
-    argument = parse_text("argument", said.get("argument", ""), line=line)
+    argument = parse_text("argument", entry.get("argument", ""), line=line)
     if (kinds[0] == "entity_exists") != bool(argument):
         raise MalformedDocument(
             f"line {line}: `argument` stands with entity_exists, which needs it, and nowhere else"
@@ -207,8 +217,8 @@ def _requirement(said: Mapping[str, Json], line: int) -> Requirement:
         kind=kinds[0],
         names=names,
         argument=argument,
-        made_by=parse_text("made_by", said.get("made_by", ""), line=line),
-        optional=parse_bool("optional", said.get("optional", "no"), line=line),
+        made_by=parse_text("made_by", entry.get("made_by", ""), line=line),
+        optional=parse_bool("optional", entry.get("optional", "no"), line=line),
     )
 
 
@@ -216,16 +226,20 @@ def _check_circles(table: Table) -> None:
     """Refuse a table in which a tool can never be called; CyclicDependency names the circle."""
     done: set[str] = set()
 
-    def walk(tool: str, way: tuple[str, ...]) -> None:
-        if tool in way:
-            circle = " → ".join([*way[way.index(tool) :], tool])
+    def walk(tool: str, path: tuple[str, ...]) -> None:
+        if tool in path:
+            circle = " → ".join([*path[path.index(tool) :], tool])
             raise CyclicDependency(f"the tools require each other: {circle}")
         if tool in done:
             return
-        for one in table.get(tool, ()):
+        for requirement in table.get(tool, ()):
             # Of several that would do, another one may lead out of the circle.
-            if one.kind == "tool_called" and not one.optional and len(one.names) == 1:
-                walk(one.names[0], (*way, tool))
+            if (
+                requirement.kind == "tool_called"
+                and not requirement.optional
+                and len(requirement.names) == 1
+            ):
+                walk(requirement.names[0], (*path, tool))
         done.add(tool)
 
     for tool in table:

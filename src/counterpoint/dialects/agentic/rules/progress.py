@@ -35,8 +35,8 @@ def reason_of(part: ItemView) -> str:
 
 def text_in(part: ItemView, name: str) -> str:
     """Return a text that is kept with a phase or a task; empty if there is none."""
-    found = part.attributes.get(name)
-    return found if isinstance(found, str) else ""
+    text = part.attributes.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def percentage(progress: Progress) -> int:

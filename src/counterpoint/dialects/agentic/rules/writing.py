@@ -56,14 +56,17 @@ def question_of(
 ) -> Question:
     """Return what a model is asked in one stage. context: what the plan says, draft: what is to be refined."""
     settings = load_object(order.settings)
-    said, system = brief.description, ""
+    text, system = brief.description, ""
     if brief.content_type != PROMPT or stage == "refine":
-        said, system = _told(brief, context, draft), _REFINE if stage == "refine" else _DRAFT
-    room = max(_LEAST_TOKENS, _A_WORD * brief.target_word_count)
-    usual = _PROMPT_TOKENS if brief.content_type == PROMPT else room
+        text, system = (
+            _render_brief(brief, context, draft),
+            _REFINE if stage == "refine" else _DRAFT,
+        )
+    most_tokens = max(_LEAST_TOKENS, _A_WORD * brief.target_word_count)
+    usual = _PROMPT_TOKENS if brief.content_type == PROMPT else most_tokens
     most, warmth = settings.get("max_tokens"), settings.get("temperature")
     return Question(
-        messages=(Message(role="user", text=said),),
+        messages=(Message(role="user", text=text),),
         system=system,
         provider=order.provider,
         model=str(settings.get("model", "")),
@@ -76,8 +79,8 @@ def question_of(
     )
 
 
-def _told(brief: Brief, context: str, draft: str) -> str:
-    wanted: dict[str, Json] = {
+def _render_brief(brief: Brief, context: str, draft: str) -> str:
+    fields: dict[str, Json] = {
         "title": brief.title,
         "description": brief.description,
         "about": brief.service,
@@ -90,7 +93,7 @@ def _told(brief: Brief, context: str, draft: str) -> str:
     length = "" if brief.content_type == PROMPT else f" of about {words} words"
     parts = [
         f"Write {kind}{length}. The brief:",
-        quoted(dump_any({name: value for name, value in wanted.items() if value})),
+        quoted(dump_any({name: value for name, value in fields.items() if value})),
     ]
     if context:
         parts += ["The plan that it is about:", quoted(context)]
@@ -101,16 +104,18 @@ def _told(brief: Brief, context: str, draft: str) -> str:
 
 def best_of(texts: Sequence[WrittenText]) -> WrittenText | None:
     """Return the text that was written last; None without any."""
-    return max(texts, key=lambda one: one.number, default=None)
+    return max(texts, key=lambda text: text.number, default=None)
 
 
-def provider_named(name: str, known: Iterable[Provider]) -> str:
+def provider_named(name: str, providers: Iterable[Provider]) -> str:
     """Return the provider that a name of the contract means, of those there are; the name itself if none is."""
-    there = {one.name: one for one in known}
+    providers_by_name = {provider.name: provider for provider in providers}
     company = COMPANIES.get(name, "")
-    if name in there and (there[name].is_available or company not in there):
+    if name in providers_by_name and (
+        providers_by_name[name].is_available or company not in providers_by_name
+    ):
         return name
-    return company if company in there else name
+    return company if company in providers_by_name else name
 
 
 def shown_provider(name: str) -> str:
@@ -125,7 +130,7 @@ def is_due(brief: Brief, now: Timestamp) -> bool:
 
 def in_order(briefs: Iterable[Brief]) -> list[Brief]:
     """Return briefs, the most urgent first, then the oldest."""
-    return sorted(briefs, key=lambda one: (-one.priority, one.number))
+    return sorted(briefs, key=lambda brief: (-brief.priority, brief.number))
 
 
 def first_day(period: Period, now: Timestamp) -> str:

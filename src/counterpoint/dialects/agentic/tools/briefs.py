@@ -112,7 +112,7 @@ def content_brief_get(
     """Show a content brief and its text, in pages."""
     brief = call.core.use(Briefs).get(str(id))
     texts = call.core.use(Writing).texts(brief.id)
-    shown = _chosen(texts, output)
+    chosen = _choose_text(texts, output)
     plan = call.core.use(Planning).find(brief.item) if brief.item else None
     header: dict[str, Json] = {
         **line(brief),
@@ -126,10 +126,10 @@ def content_brief_get(
         ),
         "target_word_count": brief.target_word_count,
         "priority": brief.priority,
-        "total_cost": dollars(sum(one.cost_micros for one in texts)),
+        "total_cost": dollars(sum(text.cost_micros for text in texts)),
         "created_by": brief.agent,
         "updated_at": brief.updated_at,
-        **sparse(output=shown.number if shown else ""),
+        **sparse(output=chosen.number if chosen else ""),
     }
     variables = load_object(brief.variables)
     is_small = size_of(variables) <= _SMALL
@@ -137,35 +137,35 @@ def content_brief_get(
         "description": brief.description,
         "keywords": list(brief.keywords),
         "variables_json": "" if is_small else json_text(variables),
-        "outputs": [present_text(one) for one in texts],
-        "content": shown.text if shown else "",
+        "outputs": [present_text(text) for text in texts],
+        "content": chosen.text if chosen else "",
     }
     if is_small and variables:
         header["variables"] = variables
-    number = shown.number if shown else 0
+    number = chosen.number if chosen else 0
     first = {name: 0 for name, content in every.items() if content}
     pages = pages_of(call, cursor, "content_brief_get", brief.id, number, first=first)
     parts = {name: _part(every[name], at) for name, at in pages.at.items()}
-    room = PAGE - RESERVE - size_of(header)
-    answered, rest = shared(parts, room)
-    further = pages.cursor(cast("Json", rest) or None)
-    return present(brief={**header, **answered}, **sparse(next_cursor=further), note=DATA)
+    max_bytes = PAGE - RESERVE - size_of(header)
+    contents, next_starts = shared(parts, max_bytes)
+    further = pages.cursor(cast("Json", next_starts) or None)
+    return present(brief={**header, **contents}, **sparse(next_cursor=further), note=DATA)
 
 
 def _part(content: Any, at: int) -> Part:
     return part_of_text(content, at) if isinstance(content, str) else part_of_list(content, at)
 
 
-def _chosen(texts: list[WrittenText], output: int) -> WrittenText | None:
+def _choose_text(texts: list[WrittenText], output: int) -> WrittenText | None:
     if not output:
         return best_of(texts)
-    found = next((one for one in texts if one.number == output), None)
-    if found is None:
+    chosen = next((text for text in texts if text.number == output), None)
+    if chosen is None:
         raise NotFound(
             f"the brief has no output {output}",
             hint="`content_brief_get` without it names those that there are.",
         )
-    return found
+    return chosen
 
 
 def present_text(text: WrittenText) -> dict[str, Json]:
@@ -199,10 +199,12 @@ def content_brief_list(
 ) -> Json:
     """List content briefs, the latest first."""
     pages = pages_of(call, cursor, "content_brief_list", status, content_type, service)
-    wanted = BriefFilter(status=status or "", content_type=content_type or "", service=service)
-    found = call.core.use(Briefs).list(wanted, pages.at, limit + 1)
-    briefs, rest = pages.rows(found, limit, line, lambda brief: brief.number)
-    return present(briefs=briefs, count=len(briefs), **sparse(next_cursor=rest))
+    brief_filter = BriefFilter(
+        status=status or "", content_type=content_type or "", service=service
+    )
+    rows = call.core.use(Briefs).list(brief_filter, pages.at, limit + 1)
+    briefs, next_cursor = pages.rows(rows, limit, line, lambda brief: brief.number)
+    return present(briefs=briefs, count=len(briefs), **sparse(next_cursor=next_cursor))
 
 
 def line(brief: Brief) -> dict[str, Json]:

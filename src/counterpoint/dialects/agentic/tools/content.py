@@ -118,33 +118,33 @@ def content_generate(
     # A prompt says all of what is wanted: one answer is the text.
     wish = _wish(writing, provider, config, mode or (None if prompt is None else "draft"))
     if prompt is not None:
-        brief = writing.prompted(prompt, wish)
+        brief = writing.queue_prompt(prompt, wish)
     else:
         brief = core.use(Briefs).get(str(brief_id)).id
         writing.queue(brief, wish)
     if not sync:
         writing.tell(brief)
-        told = line(core.use(Briefs).get(brief))
-        return present(brief=told, next="`content_batch_generate` writes what waits.")
+        queued = line(core.use(Briefs).get(brief))
+        return present(brief=queued, next="`content_batch_generate` writes what waits.")
     piece = writing.write(brief)
     writing.tell(brief)
-    return _told(piece)
+    return _present_piece(piece)
 
 
 def _wish(writing: Writing, provider: str, config: Config | None, mode: Mode | None) -> Wish:
     """Return how a text is to be written, if somebody can be asked; NoProvider, NotFound, ProviderAway."""
-    whom = writing.chosen(provider)
+    whom = writing.choose_provider(provider)
     settings = cast("dict[str, Json]", dict(config or {}))
     return Wish(mode=mode, provider=whom.name if provider else "", settings=settings)
 
 
-def _told(piece: Piece) -> Json:
-    """Return a text that was written, as far as it fits; `content_brief_get` has all of it."""
+def _present_piece(piece: Piece) -> Json:
+    """Return as much of a written text as fits; `content_brief_get` has all of it."""
     texts = piece.round
     header: dict[str, Json] = {
         "brief": line(piece.brief),
-        "outputs": [present_text(one) for one in texts],
-        "total_cost": dollars(sum(one.cost_micros for one in texts)),
+        "outputs": [present_text(text) for text in texts],
+        "total_cost": dollars(sum(text.cost_micros for text in texts)),
     }
     content = texts[-1].text
     count = fitting(content, PAGE - RESERVE - size_of(header))
@@ -181,11 +181,11 @@ def content_batch_generate(
     chosen = members[: limit or (_LIMIT if batch_id else _USUAL)]
     if dry_run:
         estimates = batches.estimate(chosen, wish)
-        return _estimated(batch_id, estimates, len(members), _edited(core, batch_id))
+        return _present_estimates(batch_id, estimates, len(members), _edited(core, batch_id))
     edited = _edited(core, batch_id)
     results = batches.run(chosen, wish, concurrency)
     batches.tell(batch_id, results)
-    return _ran(core, batch_id, results, edited)
+    return _present_results(core, batch_id, results, edited)
 
 
 def _edited(core: Core, batch: str) -> dict[str, Json]:
@@ -193,55 +193,65 @@ def _edited(core: Core, batch: str) -> dict[str, Json]:
     slugs = core.use(BatchFiles).differing(batch)
     if not slugs:
         return {}
-    shown, _ = part_of_list(list[Json](slugs)).cut(_EDITED)
+    listed, _ = part_of_list(list[Json](slugs)).cut(_EDITED)
     warning = (
         f"{len(slugs)} of the file's articles say otherwise than when their briefs were made, and texts are written of the briefs."
         " Give an article another SLUG to have it written as it is now."
     )
-    return {"edited": cast("list[Json]", shown), "warning": warning}
+    return {"edited": cast("list[Json]", listed), "warning": warning}
 
 
-def _estimated(batch: str, found: list[Estimate], every: int, edited: Mapping[str, Json]) -> Json:
+def _present_estimates(
+    batch: str, estimates: list[Estimate], every: int, edited: Mapping[str, Json]
+) -> Json:
     """Return what texts would cost, if they were written."""
-    costs = [one.cost_micros for one in found]
-    known = [one for one in costs if one is not None]
+    costs = [estimate.cost_micros for estimate in estimates]
+    known_costs = [cost for cost in costs if cost is not None]
     articles: list[Json] = [
         {
-            **sparse(id=one.brief.id),
-            "slug": one.brief.slug,
+            **sparse(id=estimate.brief.id),
+            "slug": estimate.brief.slug,
             "status": "would_generate",
-            "provider": shown_provider(one.provider),
-            "model": one.model,
-            "stages": one.stages,
-            "cost_at_most": None if one.cost_micros is None else dollars(one.cost_micros),
+            "provider": shown_provider(estimate.provider),
+            "model": estimate.model,
+            "stages": estimate.stages,
+            "cost_at_most": None if estimate.cost_micros is None else dollars(estimate.cost_micros),
         }
-        for one in found
+        for estimate in estimates
     ]
     return present(
         dry_run=True,
         **sparse(batch_id=batch),
         articles=_fitting(articles),
-        would_generate=len(found),
-        remaining=every - len(found),
-        cost_at_most=dollars(sum(known)) if len(known) == len(costs) else None,
+        would_generate=len(estimates),
+        remaining=every - len(estimates),
+        cost_at_most=dollars(sum(known_costs)) if len(known_costs) == len(costs) else None,
         **edited,
     )
 
 
-def _ran(core: Core, batch: str, results: list[Result], edited: Mapping[str, Json]) -> Json:
-    """Return what became of the texts that a call was to write, and how far the batch is."""
+def _present_results(
+    core: Core, batch: str, results: list[Result], edited: Mapping[str, Json]
+) -> Json:
+    """Return the results of a call that writes texts, and the progress of the batch."""
     batches = core.use(Batches)
-    counts = Counter(one.outcome for one in results)
+    counts = Counter(result.outcome for result in results)
     waiting = len(batches.open(batch))
     every = batches.members(batch) if batch else []
-    spent = sum(text.cost_micros for one in results if one.piece for text in one.piece.round)
+    spent = sum(
+        text.cost_micros for result in results if result.piece for text in result.piece.round
+    )
     return present(
         **sparse(batch_id=batch),
-        articles=_fitting([_result(one) for one in results]),
+        articles=_fitting([_result(result) for result in results]),
         generated=counts["generated"],
         failed=counts["failed"],
         waiting=counts["waiting"],
-        **({"skipped": sum(one.is_done for one in every) - counts["generated"]} if batch else {}),
+        **(
+            {"skipped": sum(member.is_done for member in every) - counts["generated"]}
+            if batch
+            else {}
+        ),
         remaining=waiting,
         total_cost=dollars(spent),
         **sparse(next=_NEXT if waiting else ""),
@@ -250,17 +260,21 @@ def _ran(core: Core, batch: str, results: list[Result], edited: Mapping[str, Jso
     )
 
 
-def _result(one: Result) -> dict[str, Json]:
-    told: dict[str, Json] = {"id": one.brief.id, "slug": one.brief.slug, "status": one.outcome}
-    if one.fault is not None:
-        told |= {"error": clip(one.fault.message, _FAULT), "code": code_of(one.fault)}
-    return told
+def _result(result: Result) -> dict[str, Json]:
+    fields: dict[str, Json] = {
+        "id": result.brief.id,
+        "slug": result.brief.slug,
+        "status": result.outcome,
+    }
+    if result.fault is not None:
+        fields |= {"error": clip(result.fault.message, _FAULT), "code": code_of(result.fault)}
+    return fields
 
 
 def _fitting(articles: list[dict[str, Json]] | list[Json]) -> list[Json]:
     """Return the entries that fit into an answer; `content_status` has all of them."""
-    shown, _ = part_of_list(articles).cut(PAGE - RESERVE - _BESIDE)
-    return cast("list[Json]", shown)
+    listed, _ = part_of_list(articles).cut(PAGE - RESERVE - _BESIDE)
+    return cast("list[Json]", listed)
 
 
 @tool(
@@ -294,10 +308,10 @@ def content_from_plan(
     )
     briefs = core.use(PlanTexts).brief(plan_slug, request, wish, limit)
     batches = core.use(lambda context: Batches(context, watch))
-    members = [one for one in batches.among(batch, briefs) if not one.is_done]
+    members = [member for member in batches.among(batch, briefs) if not member.is_done]
     results = batches.run(members, wish, _AT_ONCE)
     batches.tell(batch, results)
-    return _ran(core, batch, results, {})
+    return _present_results(core, batch, results, {})
 
 
 @tool(reads=True, hidden=("limit",))
@@ -311,57 +325,69 @@ def content_status(
     if batch_id:
         return _batch(call, batch_id, limit, cursor)
     every = call.core.models.providers()
-    named = {name: provider_named(name, every) for name in _NAMES}
-    known = {one.name: one for one in every}
-    shown = {**named, **{one.name: one.name for one in every if one.is_set}}
-    told = {name: _provider(known.get(one)) for name, one in shown.items() if name not in _SAME}
+    ids_by_name = {name: provider_named(name, every) for name in _NAMES}
+    providers_by_id = {provider.name: provider for provider in every}
+    shown_ids = {
+        **ids_by_name,
+        **{provider.name: provider.name for provider in every if provider.is_set},
+    }
+    entries = {
+        name: _provider(providers_by_id.get(provider_id))
+        for name, provider_id in shown_ids.items()
+        if name not in _SAME
+    }
     return present(
-        providers=cast("dict[str, Json]", told),
-        pipeline_available=any(one.is_available for one in every),
+        providers=cast("dict[str, Json]", entries),
+        pipeline_available=any(provider.is_available for provider in every),
         briefs=cast("dict[str, Json]", call.core.use(Briefs).counts(BriefFilter())),
     )
 
 
-def _provider(one: Provider | None) -> dict[str, Json]:
-    if one is None:
+def _provider(provider: Provider | None) -> dict[str, Json]:
+    if provider is None:
         return {"available": False}
     return {
-        "available": one.is_available,
-        **sparse(model=one.model if one.is_available else "", reason=clip(one.reason, _FAULT)),
+        "available": provider.is_available,
+        **sparse(
+            model=provider.model if provider.is_available else "",
+            reason=clip(provider.reason, _FAULT),
+        ),
     }
 
 
 def _batch(call: Call, batch: str, limit: int, cursor: str) -> Json:
     members = call.core.use(Batches).members(batch)
     pages = pages_of(call, cursor, "content_status", batch, first=0)
-    places = {one.brief.id: place for place, one in enumerate(members, 1)}
+    numbers = {member.brief.id: number for number, member in enumerate(members, 1)}
     rows = members[pages.at : pages.at + limit + 1]
-    shown, rest = pages.rows(rows, limit, _member, lambda one: places[one.brief.id])
+    articles, next_cursor = pages.rows(
+        rows, limit, _member, lambda member: numbers[member.brief.id]
+    )
     return present(
         batch_id=batch,
         total=len(members),
-        counts=cast("dict[str, Json]", dict(Counter(one.brief.status for one in members))),
-        remaining=sum(not one.is_done for one in members),
-        articles=shown,
-        **sparse(next_cursor=rest),
+        counts=cast("dict[str, Json]", dict(Counter(member.brief.status for member in members))),
+        remaining=sum(not member.is_done for member in members),
+        articles=articles,
+        **sparse(next_cursor=next_cursor),
         note=DATA,
     )
 
 
-def _member(one: Member) -> Json:
-    order = one.order
+def _member(member: Member) -> Json:
+    order = member.order
     return {
-        "id": one.brief.id,
-        "slug": one.brief.slug,
-        "title": clip(one.brief.title, _FAULT),
-        "status": one.brief.status,
+        "id": member.brief.id,
+        "slug": member.brief.slug,
+        "title": clip(member.brief.title, _FAULT),
+        "status": member.brief.status,
         **sparse(
-            error=clip(one.brief.reason, _FAULT),
+            error=clip(member.brief.reason, _FAULT),
             failures=(order.failures if order else 0) or "",
             begun_at=order.begun_at if order else "",
-            scheduled_for=one.brief.scheduled_for,
+            scheduled_for=member.brief.scheduled_for,
         ),
-        "updated_at": one.brief.updated_at,
+        "updated_at": member.brief.updated_at,
     }
 
 
@@ -380,19 +406,19 @@ def content_usage_stats(
         total_cost=f"{dollars(usage.whole.cost_micros):.4f}",
         failures=usage.whole.failures,
         answered_before=usage.whole.kept,
-        by_provider={name: _by_provider(one) for name, one in sorted(usage.providers.items())},
-        by_purpose={name: _by_purpose(one) for name, one in sorted(usage.purposes.items())},
+        by_provider={name: _by_provider(total) for name, total in sorted(usage.providers.items())},
+        by_purpose={name: _by_purpose(total) for name, total in sorted(usage.purposes.items())},
     )
 
 
-def _by_provider(one: Sum) -> Json:
+def _by_provider(total: Sum) -> Json:
     return {
-        "requests": one.requests,
-        "input_tokens": one.input_tokens,
-        "output_tokens": one.output_tokens,
-        "cost": f"{dollars(one.cost_micros):.4f}",
+        "requests": total.requests,
+        "input_tokens": total.input_tokens,
+        "output_tokens": total.output_tokens,
+        "cost": f"{dollars(total.cost_micros):.4f}",
     }
 
 
-def _by_purpose(one: Sum) -> Json:
-    return {"count": one.requests, "cost": f"{dollars(one.cost_micros):.4f}"}
+def _by_purpose(total: Sum) -> Json:
+    return {"count": total.requests, "cost": f"{dollars(total.cost_micros):.4f}"}

@@ -78,23 +78,27 @@ def phase_get(
             at["tasks"],
         )
     if "checkpoints" in at:
-        written = call.core.use(Steps).checkpoints(line.item.id, at["checkpoints"], _LISTED + 1)
+        checkpoints = call.core.use(Steps).checkpoints(line.item.id, at["checkpoints"], _LISTED + 1)
         opened["checkpoints"] = part_of_rows(
-            written, _LISTED, present_checkpoint, lambda one: one.number, at["checkpoints"]
+            checkpoints,
+            _LISTED,
+            present_checkpoint,
+            lambda record: record.number,
+            at["checkpoints"],
         )
-    parts, rest = shared(opened, PAGE - RESERVE - size_of(header))
+    parts, next_starts = shared(opened, PAGE - RESERVE - size_of(header))
     lists: dict[str, Json] = {"tasks": [], "checkpoints": [], **parts} if not cursor else parts
     return present(
         phase={**header, **lists, "dependencies": present_phase(line).get("dependencies", [])},
-        **sparse(next_cursor=pages.cursor(rest or None)),
+        **sparse(next_cursor=pages.cursor(next_starts or None)),
         note=DATA,
     )
 
 
 def _briefly(line: ItemView) -> dict[str, Json]:
     """Return what tells a phase from others, for the pages behind the first."""
-    shown = present_phase(line)
-    return {name: shown[name] for name in ("order", "name", "status")}
+    phase = present_phase(line)
+    return {name: phase[name] for name in ("order", "name", "status")}
 
 
 def present_checkpoint(record: Record) -> dict[str, Json]:
@@ -124,7 +128,7 @@ def phase_update_status(
     )
     line = core.use(Planning).get(plan_slug)
     criteria = core.use(Steps).phase(plan_slug, moved.item.id).criteria
-    unmet = [one.text for one in criteria if not one.met]
+    unmet = [criterion.text for criterion in criteria if not criterion.met]
     return present(
         phase={
             "order": moved.item.position + 1,
@@ -150,5 +154,5 @@ def phase_add_checkpoint(
 ) -> Json:
     """Add a checkpoint note to a phase."""
     content = sized("context", context) or None
-    made = current(call).use(Steps).add_checkpoint(plan_slug, phase_order, note, content)
-    return present(checkpoint=present_checkpoint(made))
+    checkpoint = current(call).use(Steps).add_checkpoint(plan_slug, phase_order, note, content)
+    return present(checkpoint=present_checkpoint(checkpoint))

@@ -68,21 +68,21 @@ def plan_create(
     phases: Annotated[Phases | None, Field(description="In order")] = None,
 ) -> Json:
     """Create a draft plan with phases and tasks; answers its slug."""
-    kept = sized("context", context)
+    context_values = sized("context", context)
     draft = Draft(
         kind="plan",
         title=title,
         body=description,
-        attributes={"context": kept} if kept else {},
+        attributes={"context": context_values} if context_values else {},
         children=parse_phases(phases or ()),
     )
-    made = current(call).use(Planning).open(draft, slug or "")
+    plan = current(call).use(Planning).open(draft, slug or "")
     return present(
         plan={
-            "slug": slug_of(made),
-            "title": made.item.title,
-            "status": present_plan_status(made),
-            "phases": made.progress.total,
+            "slug": slug_of(plan),
+            "title": plan.item.title,
+            "status": present_plan_status(plan),
+            "phases": plan.progress.total,
         }
     )
 
@@ -97,61 +97,65 @@ def plan_get(
     format: Annotated[Literal["json", "markdown"], Field(description="Form")] = "json",  # noqa: A002 -- the name there
 ) -> Json:
     """Show a plan with progress, phases and tasks."""
-    whole = _written(call, slug)
+    whole = _load_written(call, slug)
     if whole is not None:
         return present(**present_written(call, slug, whole, cursor, "plan_get"))
     head = call.core.use(Planning).get(slug)
     begun = None if cursor else call.core.use(Planning).current(head.item.id)
     pages = pages_of(call, cursor, "plan_get", slug, format, first=[-1, -1])
     plan = present_plan(head) if cursor else _head(head, begun)
-    phases, rest = _phases(call, head, pages.at, PAGE - RESERVE - size_of(plan))
-    more = sparse(next_cursor=pages.cursor(rest))
+    phases, next_start = _phases(call, head, pages.at, PAGE - RESERVE - size_of(plan))
+    more = sparse(next_cursor=pages.cursor(next_start))
     if format == "markdown":
         text = plan_text({} if cursor else plan, phases)
         return present(slug=slug, markdown=text, **more, note=DATA)
     return present(plan={**plan, "phases": phases}, **more, note=DATA)
 
 
-def _written(call: Call, name: str) -> Written | None:
+def _load_written(call: Call, name: str) -> Written | None:
     """Return a plan, a phase or a task by its place, or a record by its id; None for a slug. NotFound."""
     if call.core.items.find(name) is not None:
         return None
     if "/" not in name:
         brief = call.core.overview.find(Brief, name)
-        return _brief(brief) if brief is not None else _in_our_names(find_written(call, name))
+        return _brief(brief) if brief is not None else _rename_parts(find_written(call, name))
     plan, phase, task = [*name.split("/", 2), "", ""][:3]
-    found = call.core.use(Planning).get(plan).item
+    item = call.core.use(Planning).get(plan).item
     if phase:
-        found = call.core.use(Steps).phase(plan, phase).item
+        item = call.core.use(Steps).phase(plan, phase).item
     if task:
         index = int(task) if task.isascii() and task.isdecimal() else -1
-        below = call.core.use(Steps).tasks(found.id, index - 1, 1) if index >= 0 else []
+        below = call.core.use(Steps).tasks(item.id, index - 1, 1) if index >= 0 else []
         if not below:
             raise NotFound(f"there is no task {name!r}", hint="Tasks count from 0.")
-        found = below[0].item
-    return written_item(call, found.id)
+        item = below[0].item
+    return written_item(call, item.id)
 
 
-def _in_our_names(found: Written | None) -> Written | None:
-    """Return a record or a handoff with its parts as the parameters are called that they came in."""
-    if found is None:
+def _rename_parts(written: Written | None) -> Written | None:
+    """Return a record or a handoff with its parts under the names of the parameters they came in."""
+    if written is None:
         return None
-    match found.header.get("category"):
+    match written.header.get("category"):
         case "artifact":
             names = {"text": "action", "data": "metadata"}
         case None:
-            names = {"context": "context_for_next"} if "session" in found.header else _last(found)
+            names = (
+                {"context": "context_for_next"}
+                if "session" in written.header
+                else _last_handoff_names(written)
+            )
         case _:
             # A line of a log has a type, a checkpoint of a phase has none; `note` says that all this is data.
-            names = {"text": "message"} if "type" in found.parts else {"data": "context"}
-    return renamed(found, names)
+            names = {"text": "message"} if "type" in written.parts else {"data": "context"}
+    return renamed(written, names)
 
 
-def _last(found: Written) -> dict[str, str]:
-    """Return the names under which a session shows what it left last, which stands before what it left earlier."""
-    ids = [name.partition(_OF)[2] for name in found.parts if _OF in name]
-    left = {f"{name}{_OF}{ids[0]}": name for name in _LEFT} if ids else {}
-    return {**left, **({f"context{_OF}{ids[0]}": "context_for_next"} if ids else {})}
+def _last_handoff_names(written: Written) -> dict[str, str]:
+    """Return the new names of the parts of a session's last handoff."""
+    ids = [name.partition(_OF)[2] for name in written.parts if _OF in name]
+    names = {f"{name}{_OF}{ids[0]}": name for name in _LEFT} if ids else {}
+    return {**names, **({f"context{_OF}{ids[0]}": "context_for_next"} if ids else {})}
 
 
 def _brief(brief: Brief) -> Written:
@@ -167,17 +171,17 @@ def _brief(brief: Brief) -> Written:
 
 
 def _head(head: ItemView, begun: int | None) -> dict[str, Json]:
-    item, kept = head.item, head.attributes
+    item, attributes = head.item, head.attributes
     return {
         **present_plan(head),
         **sparse(
             description=clip(item.body, _TEXTS_SHOWN),
             current_phase=begun,
-            context=clipped(kept.get("context"), _TEXTS_SHOWN),
-            metadata=clipped(kept.get("metadata"), _TEXTS_SHOWN // 2),
-            template=clipped(kept.get("template"), _TEXTS_SHOWN // 2),
-            archived=clipped(object_of(kept.get("archived")), _TEXTS_SHOWN // 4)
-            if "archived" in kept
+            context=clipped(attributes.get("context"), _TEXTS_SHOWN),
+            metadata=clipped(attributes.get("metadata"), _TEXTS_SHOWN // 2),
+            template=clipped(attributes.get("template"), _TEXTS_SHOWN // 2),
+            archived=clipped(object_of(attributes.get("archived")), _TEXTS_SHOWN // 4)
+            if "archived" in attributes
             else "",
         ),
         "created_at": item.created_at,
@@ -185,45 +189,45 @@ def _head(head: ItemView, begun: int | None) -> dict[str, Json]:
 
 
 def _phases(
-    call: Call, head: ItemView, at: list[int], room: int
+    call: Call, head: ItemView, at: list[int], bytes_left: int
 ) -> tuple[list[Json], list[int] | None]:
     """Return as many phases with their tasks as fit, and where to go on: phase passed, task passed."""
-    shown: list[Json] = []
+    phases: list[Json] = []
     after, task = at
-    while found := call.core.use(Planning).phases(head.item.id, after, _PHASES_READ):
-        for line in found:
+    while lines := call.core.use(Planning).phases(head.item.id, after, _PHASES_READ):
+        for line in lines:
             entry = present_phase(line)
-            left = room - size_of(entry) - len(',"tasks":[]')
-            if shown and left < 0:
-                return shown, [after, -1]
-            tasks, last = _tasks(call, line.item.id, task, left)
-            if last is not None and not tasks and shown:
-                return shown, [after, -1]
-            shown.append({**entry, "tasks": tasks})
+            task_bytes = bytes_left - size_of(entry) - len(',"tasks":[]')
+            if phases and task_bytes < 0:
+                return phases, [after, -1]
+            tasks, last = _tasks(call, line.item.id, task, task_bytes)
+            if last is not None and not tasks and phases:
+                return phases, [after, -1]
+            phases.append({**entry, "tasks": tasks})
             if last is not None:
-                return shown, [after, last]
-            room -= size_of(shown[-1]) + 1
+                return phases, [after, last]
+            bytes_left -= size_of(phases[-1]) + 1
             after, task = line.item.position, -1
-        if len(found) < _PHASES_READ:
+        if len(lines) < _PHASES_READ:
             break
-    return shown, None
+    return phases, None
 
 
-def _tasks(call: Call, phase: str, after: int, room: int) -> tuple[list[Json], int | None]:
+def _tasks(call: Call, phase: str, after: int, bytes_left: int) -> tuple[list[Json], int | None]:
     """Return as many tasks as fit, and the index of the last of them if there are more."""
-    shown: list[Json] = []
-    while found := call.core.use(Steps).tasks(phase, after, _TASKS_READ):
-        checks = checks_at(call.core, [line.item for line in found])
-        for line in found:
+    tasks: list[Json] = []
+    while lines := call.core.use(Steps).tasks(phase, after, _TASKS_READ):
+        checks = checks_at(call.core, [line.item for line in lines])
+        for line in lines:
             entry = present_task(line, 300) | checks.get(line.item.id, {})
-            room -= size_of(entry) + 1
-            if room < 0:
-                return shown, after
-            shown.append(entry)
+            bytes_left -= size_of(entry) + 1
+            if bytes_left < 0:
+                return tasks, after
+            tasks.append(entry)
             after = line.item.position
-        if len(found) < _TASKS_READ:
+        if len(lines) < _TASKS_READ:
             break
-    return shown, None
+    return tasks, None
 
 
 @tool(reads=True, hidden=("include_archived",))
@@ -237,16 +241,16 @@ def plan_list(
 ) -> Json:
     """List plans, the last changed first."""
     pages = pages_of(call, cursor, "plan_list", status, include_archived, first=None)
-    found = call.core.use(Planning).list(
+    lines = call.core.use(Planning).list(
         parse_plan_status(status) if status else "",
         (pages.at[0], pages.at[1]) if pages.at else None,
         limit + 1,
         with_archived=include_archived,
     )
-    plans, rest = pages.rows(
-        found, limit, present_plan, lambda line: [line.item.updated_at, line.item.number]
+    plans, next_cursor = pages.rows(
+        lines, limit, present_plan, lambda line: [line.item.updated_at, line.item.number]
     )
-    return present(plans=plans, count=len(plans), **sparse(next_cursor=rest))
+    return present(plans=plans, count=len(plans), **sparse(next_cursor=next_cursor))
 
 
 @tool(reads=False, aliases={"plan_slug": "slug"})

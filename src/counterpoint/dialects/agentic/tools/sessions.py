@@ -72,7 +72,7 @@ def session_start(
     """Start a session; answers its id."""
     plan = call.core.use(Planning).get(plan_slug).item.id if plan_slug else ""
     call.core.use(PlanSessions).sweep()
-    before = _begun(call)
+    before = _own_sessions(call)
     opened = call.core.use(PlanSessions).open(agent_type, plan, sized("context", context))
     return present(**before, session=present_session(call, call.core.sessions.get(opened.id)))
 
@@ -91,8 +91,8 @@ def session_end(
         sessions.pause(name, Handover(action="pause", summary=summary))
     else:
         sessions.end(name, status, summary)
-    shown = sparse(summary=clip(summary, _SHOWN))
-    return present(session=present_session(call, sessions.get(name)), **shown)
+    fields = sparse(summary=clip(summary, _SHOWN))
+    return present(session=present_session(call, sessions.get(name)), **fields)
 
 
 @tool(reads=False, idempotent=False)
@@ -106,10 +106,10 @@ def session_log(
     """Add an entry to the work log of an active session."""
     details: dict[str, Json] = {"type": type, **sparse(data=sized("data", data))}
     note = Note(kind=_KINDS.get(type, "log"), body=message, details=details)
-    made = call.core.sessions.log(call.core.sessions.named(session_id), note)
+    record = call.core.sessions.log(call.core.sessions.named(session_id), note)
     return present(
         logged=clip(message, _SHOWN),
-        entry={"id": made.id, "type": type, "timestamp": made.created_at},
+        entry={"id": record.id, "type": type, "timestamp": record.created_at},
         **lost(call, PHRASES),
     )
 
@@ -132,9 +132,14 @@ def session_artifact(
         files=(path,),
         details={"type": "artifact", **sparse(data=data)},
     )
-    made = call.core.sessions.log(call.core.sessions.named(session_id), note)
+    record = call.core.sessions.log(call.core.sessions.named(session_id), note)
     return present(
-        artifact={"id": made.id, "path": made.files[0], "action": action, **sparse(metadata=data)}
+        artifact={
+            "id": record.id,
+            "path": record.files[0],
+            "action": action,
+            **sparse(metadata=data),
+        }
     )
 
 
@@ -148,16 +153,16 @@ def session_handoff(
     context_for_next: Annotated[Object | None, Field(description="For whoever resumes")] = None,
 ) -> Json:
     """Pause a session with notes for the agent that resumes it."""
-    given = sized("context_for_next", context_for_next)
-    asked = Handover(
+    context = sized("context_for_next", context_for_next)
+    handover = Handover(
         action="pause",
         summary=summary,
         next_steps=tuple(next_steps or ()),
         blockers=tuple(blockers or ()),
-        context="" if context_for_next is None else dump_any(given),
+        context="" if context_for_next is None else dump_any(context),
     )
-    done = call.core.sessions.pause(call.core.sessions.named(session_id), asked)
-    return _taken(call, done)
+    done = call.core.sessions.pause(call.core.sessions.named(session_id), handover)
+    return _present_handover(call, done)
 
 
 @tool(reads=False)
@@ -169,9 +174,11 @@ def session_resume(
     `plan_get` shows an entry whole by its id.
     """
     done = call.core.sessions.resume(session_id)
-    found = call.core.sessions.history(session_id)
-    recent: list[Json] = [present_activity(one) for one in found.activities[: -_RECENT - 1 : -1]]
-    return _taken(call, done, recent_actions=part_of_list(recent).cut(_SHOWN)[0])
+    history = call.core.sessions.history(session_id)
+    recent: list[Json] = [
+        present_activity(activity) for activity in history.activities[: -_RECENT - 1 : -1]
+    ]
+    return _present_handover(call, done, recent_actions=part_of_list(recent).cut(_SHOWN)[0])
 
 
 @tool(reads=False, idempotent=False, aliases={"previous_session_id": "session_id"})
@@ -184,7 +191,7 @@ def session_continue(
     done = call.core.use(PlanSessions).follow(session_id, agent_type or "")
     call.core.use(PlanSessions).sweep()
     context = context_of(done.session)
-    return _taken(
+    return _present_handover(
         call,
         done,
         continued_from=context["continued_from"],
@@ -193,21 +200,23 @@ def session_continue(
     )
 
 
-def _taken(call: Call, done: HandedOver, **more: Json) -> Json:
+def _present_handover(call: Call, done: HandedOver, **more: Json) -> Json:
     """Return a session with what the one before left for it."""
     answer = {"session": present_session(call, call.core.sessions.get(done.session.id)), **more}
-    left = present_handoff(done.handoff) if done.handoff else None
-    room = PAGE - RESERVE - size_of(answer) - size_of(DATA)
-    if done.handoff is not None and left is not None and size_of(left) > room:
-        left = _shortened(left, done.handoff.id, room)
-    return present(**answer, handoff_context=left, note=DATA)
+    handoff = present_handoff(done.handoff) if done.handoff else None
+    max_bytes = PAGE - RESERVE - size_of(answer) - size_of(DATA)
+    if done.handoff is not None and handoff is not None and size_of(handoff) > max_bytes:
+        handoff = _shorten(handoff, done.handoff.id, max_bytes)
+    return present(**answer, handoff_context=handoff, note=DATA)
 
 
-def _shortened(left: dict[str, Json], name: str, room: int) -> dict[str, Json]:
-    """Return what was left, each part cut, with the id under which `plan_get` reads it whole."""
+def _shorten(handoff: dict[str, Json], name: str, max_bytes: int) -> dict[str, Json]:
+    """Return a handoff with each part cut, and the id under which `plan_get` shows it whole."""
     cut = {
-        part: clip(one, room // 5) if isinstance(one, str) else clipped(one, room // 5)
-        for part, one in left.items()
+        part: clip(content, max_bytes // 5)
+        if isinstance(content, str)
+        else clipped(content, max_bytes // 5)
+        for part, content in handoff.items()
     }
     return {**cut, "whole": name}
 
@@ -226,100 +235,102 @@ def session_replay(
     `plan_get` shows an entry whole by its id.
     """
     del context_only
-    found = call.core.sessions.history(session_id, at)
-    lists = _lists(found)
+    history = call.core.sessions.history(session_id, at)
+    lists = _lists(history)
     first = dict.fromkeys(lists, 0)
     pages = pages_of(call, cursor, "session_replay", session_id, at, first=first)
     starts = cast("dict[str, int]", pages.at)
-    parts = {name: part_of_list(lists[name], place) for name, place in starts.items()}
-    header = _replayed(call, found) if not cursor else {"session_id": session_id}
-    room = PAGE - RESERVE - size_of(header) - 400
-    shown, rest = shared(parts, room)
-    twice = size_of(_by_action(cast("list[Any]", shown.get("artifacts", []))))
+    parts = {name: part_of_list(lists[name], start) for name, start in starts.items()}
+    header = _replay_header(call, history) if not cursor else {"session_id": session_id}
+    max_bytes = PAGE - RESERVE - size_of(header) - 400
+    contents, next_starts = shared(parts, max_bytes)
+    twice = size_of(_by_action(cast("list[Any]", contents.get("artifacts", []))))
     if twice > RESERVE:
         # The paths are told again by what was done with them.
-        shown, rest = shared(parts, room - min(twice, room // 2))
-    context: dict[str, Json] = {**header, **{name: [] for name in starts}, **shown}
+        contents, next_starts = shared(parts, max_bytes - min(twice, max_bytes // 2))
+    context: dict[str, Json] = {**header, **{name: [] for name in starts}, **contents}
     if "artifacts" in starts:
         context["artifacts_by_action"] = _by_action(cast("list[Any]", context["artifacts"]))
-    more = sparse(next_cursor=pages.cursor(rest or None))
+    more = sparse(next_cursor=pages.cursor(next_starts or None))
     return present(replay_context=context, **more, note=DATA)
 
 
-def _lists(found: SessionHistory) -> dict[str, list[Json]]:
+def _lists(history: SessionHistory) -> dict[str, list[Json]]:
     return {
-        "checkpoints": [present_activity(one) for one in found.of("checkpoint")],
-        "decisions": [present_activity(one) for one in found.of("decision")],
-        "errors": [present_activity(one) for one in found.of("error")],
+        "checkpoints": [present_activity(activity) for activity in history.of("checkpoint")],
+        "decisions": [present_activity(activity) for activity in history.of("decision")],
+        "errors": [present_activity(activity) for activity in history.of("error")],
         "artifacts": [
             {
-                **sparse(id=one.record),
-                "path": one.path,
-                "action": one.message,
-                "timestamp": one.at,
-                **sparse(metadata=clipped(one.details.get("data"))),
+                **sparse(id=activity.record),
+                "path": activity.path,
+                "action": activity.message,
+                "timestamp": activity.at,
+                **sparse(metadata=clipped(activity.details.get("data"))),
             }
-            for one in found.of("artifact")
+            for activity in history.of("artifact")
         ],
-        "recent_actions": [present_activity(one) for one in found.activities[: -_RECENT - 1 : -1]],
+        "recent_actions": [
+            present_activity(activity) for activity in history.activities[: -_RECENT - 1 : -1]
+        ],
     }
 
 
 def _by_action(artifacts: list[dict[str, Any]]) -> dict[str, Json]:
     sorts: dict[str, list[Json]] = {"created": [], "modified": [], "deleted": []}
-    for one in artifacts:
-        sorts.setdefault(one["action"], []).append(one["path"])
+    for artifact in artifacts:
+        sorts.setdefault(artifact["action"], []).append(artifact["path"])
     return cast("dict[str, Json]", sorts)
 
 
-def _replayed(call: Call, found: SessionHistory) -> dict[str, Json]:
-    row, log = found.session, found.log
-    checkpoints, errors = found.of("checkpoint"), found.of("error")
+def _replay_header(call: Call, history: SessionHistory) -> dict[str, Json]:
+    row, log = history.session, history.log
+    checkpoints, errors = history.of("checkpoint"), history.of("error")
     item = str(row.get("item", ""))
     plan = call.core.use(Planning).find(item) if item else None
     last = log[-1] if log else None
     started = Timestamp(str(row.get("started_at", "")))
     ended = str(row.get("ended_at", "")) or (
-        found.activities[-1].at if found.activities else started
+        history.activities[-1].at if history.activities else started
     )
-    said = f"{len(log)} logged, {len(checkpoints)} checkpoints, {len(errors)} errors"
-    handoff = _left(found)
+    summary = f"{len(log)} logged, {len(checkpoints)} checkpoints, {len(errors)} errors"
+    handoff = _last_handoff(history)
     return {
-        "session_id": found.session_id,
-        "agent_type": str(found.details.get("agent_type", "")),
+        "session_id": history.session_id,
+        "agent_type": str(history.details.get("agent_type", "")),
         "status": row.get("status"),
         "plan": {"slug": slug_of(plan), "title": plan.item.title} if plan else None,
-        "at": found.sequence,
+        "at": history.sequence,
         "started_at": started,
         "duration": present_duration(started, Timestamp(ended)),
-        "context_summary": clipped(object_of(found.details.get("context")), _SHOWN // 2),
+        "context_summary": clipped(object_of(history.details.get("context")), _SHOWN // 2),
         "progress_summary": {
             "completed_steps": len(log),
             "checkpoint_count": len(checkpoints),
             "error_count": len(errors),
             "last_action": clip(last.message, 300) if last else None,
             "last_action_at": last.at if last else None,
-            "summary": said if log else "No work recorded",
+            "summary": summary if log else "No work recorded",
         },
         "last_checkpoint": present_activity(checkpoints[-1]) if checkpoints else None,
-        "total_actions": len(found.activities),
+        "total_actions": len(history.activities),
         "handoff_notes": handoff,
-        "final_summary": clip(found.final, _SHOWN // 3) or None,
+        "final_summary": clip(history.final, _SHOWN // 3) or None,
     }
 
 
-def _left(found: SessionHistory) -> dict[str, Json] | None:
-    """Return what a session left last, cut if it is long; None if it left nothing."""
-    if not found.handoff:
+def _last_handoff(history: SessionHistory) -> dict[str, Json] | None:
+    """Return the last handoff of a session, cut if it is long; None without one."""
+    if not history.handoff:
         return None
-    left: dict[str, Json] = {
-        "summary": found.handoff.get("summary", ""),
-        "next_steps": found.handoff.get("next_steps") or [],
-        "blockers": found.handoff.get("blockers") or [],
-        "context_for_next": as_given(str(found.handoff.get("context", ""))),
+    handoff: dict[str, Json] = {
+        "summary": history.handoff.get("summary", ""),
+        "next_steps": history.handoff.get("next_steps") or [],
+        "blockers": history.handoff.get("blockers") or [],
+        "context_for_next": as_given(str(history.handoff.get("context", ""))),
     }
-    is_long = size_of(left) > _SHOWN
-    return _shortened(left, str(found.handoff["id"]), _SHOWN) if is_long else left
+    is_long = size_of(handoff) > _SHOWN
+    return _shorten(handoff, str(history.handoff["id"]), _SHOWN) if is_long else handoff
 
 
 @tool(reads=True)
@@ -334,43 +345,45 @@ def session_list(
     """List sessions, the latest first."""
     plan = call.core.use(Planning).get(plan_slug).item.id if plan_slug else ""
     pages = pages_of(call, cursor, "session_list", plan, status, agent_type, first=None)
-    wanted = SessionFilter(
+    session_filter = SessionFilter(
         purpose="work", item=plan, status=status or "", details=sparse(agent_type=agent_type)
     )
     start = (pages.at[0], pages.at[1]) if pages.at else None
-    sessions, rest = pages.rows(
-        call.core.sessions.list(wanted, start, limit + 1),
+    sessions, next_cursor = pages.rows(
+        call.core.sessions.list(session_filter, start, limit + 1),
         limit,
         lambda line: present_session(call, line),
         lambda line: [line.session.started_at, line.session.id],
     )
-    first = {} if cursor else _begun(call)
-    return present(**first, sessions=sessions, count=len(sessions), **sparse(next_cursor=rest))
+    first = {} if cursor else _own_sessions(call)
+    return present(
+        **first, sessions=sessions, count=len(sessions), **sparse(next_cursor=next_cursor)
+    )
 
 
-def _begun(call: Call) -> dict[str, Json]:
-    """Return the sessions that the caller is in, or left, with their tasks, to stand first."""
-    here = call.core.caller.actor.session
+def _own_sessions(call: Call) -> dict[str, Json]:
+    """Return the sessions that the caller is in or left, with their tasks, which come first."""
+    own_session = call.core.caller.actor.session
 
-    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
-        session = one.session
+    def present_own(continuation: Continuation) -> Iterator[dict[str, Json]]:
+        session = continuation.session
         if session.purpose == "audit":
             return
-        way = next_call("session_continue", session_id=session.id)
+        hint = next_call("session_continue", session_id=session.id)
         if session.status == "paused":
-            way = next_call("session_resume", session_id=session.id)
-        elif session.id == here:
-            way = next_call("session_log", message="…")
+            hint = next_call("session_resume", session_id=session.id)
+        elif session.id == own_session:
+            hint = next_call("session_log", message="…")
         yield {
             **present_session(call, call.core.sessions.get(session.id)),
             **sparse(
                 tasks=[
                     {"title": clip(live.item.title, _NAMED), "since": live.claim.claimed_at}
-                    for live in one.held[:_HELD]
+                    for live in continuation.held[:_HELD]
                 ],
-                left=present_left(one.left),
+                left=present_left(continuation.left),
             ),
-            "next_call": way,
+            "next_call": hint,
         }
 
-    return offered(call, "sessions", shown, PHRASES)
+    return offered(call, "sessions", present_own, PHRASES)

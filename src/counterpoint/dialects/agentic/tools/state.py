@@ -69,19 +69,19 @@ def state_get(
 ) -> Json:
     """Get a value of a plan; a large one comes as pieces of its JSON text."""
     plan = call.core.use(Planning).get(plan_slug).item.id
-    entry = _kept(call, plan, key)
+    entry = _get_entry(call, plan, key)
     pages = pages_of(call, cursor, "state_get", plan, key, entry.version)
     header = _header(entry)
     if history and not pages.at:
         header["history"] = _history(call.core.memory.history(plan, key, history + 1)[1:])
-    room = PAGE - RESERVE - size_of(header)
-    if pages.at == 0 and size_of(entry.value) <= room:
+    max_bytes = PAGE - RESERVE - size_of(header)
+    if pages.at == 0 and size_of(entry.value) <= max_bytes:
         return present(**header, value=canonical.load(entry.value), note=DATA)
-    piece, further = pages.text(escaped(entry.value), room)
+    piece, further = pages.text(escaped(entry.value), max_bytes)
     return present(**header, json_text=piece, **sparse(next_cursor=further), note=DATA)
 
 
-def _kept(call: Call, plan: str, key: str) -> StateEntry:
+def _get_entry(call: Call, plan: str, key: str) -> StateEntry:
     try:
         return call.core.memory.get(plan, key)
     except NotFound:
@@ -101,10 +101,10 @@ def state_list(
     """List the values of a plan by name; large ones by their size."""
     plan = call.core.use(Planning).get(plan_slug).item.id
     pages = pages_of(call, cursor, "state_list", plan, category, first="")
-    found = call.core.memory.list(plan, pages.at, limit + 1, category)
-    states, rest = pages.rows(found, limit, _listed, lambda entry: entry.name)
+    entries = call.core.memory.list(plan, pages.at, limit + 1, category)
+    states, next_cursor = pages.rows(entries, limit, _listed, lambda entry: entry.name)
     total = call.core.memory.count(plan, category)
-    return present(states=states, total=total, **sparse(next_cursor=rest), note=DATA)
+    return present(states=states, total=total, **sparse(next_cursor=next_cursor), note=DATA)
 
 
 def _header(entry: StateEntry) -> dict[str, Json]:
@@ -126,21 +126,21 @@ def _listed(entry: StateEntry) -> Json:
 
 def _history(earlier: Sequence[Earlier]) -> list[Json]:
     """Return earlier values, the last first, as many as have a fair place beside the present one."""
-    shown: list[Json] = []
-    room = PAGE // 3
-    for one in earlier:
-        present_one: dict[str, Json] = {
-            "version": one.version,
-            "sequence": one.sequence,
-            "updated_at": one.at,
-            "updated_by": one.agent,
-            **({} if one.value is None else _value(one.value)),
+    versions: list[Json] = []
+    bytes_left = PAGE // 3
+    for previous in earlier:
+        entry: dict[str, Json] = {
+            "version": previous.version,
+            "sequence": previous.sequence,
+            "updated_at": previous.at,
+            "updated_by": previous.agent,
+            **({} if previous.value is None else _value(previous.value)),
         }
-        room -= size_of(present_one) + 1
-        if room < 0:
+        bytes_left -= size_of(entry) + 1
+        if bytes_left < 0:
             break
-        shown.append(present_one)
-    return shown
+        versions.append(entry)
+    return versions
 
 
 def _value(text: str) -> dict[str, Json]:

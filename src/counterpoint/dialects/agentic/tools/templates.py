@@ -55,10 +55,10 @@ def template_list(
         for entry in call.core.plans.templates()
         if entry.slug > pages.at and category in {"", entry.category}
     ]
-    templates, rest = pages.rows(
+    templates, next_cursor = pages.rows(
         entries[: limit + 1], limit, _present_entry, lambda entry: entry.slug
     )
-    return present(templates=templates, count=len(templates), **sparse(next_cursor=rest))
+    return present(templates=templates, count=len(templates), **sparse(next_cursor=next_cursor))
 
 
 def _present_entry(entry: TemplateEntry) -> dict[str, Json]:
@@ -120,11 +120,11 @@ def template_preview(
             guidelines=[clip(line, 150) for line in filled.guidelines[:10]],
             variables_applied=clipped(dict(filled.variables), 1_500),
         )
-    shown, rest = part_of_list(phases, pages.at).cut(PAGE - RESERVE - size_of(header))
+    listed, next_start = part_of_list(phases, pages.at).cut(PAGE - RESERVE - size_of(header))
     return present(
         template=slug,
-        preview={**header, "phases": shown},
-        **sparse(next_cursor=pages.cursor(rest)),
+        preview={**header, "phases": listed},
+        **sparse(next_cursor=pages.cursor(next_start)),
     )
 
 
@@ -159,15 +159,15 @@ def template_create_plan(
     if dry_run:
         core.use(Planning).refuse_taken(slug or "")
         # One of chance is another when the plan is made.
-        name, named = slug, filled.draft.title
+        name, plan_title = slug, filled.draft.title
         status = "active" if activate else "draft"
     else:
-        made = core.use(Planning).open(filled.draft, slug or "", start=activate)
-        name, named, status = slug_of(made), made.item.title, present_plan_status(made)
+        plan = core.use(Planning).open(filled.draft, slug or "", start=activate)
+        name, plan_title, status = slug_of(plan), plan.item.title, present_plan_status(plan)
     return present(
         plan={
             "slug": name,
-            "title": named,
+            "title": plan_title,
             "status": status,
             "phases": len(filled.draft.children),
             "total_tasks": sum(len(phase.children) for phase in filled.draft.children),

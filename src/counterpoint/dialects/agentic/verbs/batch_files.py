@@ -33,7 +33,7 @@ class BatchFiles:
 
     def take_in(self, batch: str) -> None:
         """Make briefs of the articles that have none in the batch yet; InvalidInput, Conflict for slugs of other briefs."""
-        lacking, _ = self._compared(batch)
+        lacking, _ = self._compare(batch)
         if lacking:
             with joined(self._context):
                 for request in lacking:
@@ -42,37 +42,41 @@ class BatchFiles:
     def drafts(self, batch: str) -> list[Brief]:
         """Return the briefs that `take_in` would make; nothing is written. InvalidInput, Conflict."""
         now = self._context.ports.clock.now()
-        return [draft_of(self._context, one, "", 0, now) for one in self._compared(batch)[0]]
+        return [draft_of(self._context, request, "", 0, now) for request in self._compare(batch)[0]]
 
     def differing(self, batch: str) -> list[str]:
         """Return the slugs of which the file says otherwise than the briefs that were made of it; InvalidInput, Conflict."""
         return [
-            brief.slug for asked, brief in self._compared(batch)[1] if self._differs(asked, brief)
+            brief.slug
+            for request, brief in self._compare(batch)[1]
+            if self._differs(request, brief)
         ]
 
-    def _compared(self, batch: str) -> tuple[list[BriefRequest], list[tuple[BriefRequest, Brief]]]:
+    def _compare(self, batch: str) -> tuple[list[BriefRequest], list[tuple[BriefRequest, Brief]]]:
         """Return the articles without a brief, and those that have one with it."""
-        asked = self._asked(batch)
+        requests = self._load_requests(batch)
         with self._context.reading() as view:
-            orders = view.select(WritingOrder, batch=batch) if asked else []
-            briefs = [found for one in orders if (found := view.find(Brief, one.brief))]
-            there = {one.slug: one for one in briefs}
-            lacking = [one for one in asked if one.slug not in there]
-            taken = [one.slug for one in lacking if view.exists(Brief, slug=one.slug)]
+            orders = view.select(WritingOrder, batch=batch) if requests else []
+            briefs = [brief for order in orders if (brief := view.find(Brief, order.brief))]
+            by_slug = {brief.slug: brief for brief in briefs}
+            lacking = [request for request in requests if request.slug not in by_slug]
+            taken = [request.slug for request in lacking if view.exists(Brief, slug=request.slug)]
         if taken:
             raise Conflict(
                 f"the file of the batch {batch} cannot be taken in: other briefs have the slugs {', '.join(taken)}",
                 hint="Choose other slugs in the file, and call again; nothing was written.",
             )
-        return lacking, [(one, there[one.slug]) for one in asked if one.slug in there]
+        return lacking, [
+            (request, by_slug[request.slug]) for request in requests if request.slug in by_slug
+        ]
 
-    def _differs(self, asked: BriefRequest, brief: Brief) -> bool:
-        made = draft_of(self._context, asked, brief.id, brief.number, brief.created_at)
-        made = masked(made, self._context.ports.secrets)
-        return any(getattr(made, name) != getattr(brief, name) for name in _SAID)
+    def _differs(self, request: BriefRequest, brief: Brief) -> bool:
+        draft = draft_of(self._context, request, brief.id, brief.number, brief.created_at)
+        draft = masked(draft, self._context.ports.secrets)
+        return any(getattr(draft, name) != getattr(brief, name) for name in _SAID)
 
-    def _asked(self, batch: str) -> tuple[BriefRequest, ...]:
-        """Return what a file asks for; nothing without one."""
+    def _load_requests(self, batch: str) -> tuple[BriefRequest, ...]:
+        """Return the requests of a batch's file; none without a file."""
         if not _NAME.fullmatch(batch):
             return ()
         evidence, root = self._context.ports.evidence, self._context.caller.root

@@ -82,27 +82,31 @@ class Batches:
         """Return the briefs of a batch in the order in which they are written; NotFound."""
         with self._context.reading() as view:
             orders = view.select(WritingOrder, batch=batch)
-            found = {one.brief: one for one in orders}
-            briefs = [brief for name in found if (brief := view.find(Brief, name))]
+            orders_by_brief = {order.brief: order for order in orders}
+            briefs = [brief for name in orders_by_brief if (brief := view.find(Brief, name))]
         if not briefs:
             raise NotFound(
                 f"there is no batch {batch[:80]!r}",
                 hint="`content_brief_create` with `batch_id` puts a brief into one, and `content_from_plan` makes one of a plan;"
                 f" `content_batch_generate` takes in the file `{FOLDER}/NAME.md`.",
             )
-        return [Member(brief=one, order=found[one.id]) for one in in_order(briefs)]
+        return [Member(brief=brief, order=orders_by_brief[brief.id]) for brief in in_order(briefs)]
 
     def among(self, batch: str, briefs: Collection[str]) -> list[Member]:
         """Return some of the briefs of a batch, in their order; none if it has none."""
-        return [one for one in self.members(batch) if one.brief.id in briefs] if briefs else []
+        return (
+            [member for member in self.members(batch) if member.brief.id in briefs]
+            if briefs
+            else []
+        )
 
     def queued(self) -> list[Member]:
         """Return the briefs that wait to be written and are due, in the order in which they are."""
         now = self._context.ports.clock.now()
         with self._context.reading() as view:
             rows = view.select(Brief, status=("queued", "generating"))
-            there = [one for one in in_order(rows) if is_due(one, now)]
-            return [Member(brief=one, order=view.find(WritingOrder, one.id)) for one in there]
+            due = [brief for brief in in_order(rows) if is_due(brief, now)]
+            return [Member(brief=brief, order=view.find(WritingOrder, brief.id)) for brief in due]
 
     def open(self, batch: str) -> list[Member]:
         """Return what a call would write of a batch, or without one of all that waits; NotFound."""
@@ -115,41 +119,43 @@ class Batches:
             return self.open(batch)
         with self._context.reading() as view:
             is_new = not view.exists(WritingOrder, batch=batch)
-        found = [] if is_new else self.members(batch)
-        return self._due([*found, *(Member(brief=one, order=None) for one in in_order(drafts))])
+        members = [] if is_new else self.members(batch)
+        return self._due(
+            [*members, *(Member(brief=brief, order=None) for brief in in_order(drafts))]
+        )
 
     def _due(self, members: Sequence[Member]) -> list[Member]:
         now = self._context.ports.clock.now()
-        return [one for one in members if not one.is_done and is_due(one.brief, now)]
+        return [member for member in members if not member.is_done and is_due(member.brief, now)]
 
     def estimate(self, members: Sequence[Member], wish: Wish) -> list[Estimate]:
         """Return what it would cost to write briefs; nothing is written, and nobody is asked."""
-        return [self._estimate(one, wish) for one in members]
+        return [self._estimate(member, wish) for member in members]
 
     def _estimate(self, member: Member, wish: Wish) -> Estimate:
-        piece, verbs = self._wished(member, wish), ModelVerbs(self._context)
+        piece, verbs = self._with_wish(member, wish), ModelVerbs(self._context)
         writing = Writing(self._context)
-        whom = writing.chosen(piece.order.provider)
+        whom = writing.choose_provider(piece.order.provider)
         questions, costs, unwritten = writing.questions(piece), list[int | None](), 0
         for question in questions:
             # A refinement is given the draft, which has as many tokens at most as its question lets it have.
             sized = (*question.messages, Message(role="user", text=" " * unwritten))
-            asked = replace(question, provider=whom.name, messages=sized)
-            costs.append(verbs.at_most(asked)[1])
+            sized_question = replace(question, provider=whom.name, messages=sized)
+            costs.append(verbs.at_most(sized_question)[1])
             unwritten = question.max_tokens * BYTES_A_TOKEN
-        known = [one for one in costs if one is not None]
+        known_costs = [cost for cost in costs if cost is not None]
         return Estimate(
             brief=member.brief,
             provider=whom.name,
-            model=next((one.model for one in questions if one.model), whom.model),
+            model=next((question.model for question in questions if question.model), whom.model),
             stages=len(questions),
-            cost_micros=sum(known) if len(known) == len(costs) else None,
+            cost_micros=sum(known_costs) if len(known_costs) == len(costs) else None,
         )
 
-    def _wished(self, member: Member, wish: Wish) -> Piece:
-        """Return a brief as it would be written; what its round has is not written again."""
+    def _with_wish(self, member: Member, wish: Wish) -> Piece:
+        """Return a brief with the settings of a wish; texts of its round are not written again."""
         with self._context.reading() as view:
-            found = piece_of(view, member.brief.id)
+            piece = piece_of(view, member.brief.id)
         now = self._context.ports.clock.now()
         order = member.order or order_of(self._context, member.brief.id, now)
         settings = canonical.dump_any(dict(wish.settings)) if wish.settings else order.settings
@@ -159,37 +165,37 @@ class Batches:
             provider=wish.provider or order.provider,
             settings=Prose(settings),
         )
-        return Piece(brief=member.brief, order=order, texts=found.texts if found else ())
+        return Piece(brief=member.brief, order=order, texts=piece.texts if piece else ())
 
     def run(self, members: Sequence[Member], wish: Wish, most: int) -> list[Result]:
         """Write briefs, so many at once, and return what became of each, in their order; what `watch` raises ends all of it."""
-        found: dict[str, Result] = {}
+        results: dict[str, Result] = {}
         with ThreadPoolExecutor(max_workers=most) as pool:
             waiting: dict[Future[Result], str] = {
-                pool.submit(self._one, one, wish): one.brief.id for one in members
+                pool.submit(self._write_one, member, wish): member.brief.id for member in members
             }
             try:
                 while waiting:
                     done, _ = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
                     for future in done:
-                        found[waiting.pop(future)] = future.result()
+                        results[waiting.pop(future)] = future.result()
                     if self._watch is not None:
-                        self._watch(f"{len(found)} of {len(members)} texts are done")
+                        self._watch(f"{len(results)} of {len(members)} texts are done")
             finally:
                 # Whoever is still asked is told at its next piece; whoever waits for a turn is not asked.
                 self._gone.set() if waiting else None
                 for future in waiting:
                     future.cancel()
-        return [found[one.brief.id] for one in members]
+        return [results[member.brief.id] for member in members]
 
     def tell(self, batch: str, results: Sequence[Result]) -> None:
         """Write down, with the call, what became of the briefs of a batch."""
         with recording(self._context, "content.batch_generated") as change:
             change.open_session()
-            counts = Counter(one.outcome for one in results)
+            counts = Counter(result.outcome for result in results)
             change.add_facts(batch=batch, **{name: counts[name] for name in sorted(counts)})
 
-    def _one(self, member: Member, wish: Wish) -> Result:
+    def _write_one(self, member: Member, wish: Wish) -> Result:
         """Write one brief; in a thread, and so in a context, of its own."""
         # The idempotency key is that of the call with all of them.
         writing = Writing(replace(self._context, unit=None, key=""))

@@ -47,8 +47,8 @@ class Briefs:
             number, its_id = change.next_id(Brief)
             brief = change.masked(draft_of(self._context, request, its_id, number, change.now))
             # A slug stays where words are taken away: of a prompt, whose title is its first line, it says nothing.
-            named = f"{PROMPT}-{number}" if request.content_type == PROMPT else brief.title
-            brief = replace(brief, slug=_free_slug(change, request.slug, named))
+            slug_source = f"{PROMPT}-{number}" if request.content_type == PROMPT else brief.title
+            brief = replace(brief, slug=_free_slug(change, request.slug, slug_source))
             change.put(brief)
             if request.batch or request.task:
                 marks = {"batch": request.batch, "task": request.task}
@@ -60,24 +60,24 @@ class Briefs:
     def get(self, name: str) -> Brief:
         """Return a brief by its id or its slug; NotFound."""
         with self._context.reading() as view:
-            found = view.find(Brief, name) or next(iter(view.select(Brief, slug=name)), None)
-        if found is None:
+            brief = view.find(Brief, name) or next(iter(view.select(Brief, slug=name)), None)
+        if brief is None:
             raise missing(Brief, name)
-        return found
+        return brief
 
-    def list(self, wanted: BriefFilter, after: int, limit: int) -> list[Brief]:
+    def list(self, brief_filter: BriefFilter, after: int, limit: int) -> list[Brief]:
         """Return briefs, the latest first; with `after` those made before that number."""
         beyond = (after,) if after else ()
         with self._context.reading() as view:
             return view.select(
-                Brief, order="number desc", after=beyond, limit=limit, **_filters(wanted)
+                Brief, order="number desc", after=beyond, limit=limit, **_filters(brief_filter)
             )
 
-    def counts(self, wanted: BriefFilter) -> dict[str, int]:
+    def counts(self, brief_filter: BriefFilter) -> dict[str, int]:
         """Return how many briefs there are in each state, those without any among them."""
         with self._context.reading() as view:
-            found = view.counts(Brief, "status", **_filters(wanted))
-        return {status: found.get(status, 0) for status in BRIEF.categories}
+            counts = view.counts(Brief, "status", **_filters(brief_filter))
+        return {status: counts.get(status, 0) for status in BRIEF.categories}
 
     def move(
         self, brief: str, status: str, reason: str = "", expected_version: int | None = None
@@ -88,17 +88,17 @@ class Briefs:
         """
         with recording(self._context, "brief.moved", brief) as change:
             change.open_session()
-            found = change.get(Brief, brief)
-            if expected_version not in {None, found.version}:
+            stored = change.get(Brief, brief)
+            if expected_version not in {None, stored.version}:
                 raise StaleVersion(
-                    f"{brief} is at version {found.version}, not {expected_version}",
-                    version=found.version,
+                    f"{brief} is at version {stored.version}, not {expected_version}",
+                    version=stored.version,
                 )
-            if found.status == status:
-                return found
-            after = change.masked(found.moved(status, change.now, reason))
+            if stored.status == status:
+                return stored
+            after = change.masked(stored.moved(status, change.now, reason))
             change.put(after)
-            change.add_facts(moved=[found.status, status])
+            change.add_facts(moved=[stored.status, status])
             return after
 
 
@@ -133,25 +133,25 @@ def draft_of(
     )
 
 
-def _filters(wanted: BriefFilter) -> dict[str, Filter]:
+def _filters(brief_filter: BriefFilter) -> dict[str, Filter]:
     return {
         name: value
         for name in ("status", "content_type", "service", "category", "item")
-        if (value := getattr(wanted, name))
+        if (value := getattr(brief_filter, name))
     }
 
 
-def _free_slug(change: Change, wanted: str, title: str) -> str:
+def _free_slug(change: Change, slug: str, title: str) -> str:
     """Return the wanted slug, or one of the title that is free; Conflict."""
-    if wanted:
-        taken = change.select(Brief, slug=wanted)
+    if slug:
+        taken = change.select(Brief, slug=slug)
         if taken:
             raise Conflict(
-                f"the slug {wanted!r} is that of {taken[0].id} already",
+                f"the slug {slug!r} is that of {taken[0].id} already",
                 hint="Choose another slug, or leave it out.",
                 brief=taken[0].id,
             )
-        return wanted
+        return slug
     stem = slug_of(title)
-    names = (stem if place == 1 else f"{stem}-{place}" for place in count(1))
+    names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
     return next(name for name in names if not change.writing.exists(Brief, slug=name))

@@ -39,14 +39,14 @@ class Wish:
     settings: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
     def digest(self, **what: str) -> str:
-        """Return the digest of what is asked with it."""
-        told = {
+        """Return the digest of these parameters and the wish."""
+        fields = {
             **what,
             "mode": self.mode,
             "provider": self.provider,
             "settings": dict(self.settings),
         }
-        return canonical.text_digest(canonical.dump_any(told))
+        return canonical.text_digest(canonical.dump_any(fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +60,18 @@ class Piece:
     @property
     def lacking(self) -> tuple[Stage, ...]:
         """The stages of the last round that have no text."""
-        there = {one.stage for one in self.round}
-        return tuple(one for one in STAGES[self.order.mode] if one not in there)
+        written = {text.stage for text in self.round}
+        return tuple(stage for stage in STAGES[self.order.mode] if stage not in written)
 
     @property
     def round(self) -> tuple[WrittenText, ...]:
         """What was written in the last round."""
-        return tuple(one for one in self.texts if one.round == self.order.round)
+        return tuple(text for text in self.texts if text.round == self.order.round)
 
     @property
     def draft(self) -> str:
         """What is to be refined: the last draft; empty without one."""
-        return next((one.text for one in reversed(self.texts) if one.stage == "draft"), "")
+        return next((text.text for text in reversed(self.texts) if text.stage == "draft"), "")
 
 
 def piece_of(view: Reading, brief: str) -> Piece | None:
@@ -112,19 +112,19 @@ def order_of(
     )
 
 
-def under_key(change: Change, asked: str) -> list[str]:
+def find_under_key(change: Change, digest: str) -> list[str]:
     """Return the briefs that a call asked for before under its idempotency key; KeyReused if it asked for something else."""
     context = change.context
     if not context.key:
         return []
     holder = holder_of(change.writing, context.caller)
-    found = change.select(WritingOrder, request=context.key, holder=holder)
-    if any(one.asked != asked for one in found):
+    orders = change.select(WritingOrder, request=context.key, holder=holder)
+    if any(order.asked != digest for order in orders):
         raise KeyReused(f"the idempotency key {context.key!r} belongs to another call")
-    return [one.brief for one in found]
+    return [order.brief for order in orders]
 
 
-def queue(change: Change, brief: str, wish: Wish, asked: str) -> None:
+def queue(change: Change, brief: str, wish: Wish, digest: str) -> None:
     """Have a brief written next: what its round has already stays, and one that was written begins another round; Conflict.
 
     What a call asks again under its idempotency key begins no other one.
@@ -133,7 +133,7 @@ def queue(change: Change, brief: str, wish: Wish, asked: str) -> None:
     order = change.find(WritingOrder, brief) or order_of(change.context, brief, change.now)
     refuse_running(change.context, row, order)
     is_open = bool(order.mode) and row.status in {"queued", "failed", "generating"}
-    if not is_open and brief in under_key(change, asked):
+    if not is_open and brief in find_under_key(change, digest):
         return
     mode = wish.mode or order.mode or "full"
     drafted = change.select(WrittenText, brief=brief, stage="draft")
@@ -155,7 +155,7 @@ def queue(change: Change, brief: str, wish: Wish, asked: str) -> None:
     # A call without a key that goes on with a round leaves it to the call that began it.
     if key or not is_open:
         holder = holder_of(change.writing, change.context.caller) if key else ""
-        after.update(holder=holder, request=key, asked=Prose(asked if key else ""))
+        after.update(holder=holder, request=key, asked=Prose(digest if key else ""))
     change.put(touched(change, order, **after))
     bring(change, row, "queued")
     change.add_facts(brief=brief)
@@ -209,12 +209,12 @@ def text_of(change: Change, piece: Piece, stage: Stage, answer: Answer) -> Writt
 
 def around(view: Reading, piece: Piece) -> str:
     """Return what the plan of a brief says, as JSON; empty without one."""
-    told: dict[str, Json] = {}
+    parts: dict[str, Json] = {}
     task = view.find(Item, piece.order.task) if piece.order.task else None
     phase = view.find(Item, task.parent) if task else None
     plan = view.find(Item, piece.brief.item) if piece.brief.item else None
     for name, item in (("plan", plan), ("phase", phase), ("task", task)):
         if item is not None:
             words = {"title": item.title, "description": item.body[:_AROUND]}
-            told[name] = {one: text for one, text in words.items() if text}
-    return canonical.dump_any(told) if told else ""
+            parts[name] = {key: text for key, text in words.items() if text}
+    return canonical.dump_any(parts) if parts else ""

@@ -14,7 +14,7 @@ from counterpoint.core.rules.wording import first_line
 from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefRequest
 from counterpoint.dialects.agentic.nouns.writing import WritingOrder
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
-from counterpoint.dialects.agentic.verbs.ordering import Wish, queue, under_key
+from counterpoint.dialects.agentic.verbs.ordering import Wish, find_under_key, queue
 from counterpoint.dialects.agentic.verbs.queries import plan_named
 
 _OPEN = frozenset({"open", "active"})
@@ -32,27 +32,27 @@ class PlanTexts:
         request: what the briefs have in common, with their batch. limit: how many at most: what waits in the batch first, then tasks
         that have no brief in it. The same call under its idempotency key returns the same briefs. NotFound, KeyReused.
         """
-        asked = wish.digest(plan=plan, batch=request.batch, words=str(request.target_word_count))
+        digest = wish.digest(plan=plan, batch=request.batch, words=str(request.target_word_count))
         with recording(self._context, "content.briefed") as change:
             change.open_session()
             item = plan_named(change.writing, plan)
             change.subject = item.id
-            found = under_key(change, asked)
-            if found:
-                return found
+            briefs = find_under_key(change, digest)
+            if briefs:
+                return briefs
             orders = change.select(WritingOrder, batch=request.batch)
-            waiting = [one.brief for one in orders if not _is_held(change, one.brief)]
-            tasks = _lacking(change, item, {one.task for one in orders})
+            waiting = [order.brief for order in orders if not _is_held(change, order.brief)]
+            tasks = _list_unbriefed(change, item, {order.task for order in orders})
             chosen = waiting[:limit]
             for task in tasks[: limit - len(chosen)]:
                 title, more = (
                     first_line(task.title, TITLE_LIMIT),
                     {"item": item.id, "task": task.id},
                 )
-                wanted = replace(request, title=title, description=task.body, **more)
-                chosen.append(Briefs(self._context).create(wanted).id)
+                task_request = replace(request, title=title, description=task.body, **more)
+                chosen.append(Briefs(self._context).create(task_request).id)
             for brief in chosen:
-                queue(change, brief, wish, asked)
+                queue(change, brief, wish, digest)
             return chosen
 
 
@@ -60,13 +60,13 @@ def _is_held(change: Change, brief: str) -> bool:
     return change.get(Brief, brief).status in {"generating", "review", "published"}
 
 
-def _lacking(change: Change, plan: Item, told: Collection[str]) -> list[Item]:
-    """Return the open tasks of the open phases of a plan that no brief tells of yet, in their order."""
+def _list_unbriefed(change: Change, plan: Item, briefed: Collection[str]) -> list[Item]:
+    """Return the open tasks in open phases of a plan that have no brief yet, in their order."""
     phases = change.select(Item, parent=plan.id, kind="phase", order="position,number")
     return [
         task
         for phase in phases
         if phase.category in _OPEN
         for task in change.select(Item, parent=phase.id, kind="task", order="position,number")
-        if task.category not in CLOSED and task.id not in told
+        if task.category not in CLOSED and task.id not in briefed
     ]

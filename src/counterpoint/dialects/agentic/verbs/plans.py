@@ -67,15 +67,15 @@ class Planning:
             with self._naming(draft) as view:
                 name = self._free(view, slug)
             phases = tuple(_declared(child) for child in draft.children)
-            named = replace(
+            named_draft = replace(
                 draft,
                 status="" if start else "backlog",
                 aliases=(*draft.aliases, (SLUG, name)),
                 children=phases,
             )
-            made = Plans(self._context).create(named).root
+            item = Plans(self._context).create(named_draft).root
             with self._context.reading() as view:
-                return plan_view(view, made)
+                return plan_view(view, item)
 
     @contextmanager
     def _naming(self, draft: Draft) -> Generator[Reading]:
@@ -113,8 +113,8 @@ class Planning:
     def find(self, plan: str) -> ItemView | None:
         """Return the plan of an id, or None if it is no plan."""
         with self._context.reading() as view:
-            found = view.find(Item, plan)
-            return plan_view(view, found) if found and found.kind == "plan" else None
+            item = view.find(Item, plan)
+            return plan_view(view, item) if item and item.kind == "plan" else None
 
     def current(self, plan: str) -> int | None:
         """Return the order of the phase of a plan that somebody is at, or None."""
@@ -127,8 +127,8 @@ class Planning:
     def phases(self, name: str, after: int = -1, limit: int = _CHUNK) -> list[ItemView]:
         """Return the phases of a plan beyond a position; NotFound."""
         with self._context.reading() as view:
-            found = parts_below(view, plan_named(view, name).id, "phase", after, limit)
-            return ItemReader(view).views(found, *PHASE, below="task")
+            items = parts_below(view, plan_named(view, name).id, "phase", after, limit)
+            return ItemReader(view).views(items, *PHASE, below="task")
 
     def list(
         self,
@@ -156,8 +156,8 @@ class Planning:
                 order="updated_at desc,number desc",
                 after=after or (),
             )
-            found = [plan.item for plan in islice(filter(is_wanted, plans), limit)]
-            return reader.views(found, *PLAN, below="phase")
+            items = [plan.item for plan in islice(filter(is_wanted, plans), limit)]
+            return reader.views(items, *PLAN, below="phase")
 
     def move(
         self, name: str, to: PlanStanding, reason: str = ""
@@ -222,10 +222,10 @@ def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str
 
 
 def _walk(change: Change, plan: Item, goal: str) -> None:
-    way = plan.states.way(plan.status, goal)
-    if not way:
+    states = plan.states.way(plan.status, goal)
+    if not states:
         change.put(touched(change, plan))
-    for state in way:
+    for state in states:
         plan = move(change, change.get(Item, plan.id), state)
 
 

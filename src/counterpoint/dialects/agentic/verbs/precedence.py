@@ -36,21 +36,23 @@ class Precedence:
         requirements = table.get(tool, ())
         if not requirements:
             return
-        mine = session or self._context.caller.actor.session
-        called = self.called(mine)
-        state, keys = self._standing(mine)
-        given = {name for name, value in arguments.items() if value not in (None, "")}
+        session_id = session or self._context.caller.actor.session
+        called = self.called(session_id)
+        state, keys = self._standing(session_id)
+        filled = {name for name, value in arguments.items() if value not in (None, "")}
         seen = CallHistory(
-            called=called, state=state, context=frozenset(keys | given), exists=exists
+            called=called, state=state, context=frozenset(keys | filled), exists=exists
         )
-        missing = precedence.unmet(requirements, seen, arguments)
+        missing = precedence.find_unmet(requirements, seen, arguments)
         if missing:
             order = precedence.suggested_order(tool, missing, table, called)
-            said = [precedence.describe(one) for one in missing]
-            wanted = "; ".join(f"{one.kind} {' or '.join(one.names)}" for one in missing)
+            descriptions = [precedence.describe(requirement) for requirement in missing]
+            needs = "; ".join(
+                f"{requirement.kind} {' or '.join(requirement.names)}" for requirement in missing
+            )
             raise OutOfOrder(
-                f"{tool} needs something else first: {wanted}",
-                missing=said,
+                f"{tool} needs something else first: {needs}",
+                missing=descriptions,
                 suggested_order=order,
             )
 
@@ -58,25 +60,25 @@ class Precedence:
         """Remember that a session has called a tool, and was answered."""
         if not self._context.ports.get(ToolOrder).table:
             return
-        mine = session or self._context.caller.actor.session
+        session_id = session or self._context.caller.actor.session
         with self._context.reading() as view:
-            known = view.meter(mine, _TOOL + tool)
-        if not known:
+            count = view.meter(session_id, _TOOL + tool)
+        if not count:
             ports = self._context.ports
             with ports.store.writing(self._context.project) as writing:
-                writing.use(mine, _TOOL + tool, 1)
+                writing.use(session_id, _TOOL + tool, 1)
 
     def called(self, session: str) -> frozenset[str]:
         """Return the tools that a session has called since there is a table."""
         with self._context.reading() as view:
-            found = view.measures(session)
-        return frozenset(one.removeprefix(_TOOL) for one in found if one.startswith(_TOOL))
+            measures = view.measures(session)
+        return frozenset(name.removeprefix(_TOOL) for name in measures if name.startswith(_TOOL))
 
     def _standing(self, session: str) -> tuple[str, set[str]]:
         """Return how a session stands, and the keys of what it was given that have a value."""
         with self._context.reading() as view:
-            found = view.find(Session, session)
-        if found is None:
+            row = view.find(Session, session)
+        if row is None:
             return "", set()
-        given = load_object(found.details)
-        return found.status, {name for name, value in given.items() if value not in (None, "")}
+        details = load_object(row.details)
+        return row.status, {name for name, value in details.items() if value not in (None, "")}

@@ -42,7 +42,7 @@ _DAY: Final = 86_400
 
 
 class Pruning:
-    """Verbs for what was put away long ago."""
+    """Operations on plans that were archived long ago."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -50,7 +50,7 @@ class Pruning:
     def look(self, days: int = RETENTION_DAYS) -> list[Pruned]:
         """Return the plans that were archived more than so many days ago, and their texts; by age."""
         with self._context.reading() as view:
-            return [one for one, _ in _doomed(view, later(self._now(), -days * _DAY))]
+            return [plan for plan, _ in _doomed(view, later(self._now(), -days * _DAY))]
 
     def prune(self, days: int = RETENTION_DAYS) -> list[Pruned]:
         """Take the texts of these plans away, and begin a receipt for each. Forbidden to agents."""
@@ -60,14 +60,14 @@ class Pruning:
         with self._context.reading() as view:
             doomed = _doomed(view, later(self._now(), -days * _DAY))
             size = view.head().size
-            parts = {one.item.id: view.select(Item, root=one.item.id) for one, _ in doomed}
+            parts = {plan.item.id: view.select(Item, root=plan.item.id) for plan, _ in doomed}
         for plan, digests in doomed:
             check = partial(
                 _refuse_written, since=size, items=[part.id for part in parts[plan.item.id]]
             )
-            place, reason = f"items/{plan.item.id}", "its plan was pruned"
+            path, reason = f"items/{plan.item.id}", "its plan was pruned"
             try:
-                erased = Erasing(self._context).of_texts(digests, place, reason, check)
+                erased = Erasing(self._context).of_texts(digests, path, reason, check)
             except StaleVersion:
                 continue
             pruned.append(replace(plan, receipt=erased.receipt))
@@ -103,8 +103,8 @@ def _drop(change: Change, plan: Pruned) -> None:
     for value in change.select(StateEntry, scope=item.id):
         change.drop(value)
     for part in change.select(Item, root=item.id):
-        for kept in change.select(Attribute, item=part.id):
-            change.drop(kept)
+        for attribute in change.select(Attribute, item=part.id):
+            change.drop(attribute)
     relabel(change, item.id, add=(PRUNED,))
     if not item.is_closed:
         move(change, item, "cancelled")
@@ -113,7 +113,7 @@ def _drop(change: Change, plan: Pruned) -> None:
 
 def _doomed(view: Reading, before: Timestamp) -> list[tuple[Pruned, tuple[str, ...]]]:
     """Return the plans that were archived before a moment, each with the texts that go with it."""
-    found: list[Pruned] = []
+    pruned: list[Pruned] = []
     for label in view.select(Label, name=ARCHIVED):
         plan = view.find(Item, label.item)
         at = str(kept_object(view, label.item, ARCHIVED).get("at", ""))
@@ -121,10 +121,10 @@ def _doomed(view: Reading, before: Timestamp) -> list[tuple[Pruned, tuple[str, .
         if plan is not None and plan.kind == "plan" and gone is None and at and at < before:
             slugs = [a.name for a in view.select(Alias, item=plan.id) if a.scope == SLUG]
             slug = slugs[0] if slugs else plan.id
-            found.append(Pruned(item=plan, slug=slug, archived_at=Timestamp(at), texts=0))
-    found.sort(key=lambda one: one.archived_at)
-    texts = _texts_of(view, found) if found else {}
-    return [(replace(one, texts=len(texts[one.item.id])), texts[one.item.id]) for one in found]
+            pruned.append(Pruned(item=plan, slug=slug, archived_at=Timestamp(at), texts=0))
+    pruned.sort(key=lambda plan: plan.archived_at)
+    texts = _texts_of(view, pruned) if pruned else {}
+    return [(replace(plan, texts=len(texts[plan.item.id])), texts[plan.item.id]) for plan in pruned]
 
 
 def _texts_of(view: Reading, plans: list[Pruned]) -> dict[str, tuple[str, ...]]:
@@ -137,8 +137,12 @@ def _texts_of(view: Reading, plans: list[Pruned]) -> dict[str, tuple[str, ...]]:
         if b'"$text"' in data:
             sorter.read(load_fields(data))
     return {
-        plan: tuple(one for one in mine if one not in sorter.kept and view.text(one) is not None)
-        for plan, mine in sorter.mine.items()
+        plan: tuple(
+            digest
+            for digest in digests
+            if digest not in sorter.others and view.text(digest) is not None
+        )
+        for plan, digests in sorter.digests_by_plan.items()
     }
 
 
@@ -146,12 +150,12 @@ def _texts_of(view: Reading, plans: list[Pruned]) -> dict[str, tuple[str, ...]]:
 class _Sorter:
     """Tells the texts of some plans from those of everything else, entry by entry.
 
-    parts: item → its plan. mine: plan → its digests, in order. owners: other rows that are a plan's.
+    parts: item → its plan. digests_by_plan: in order of entry. others: digests that other rows have. owners: other rows that are a plan's.
     """
 
     parts: Mapping[str, str]
-    mine: dict[str, dict[str, None]]
-    kept: set[str] = field(default_factory=set[str])
+    digests_by_plan: dict[str, dict[str, None]]
+    others: set[str] = field(default_factory=set[str])
     owners: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
     def read(self, entry: Mapping[str, Any]) -> None:
@@ -161,9 +165,9 @@ class _Sorter:
             plan = self._owner(row["t"], row["k"], values)
             for digest in _digests(values):
                 if plan:
-                    self.mine[plan].setdefault(digest)
+                    self.digests_by_plan[plan].setdefault(digest)
                 else:
-                    self.kept.add(digest)
+                    self.others.add(digest)
 
     def _owner(self, table: str, key: Mapping[str, Any], values: Mapping[str, Any]) -> str:
         """Return the plan that a row belongs to; empty if it is none of these."""

@@ -24,79 +24,79 @@ TASK: Final[tuple[Part, ...]] = ("attributes", "blockers")
 
 def plan_named(view: Reading, name: str) -> Item:
     """Return the plan of a slug or an id; NotFound, as if there were none, for anything else."""
-    found = item_named(view, name, SLUG) or view.find(Item, name)
-    if found is None or found.kind != "plan":
+    plan = item_named(view, name, SLUG) or view.find(Item, name)
+    if plan is None or plan.kind != "plan":
         raise NotFound(f"there is no plan {name!r} in this project", hint="See `plan_list`.")
-    return found
+    return plan
 
 
-def phase_at(view: Reading, plan: Item, place: Place) -> Item:
+def phase_at(view: Reading, plan: Item, phase_ref: Place) -> Item:
     """Return the phase of an order, counted from 1, or of a name or an id; NotFound, InvalidInput."""
-    order = _number(place)
+    order = _number(phase_ref)
     if order is not None:
-        found = _placed(view, plan, order - 1, "phase")
+        matches = _list_at(view, plan, order - 1, "phase")
     else:
         phases = view.select(Item, parent=plan.id, kind="phase", order="position,number")
-        found = _called(phases, str(place), "phase")
-    if not found:
-        raise NotFound(f"the plan has no phase {place!r}", hint="`plan_get` shows its phases.")
-    return found[0]
+        matches = _list_named(phases, str(phase_ref), "phase")
+    if not matches:
+        raise NotFound(f"the plan has no phase {phase_ref!r}", hint="`plan_get` shows its phases.")
+    return matches[0]
 
 
-def task_at(view: Reading, phase: Item, place: Place) -> Item:
+def task_at(view: Reading, phase: Item, task_ref: Place) -> Item:
     """Return the task of an index, counted from 0, or of a name or an id; NotFound, InvalidInput."""
-    found: list[Item] = []
-    if isinstance(place, str):
+    matches: list[Item] = []
+    if isinstance(task_ref, str):
         tasks = view.select(Item, parent=phase.id, kind="task", order="position,number")
-        found = _called(tasks, place, "task")
-    index = _number(place)
-    if not found and index is not None:
-        found = _placed(view, phase, index, "task")
-    if not found:
+        matches = _list_named(tasks, task_ref, "task")
+    index = _number(task_ref)
+    if not matches and index is not None:
+        matches = _list_at(view, phase, index, "task")
+    if not matches:
         raise NotFound(
-            f"the phase {phase.title!r} has no task {place!r}",
+            f"the phase {phase.title!r} has no task {task_ref!r}",
             hint="`phase_get` shows its tasks with their index, counted from 0.",
         )
-    return found[0]
+    return matches[0]
 
 
-def criterion_at(view: Reading, phase: Item, place: Place) -> Criterion:
+def criterion_at(view: Reading, phase: Item, criterion_ref: Place) -> Criterion:
     """Return the criterion of an index, counted from 0, or of its text; NotFound."""
     criteria = view.select(Criterion, item=phase.id)
-    index = _number(place)
-    found = [one for one in criteria if one.text == place] or [
-        one for one in criteria if one.position == index
+    index = _number(criterion_ref)
+    matches = [criterion for criterion in criteria if criterion.text == criterion_ref] or [
+        criterion for criterion in criteria if criterion.position == index
     ]
-    if not found:
+    if not matches:
         raise NotFound(
-            f"the phase {phase.title!r} has no completion criterion {place!r}",
+            f"the phase {phase.title!r} has no completion criterion {criterion_ref!r}",
             hint="`phase_get` shows them in order; count from 0, or give the text.",
         )
-    return found[0]
+    return matches[0]
 
 
-def _placed(view: Reading, parent: Item, position: int, kind: str) -> list[Item]:
+def _list_at(view: Reading, parent: Item, position: int, kind: str) -> list[Item]:
     # Without the kind among the columns asked for, the index of places answers this.
-    found = view.select(Item, parent=parent.id, position=position, order="position")
-    return [item for item in found if item.kind == kind]
+    items = view.select(Item, parent=parent.id, position=position, order="position")
+    return [item for item in items if item.kind == kind]
 
 
-def _number(place: Place) -> int | None:
-    if isinstance(place, int):
-        return place
-    return int(place) if place.isascii() and place.isdecimal() and len(place) < _DIGITS else None
+def _number(ref: Place) -> int | None:
+    if isinstance(ref, int):
+        return ref
+    return int(ref) if ref.isascii() and ref.isdecimal() and len(ref) < _DIGITS else None
 
 
-def _called(items: list[Item], name: str, what: str) -> list[Item]:
+def _list_named(items: list[Item], name: str, what: str) -> list[Item]:
     """Return the items of an id, or of a title if only one has it."""
-    found = [item for item in items if item.id == name] or [
+    matches = [item for item in items if item.id == name] or [
         item for item in items if item.title == name
     ]
-    if len(found) > 1:
+    if len(matches) > 1:
         raise InvalidInput(
-            f"{len(found)} are named {name!r} here", hint=f"Name the {what} by its number."
+            f"{len(matches)} are named {name!r} here", hint=f"Name the {what} by its number."
         )
-    return found
+    return matches
 
 
 def plan_view(view: Reading, plan: Item, *more: Part) -> ItemView:

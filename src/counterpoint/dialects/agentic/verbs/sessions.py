@@ -35,12 +35,12 @@ class PlanSessions:
         self, agent_type: str, item: str = "", context: Mapping[str, Json] | None = None
     ) -> Session:
         """Return a session that has begun: the caller's own if nobody opened it yet. NotFound."""
-        given: dict[str, Json] = {_AGENT_TYPE: agent_type, _CONTEXT: dict(context or {})}
+        details: dict[str, Json] = {_AGENT_TYPE: agent_type, _CONTEXT: dict(context or {})}
         opening = SessionOpening(
             purpose="work",
             is_own=True,
             item=item,
-            details=given,
+            details=details,
             facts={_AGENT_TYPE: agent_type},
         )
         return Sessions(self._context).open(opening)
@@ -51,8 +51,8 @@ class PlanSessions:
         Raises NotFound, AlreadyClaimed if the other one is still at work.
         """
         with joined(self._context):
-            found = Sessions(self._context).get(session)
-            other, before = found.session, agent_type_of(found)
+            previous = Sessions(self._context).get(session)
+            other, before = previous.session, agent_type_of(previous)
             with self._context.reading() as view:
                 handoff = last_handoff(view, session)
             context: dict[str, Json] = {
@@ -62,28 +62,28 @@ class PlanSessions:
                 "inherited_context": context_of(other),
             }
             opened = self.open(agent_type or before, other.item, context)
-            asked = Handover(action="continue", session=session)
+            handover = Handover(action="continue", session=session)
             inside = self._context.in_session(opened.id, item=other.item)
-            return Sessions(inside).hand_over(asked)
+            return Sessions(inside).hand_over(handover)
 
     def sweep(self) -> list[Session]:
-        """End the sessions from which nothing came for a day as failed; answer them."""
+        """End sessions that were idle for a day as failed; return them."""
         with self._context.reading() as view:
             if not _stale(view, self._context.ports.clock.now()):
                 return []
         ended: list[Session] = []
         with joined(self._context):
             with recording(self._context, "sessions.counted") as change:
-                found = _stale(change.writing, change.clock)
-            for one in found:
-                with recording(self._context.in_session(one.id), "session.expired") as change:
-                    ended.append(end_with(change, change.get(Session, one.id), "failed", STALE))
+                stale = _stale(change.writing, change.clock)
+            for session in stale:
+                with recording(self._context.in_session(session.id), "session.expired") as change:
+                    ended.append(end_with(change, change.get(Session, session.id), "failed", STALE))
         return ended
 
 
-def agent_type_of(found: SessionView) -> str:
+def agent_type_of(session_view: SessionView) -> str:
     """Return what kind of agent sits in a session; of one that was not opened here, the agent."""
-    return str(found.details.get(_AGENT_TYPE, found.session.agent))
+    return str(session_view.details.get(_AGENT_TYPE, session_view.session.agent))
 
 
 def context_of(session: Session) -> dict[str, Json]:
@@ -91,9 +91,9 @@ def context_of(session: Session) -> dict[str, Json]:
     return object_of(load_object(session.details).get(_CONTEXT))
 
 
-def is_stale(found: SessionView) -> bool:
+def is_stale(session_view: SessionView) -> bool:
     """Return whether a session is active, but holds nothing and nothing came from it for a day."""
-    return found.session.status == "active" and found.idle_ms > _IDLE_MS
+    return session_view.session.status == "active" and session_view.idle_ms > _IDLE_MS
 
 
 def present_handoff(handoff: Handoff) -> dict[str, Json]:
@@ -108,4 +108,4 @@ def present_handoff(handoff: Handoff) -> dict[str, Json]:
 
 def _stale(view: Reading, now: Timestamp) -> list[Session]:
     active = view.select(Session, status="active", purpose="work")
-    return [one for one in active if is_stale(view_of(view, one, now))]
+    return [session for session in active if is_stale(view_of(view, session, now))]

@@ -65,8 +65,8 @@ class Steps:
     def phase(self, plan: str, phase: Place) -> ItemView:
         """Return a phase of a plan; NotFound."""
         with self._context.reading() as view:
-            found = phase_at(view, plan_named(view, plan), phase)
-            return ItemReader(view).one(found, *PHASE, below="task")
+            item = phase_at(view, plan_named(view, plan), phase)
+            return ItemReader(view).one(item, *PHASE, below="task")
 
     def tasks(self, phase: str, after: int, limit: int) -> list[ItemView]:
         """Return the tasks of the phase of an id, beyond an index (-1: all)."""
@@ -77,12 +77,12 @@ class Steps:
         """Return the task of an id, its phase and its plan; NotFound."""
         with self._context.reading() as view:
             reader = ItemReader(view)
-            found = _known(view, task)
-            phase = _known(view, found.parent)
+            item = _get_item(view, task)
+            phase = _get_item(view, item.parent)
             return (
-                reader.one(found, *TASK),
+                reader.one(item, *TASK),
                 reader.one(phase, *PHASE, below="task"),
-                reader.one(_known(view, phase.parent), *PLAN, below="phase"),
+                reader.one(_get_item(view, phase.parent), *PLAN, below="phase"),
             )
 
     def checkpoints(self, phase: str, after: int, limit: int) -> list[Record]:
@@ -95,10 +95,10 @@ class Steps:
     def add_checkpoint(self, plan: str, phase: Place, note: str, content: Json) -> Record:
         """Write down a place to go on from; NotFound."""
         with self._context.reading() as view:
-            found = phase_at(view, plan_named(view, plan), phase)
+            item = phase_at(view, plan_named(view, plan), phase)
         details: dict[str, Json] = {} if content is None else {"data": content}
-        asked = Note(kind="checkpoint", body=note, item=found.id, details=details)
-        return Journal(self._context).append(asked)
+        checkpoint = Note(kind="checkpoint", body=note, item=item.id, details=details)
+        return Journal(self._context).append(checkpoint)
 
     def move_phase(
         self,
@@ -120,12 +120,12 @@ class Steps:
         with recording(self._context, "phase.moved") as change:
             change.open_session()
             above = plan_named(change.writing, plan)
-            found = change.get(Item, phase_at(change.writing, above, phase).id)
+            item = change.get(Item, phase_at(change.writing, above, phase).id)
             _refuse_put_away(change, above)
-            _mark_met(change, found, met)
-            if reason and now_standing(change, found) == to:
-                _explain(change, found, to, reason)
-            return _bring(change, found, to, reason)
+            _mark_met(change, item, met)
+            if reason and now_standing(change, item) == to:
+                _explain(change, item, to, reason)
+            return _bring(change, item, to, reason)
 
     def move_task(
         self,
@@ -151,9 +151,9 @@ class Steps:
     ) -> MovedStep:
         if to in {"done", _TOGGLED}:
             with self._context.reading() as view:
-                named = phase_at(view, plan_named(view, plan), phase)
-                known = task_at(view, named, task).id
-            refuse_stale_word(self._context, known, "done")
+                parent = phase_at(view, plan_named(view, plan), phase)
+                task_id = task_at(view, parent, task).id
+            refuse_stale_word(self._context, task_id, "done")
         # Before the transaction: nobody waits to write while git is asked.
         is_claimed = to == "active" and bool(self._context.caller.actor.session)
         evidence, root = self._context.ports.evidence, self._context.caller.root
@@ -162,47 +162,47 @@ class Steps:
             change.open_session()
             above = plan_named(change.writing, plan)
             within = phase_at(change.writing, above, phase)
-            found = change.get(Item, task_at(change.writing, within, task).id)
+            item = change.get(Item, task_at(change.writing, within, task).id)
             _refuse_put_away(change, above)
             if notes is not None:
-                change.subject = found.id
-                set_attributes(change, found, {NOTES: notes or None})
+                change.subject = item.id
+                set_attributes(change, item, {NOTES: notes or None})
                 change.add_facts(notes=True)
             if to == _TOGGLED:
-                to = "open" if standing(*found.state_key) == "done" else "done"
-            wanted = to if to is not None else now_standing(change, found)
-            moved = _bring(change, found, wanted, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
+                to = "open" if standing(*item.state_key) == "done" else "done"
+            goal = to if to is not None else now_standing(change, item)
+            moved = _bring(change, item, goal, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
             if snapshot is None:
                 return moved
-            held = Claims(held_in(self._context, change, found.id)).take(
+            taken = Claims(held_in(self._context, change, item.id)).take(
                 change, moved.item, snapshot
             )
-            return replace(moved, item=held.item)
+            return replace(moved, item=taken.item)
 
 
 def _explain(change: Change, phase: Item, standing: Standing, reason: str) -> None:
     """Keep another reason for what a phase is already."""
     change.subject = phase.id
     if standing == "blocked":
-        if all(str(one.body) != reason for one in open_blockers(change, phase)):
+        if all(str(blocker.body) != reason for blocker in open_blockers(change, phase)):
             block(change, phase, reason)
     elif standing == "skipped":
         set_attributes(change, phase, {REASON: reason})
 
 
 def _mark_met(change: Change, phase: Item, met: Sequence[Place]) -> None:
-    for place in met:
-        criterion = criterion_at(change.writing, phase, place)
+    for criterion_ref in met:
+        criterion = criterion_at(change.writing, phase, criterion_ref)
         if not criterion.met:
             change.subject = phase.id
             change.put(replace(criterion, met=True))
 
 
-def _known(view: Reading, name: str) -> Item:
-    found = view.find(Item, name)
-    if found is None:
+def _get_item(view: Reading, name: str) -> Item:
+    item = view.find(Item, name)
+    if item is None:
         raise missing(Item, name)
-    return found
+    return item
 
 
 def _refuse_put_away(change: Change, plan: Item) -> None:

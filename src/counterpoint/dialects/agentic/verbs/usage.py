@@ -45,8 +45,8 @@ class Usage:
         for day in days:
             provider = self.providers.setdefault(shown_provider(day.provider), Sum())
             purpose = self.purposes.setdefault(day.purpose.removeprefix("content-"), Sum())
-            for one in (self.whole, provider, purpose):
-                one.add(day)
+            for total in (self.whole, provider, purpose):
+                total.add(day)
 
 
 class Usages:

@@ -30,12 +30,12 @@ from counterpoint.dialects.agentic.verbs.ordering import (
     Wish,
     around,
     bring,
+    find_under_key,
     piece_of,
     queue,
     refuse_running,
     text_of,
     touched,
-    under_key,
 )
 from counterpoint.kernel.errors import (
     CounterpointError,
@@ -59,10 +59,10 @@ class Writing:
     def get(self, brief: str) -> Piece:
         """Return a brief whose text was asked for, with what was written; NotFound."""
         with self._context.reading() as view:
-            found = piece_of(view, brief)
-        if found is None:
+            piece = piece_of(view, brief)
+        if piece is None:
             raise NotFound(f"no text of {brief!r} was asked for")
-        return found
+        return piece
 
     def brief(self, brief: str) -> Brief:
         """Return a brief as it is now; NotFound."""
@@ -73,33 +73,33 @@ class Writing:
         with self._context.reading() as view:
             return view.select(WrittenText, brief=brief, order="number")
 
-    def chosen(self, name: str = "") -> Provider:
-        """Return who is asked under a name of the contract or of the project, else who is asked first; NoProvider, NotFound, ProviderAway."""
+    def choose_provider(self, name: str = "") -> Provider:
+        """Return the provider of a name of the contract or the project, or the first one without a name; NoProvider, NotFound, ProviderAway."""
         verbs = ModelVerbs(self._context)
-        found = provider_named(name, verbs.providers()) if name else ""
-        return verbs.at_most(asked_of("", provider=found))[0]
+        provider = provider_named(name, verbs.providers()) if name else ""
+        return verbs.at_most(asked_of("", provider=provider))[0]
 
-    def prompted(self, prompt: str, wish: Wish) -> str:
-        """Keep what a call asks in a prompt, to be written; return the id of its brief. KeyReused."""
-        asked = wish.digest(prompt=prompt)
+    def queue_prompt(self, prompt: str, wish: Wish) -> str:
+        """Queue a brief for a prompt; return its id. KeyReused."""
+        digest = wish.digest(prompt=prompt)
         with joined(self._context), recording(self._context, "content.asked") as change:
             change.open_session()
-            brief = next(iter(under_key(change, asked)), "")
+            brief = next(iter(find_under_key(change, digest)), "")
             if not brief:
                 title = first_line(prompt, TITLE_LIMIT)
                 request = BriefRequest(title=title, content_type=PROMPT, description=prompt)
                 brief = Briefs(self._context).create(request).id
             change.subject = brief
-            queue(change, brief, wish, asked)
+            queue(change, brief, wish, digest)
             return brief
 
     def queue(self, brief: str, wish: Wish) -> None:
         """Have a brief written next; NotFound, Conflict, KeyReused."""
-        asked = wish.digest(brief=brief)
+        digest = wish.digest(brief=brief)
         with recording(self._context, "content.asked", brief) as change:
             change.open_session()
-            under_key(change, asked)
-            queue(change, brief, wish, asked)
+            find_under_key(change, digest)
+            queue(change, brief, wish, digest)
 
     def write(self, brief: str, listen: Listen | None = None) -> Piece:
         """Have the stages written that the round of a brief lacks; return what there is then.
@@ -167,8 +167,8 @@ class Writing:
 
         answer = ModelVerbs(self._context).ask(question, self._watch, listen, landed=keep)
         if answer.stop == "refused":
-            said = f"{answer.provider} declined to write this: {answer.text[:300]}"
-            raise ProviderRefused(said)
+            message = f"{answer.provider} declined to write this: {answer.text[:300]}"
+            raise ProviderRefused(message)
 
     def _ended(self, brief: str, status: str, fault: CounterpointError | None = None) -> None:
         """Write down that nobody is at a brief any more, and what became of it."""

@@ -133,9 +133,9 @@ def artifact_place(contract: Contract, identifier: str) -> str:
 
 def stray_writes(contract: Contract, identifier: str, paths: Iterable[str]) -> list[str]:
     """Return the paths that work in the phase may not write: not the artifact, nor in an area."""
-    mine = [area.replace(IDENTIFIER, identifier) for area in contract.write_areas]
-    place = artifact_place(contract, identifier)
-    return [path for path in areas.outside(mine, paths) if path != place]
+    own_areas = [area.replace(IDENTIFIER, identifier) for area in contract.write_areas]
+    artifact_path = artifact_place(contract, identifier)
+    return [path for path in areas.outside(own_areas, paths) if path != artifact_path]
 
 
 def artifact_faults(contract: Contract, text: str) -> list[str]:
@@ -148,19 +148,21 @@ def artifact_faults(contract: Contract, text: str) -> list[str]:
         faults.append(
             f"the artifact has {length} characters, at least {contract.least_characters} are needed"
         )
-    found = list(headings(text))
-    if not any(level <= _TOP for level, _ in found):
+    document_headings = list(headings(text))
+    if not any(level <= _TOP for level, _ in document_headings):
         faults.append("the artifact has no Markdown heading (# or ##)")
-    missing = missing_sections(contract.sections, found)
+    missing = missing_sections(contract.sections, document_headings)
     if missing:
         faults.append(f"the artifact has no section (##) for: {', '.join(missing)}")
     return faults
 
 
-def missing_sections(wanted: Sequence[str], found: Iterable[tuple[int, str]]) -> list[str]:
+def missing_sections(
+    sections: Sequence[str], titled_levels: Iterable[tuple[int, str]]
+) -> list[str]:
     """Return the sections that have no heading of the second level."""
-    there = {_plain(title) for level, title in found if level == _TOP}
-    return [section for section in wanted if _plain(section) not in there]
+    existing = {_plain(title) for level, title in titled_levels if level == _TOP}
+    return [section for section in sections if _plain(section) not in existing]
 
 
 def headings(text: str) -> Iterator[tuple[int, str]]:
@@ -179,9 +181,9 @@ def headings(text: str) -> Iterator[tuple[int, str]]:
             yield len(heading[1]), _title(line[heading.end() :])
 
 
-def _title(rest: str) -> str:
+def _title(heading_text: str) -> str:
     """Return the title of a heading, without the signs that may close it."""
-    title = rest.strip()
+    title = heading_text.strip()
     before = title.rstrip("#")
     return title if before and before[-1] not in " \t" else before.rstrip()
 
@@ -211,8 +213,8 @@ def _artifact(keys: Keys, *, is_required: bool) -> str:
 
 def _is_place(path: str) -> bool:
     parts = path.split("/")
-    rest = path.replace(IDENTIFIER, "")
-    is_plain = not any(letter in rest for letter in "{}\\\0*?:")
+    fixed_part = path.replace(IDENTIFIER, "")
+    is_plain = not any(letter in fixed_part for letter in "{}\\\0*?:")
     return IDENTIFIER in path and is_plain and not {"", ".", ".."} & set(parts)
 
 

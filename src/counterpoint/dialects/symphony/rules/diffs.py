@@ -80,12 +80,12 @@ class Diff:
     @property
     def paths(self) -> tuple[str, ...]:
         """Every path that the diff touches, old names of renamed files included, each once."""
-        named = (
+        names = (
             name
             for file in self.files
             for name in (file.path, file.previous if file.kind == "renamed" else "")
         )
-        return tuple(dict.fromkeys(name for name in named if name))
+        return tuple(dict.fromkeys(name for name in names if name))
 
 
 def parse(text: str) -> Diff:
@@ -103,9 +103,9 @@ def parse(text: str) -> Diff:
 
 def _malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
     listed = [{"line": line, "problem": problem} for line, problem in faults]
-    shown = "; ".join(f"line {f['line']}: {f['problem']}" for f in listed[:_FAULTS_SHOWN])
+    excerpt = "; ".join(f"line {f['line']}: {f['problem']}" for f in listed[:_FAULTS_SHOWN])
     return MalformedDocument(
-        f"the diff cannot be read: {shown}",
+        f"the diff cannot be read: {excerpt}",
         hint="Give the whole output of `git diff`, as it was printed.",
         faults=listed[:_FAULTS_SHOWN],
     )
@@ -242,11 +242,11 @@ def _old_and_name(header: dict[str, str]) -> tuple[str, str]:
     """Return where a file comes from and its name; the name is empty if it cannot be told."""
     moved = header.get("copy") or header.get("to")
     if moved:
-        return _plain(header.get("from", "")), _plain(moved)
+        return _unquote(header.get("from", "")), _unquote(moved)
     if "name" in header:
         return "", header["name"]
     for side in ("plus", "minus"):
-        name = _plain(header.get(side, NOWHERE).split("\t")[0])
+        name = _unquote(header.get(side, NOWHERE).split("\t")[0])
         if name != NOWHERE:
             return "", _PREFIX.sub("", name, count=1)
     return "", ""
@@ -255,26 +255,26 @@ def _old_and_name(header: dict[str, str]) -> tuple[str, str]:
 def _names(text: str) -> dict[str, str]:
     """Return the name that a `diff --git` line gives twice; nothing if it gives two names."""
     if quoted := _TWO_QUOTED.fullmatch(text):
-        one, other = (_unescaped(part) for part in quoted.groups())
+        first, other = (_unescape(part) for part in quoted.groups())
     else:
         middle = len(text) // 2
-        one, other = text[:middle], text[middle + 1 :]
+        first, other = text[:middle], text[middle + 1 :]
         if text[middle : middle + 1] != " ":
             return {}
-    if one == other:
-        return {"name": one}
-    if _PREFIX.match(one) and _PREFIX.match(other) and one[2:] == other[2:]:
-        return {"name": one[2:]}
+    if first == other:
+        return {"name": first}
+    if _PREFIX.match(first) and _PREFIX.match(other) and first[2:] == other[2:]:
+        return {"name": first[2:]}
     return {}
 
 
-def _plain(name: str) -> str:
+def _unquote(name: str) -> str:
     """Return a name without its quotes."""
-    found = _QUOTED.fullmatch(name)
-    return _unescaped(found[1]) if found else name
+    match = _QUOTED.fullmatch(name)
+    return _unescape(match[1]) if match else name
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     r"""Return the text of a quoted name: `\303` is a byte, `\t` a tab; bad UTF-8 is marked."""
 
     def byte(escape: re.Match[bytes]) -> bytes:

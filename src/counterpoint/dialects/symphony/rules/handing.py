@@ -41,18 +41,18 @@ def details_of(report: PhaseReport) -> dict[str, Json]:
 
 
 def report_of(claim: Submission) -> PhaseReport:
-    """Return what was said when a phase was handed over; nothing of its details once redacted."""
-    kept = load_object(claim.details)
+    """Return the report with which a phase was handed over; without its details once redacted."""
+    details = load_object(claim.details)
     return PhaseReport(
         phase=claim.phase,
         summary=claim.summary,
-        version=kept.get("version", 0),
+        version=details.get("version", 0),
         path=claim.path,
         sha256=claim.sha256,
-        questions=tuple(kept.get("questions", ())),
-        confidence=kept.get("confidence", "medium"),
-        promote_to=kept.get("promote_to", ""),
-        next_phase=kept.get("next_phase", ""),
+        questions=tuple(details.get("questions", ())),
+        confidence=details.get("confidence", "medium"),
+        promote_to=details.get("promote_to", ""),
+        next_phase=details.get("next_phase", ""),
         run=claim.run,
     )
 
@@ -66,9 +66,9 @@ def needs_verdict(
     reasons: list[str] = []
     if contract.validation == "judge":
         reasons.append(f"the contract of {contract.phase} asks for a verdict")
-    named = sorted(set(contract.judge_labels) & set(labels))
-    if named:
-        reasons.append(f"the item is labelled {', '.join(named)}")
+    matching_labels = sorted(set(contract.judge_labels) & set(labels))
+    if matching_labels:
+        reasons.append(f"the item is labelled {', '.join(matching_labels)}")
     if confidence == "low":
         reasons.append("confidence is low")
     if questions:
@@ -77,10 +77,14 @@ def needs_verdict(
 
 
 def with_doubts(report: PhaseReport, before: Iterable[PhaseReport]) -> PhaseReport:
-    """Return what is said of a phase with what was in doubt each time before; nobody has judged that yet."""
+    """Return a report with the doubts of the earlier, unjudged reports of the phase added."""
     earlier = list(before)
-    questions = [one for said in (report, *reversed(earlier)) for one in said.questions]
-    is_low = any(said.confidence == "low" for said in (report, *earlier))
+    questions = [
+        question
+        for phase_report in (report, *reversed(earlier))
+        for question in phase_report.questions
+    ]
+    is_low = any(phase_report.confidence == "low" for phase_report in (report, *earlier))
     return replace(
         report,
         confidence="low" if is_low else report.confidence,
@@ -89,12 +93,12 @@ def with_doubts(report: PhaseReport, before: Iterable[PhaseReport]) -> PhaseRepo
 
 
 def place_faults(contract: Contract, identifier: str, path: str) -> list[str]:
-    """Return what is wrong with where a text lies: it must be in the folder of the contract's."""
-    place = artifact_place(contract, identifier)
-    folder = place.rpartition("/")[0]
-    if path == place or (folder and path.startswith(f"{folder}/")):
+    """Return what is wrong with the path of an artifact: it must be in the folder that the contract names."""
+    artifact_path = artifact_place(contract, identifier)
+    folder = artifact_path.rpartition("/")[0]
+    if path == artifact_path or (folder and path.startswith(f"{folder}/")):
         return []
-    return [f"artifact_path {path!r} is not in {folder or '.'}: the contract names {place}"]
+    return [f"artifact_path {path!r} is not in {folder or '.'}: the contract names {artifact_path}"]
 
 
 def text_faults(contract: Contract, content: bytes) -> list[str]:
@@ -124,8 +128,8 @@ def word_faults(contract: Contract, version: int, next_phase: str) -> list[str]:
 def strays(contract: Contract, identifier: str, paths: Iterable[str]) -> tuple[str, ...]:
     """Return the paths that work in the phase was not to write; texts of the same item are no others."""
     folder = f"{artifact_place(contract, identifier).rpartition('/')[0]}/"
-    found = stray_writes(contract, identifier, paths)
-    return tuple(path for path in found if not path.startswith(folder))
+    stray_paths = stray_writes(contract, identifier, paths)
+    return tuple(path for path in stray_paths if not path.startswith(folder))
 
 
 def promotion_faults(path: str) -> list[str]:

@@ -33,10 +33,10 @@ def after_move(
     way to its first. written: the phases that have their artifact already.
     """
     now = phase_of(labels)
-    kept = [name for name in labels if not name.startswith((PHASE, SKIP))]
+    other_labels = [name for name in labels if not name.startswith((PHASE, SKIP))]
     skipped = [f"{SKIP}{name}" for name in phases if name in set(written)]
     phase = f"{PHASE}{now if now in phases else phases[0]}"
-    return tuple(dict.fromkeys([*kept, phase, f"{MOVED}{origin}", *skipped]))
+    return tuple(dict.fromkeys([*other_labels, phase, f"{MOVED}{origin}", *skipped]))
 
 
 def may_move(labels: Iterable[str]) -> bool:
@@ -50,13 +50,13 @@ def with_phase(labels: Sequence[str], usual: str, phases: Sequence[str]) -> tupl
 
     phases: those that the project has. Labels that tell of a move are nobody's to give.
     """
-    named = [name for name in dict.fromkeys(labels) if name.startswith(PHASE)]
+    phase_labels = [name for name in dict.fromkeys(labels) if name.startswith(PHASE)]
     faults = [f"{name!r} is set by a move only" for name in labels if name.startswith(_PROTECTED)]
-    if len(named) > 1:
-        faults.append(f"there is more than one phase: {', '.join(named)}")
+    if len(phase_labels) > 1:
+        faults.append(f"there is more than one phase: {', '.join(phase_labels)}")
     faults += [
         f"{name!r} is no phase of this project"
-        for name in named
+        for name in phase_labels
         if name.removeprefix(PHASE) not in phases
     ]
     faults += [f"{name!r} is empty" for name in labels if not name.strip()]
@@ -64,4 +64,4 @@ def with_phase(labels: Sequence[str], usual: str, phases: Sequence[str]) -> tupl
         raise InvalidInput(
             "; ".join(faults), hint=f"Give at most one of: {', '.join(PHASE + p for p in phases)}."
         )
-    return tuple(dict.fromkeys([*labels, *([] if named else [f"{PHASE}{usual}"])]))
+    return tuple(dict.fromkeys([*labels, *([] if phase_labels else [f"{PHASE}{usual}"])]))

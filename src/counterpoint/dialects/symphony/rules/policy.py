@@ -1,4 +1,4 @@
-"""Which parts of what a project asks of work would be less after an edit."""
+"""Parts of a project's policy that an edit would relax."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from counterpoint.dialects.symphony.nouns.policy import Policy, PolicyEdit
 from counterpoint.dialects.symphony.rules.risk import THRESHOLDS, thresholds_of
 
 
-def looser(before: Policy, edit: PolicyEdit) -> list[str]:
-    """Return the parts of which an edit asks less, in words.
+def list_relaxed_parts(before: Policy, edit: PolicyEdit) -> list[str]:
+    """Return the names of the parts that an edit relaxes.
 
-    A gate that is gone or need not pass any more, a path that is not sensitive any more, a change that may be
-    larger before it counts as one. What judges are told is less with every other wording, for nobody can tell.
+    Relaxed is: a gate that is removed or optional, a path that is no longer sensitive, a higher threshold, a removed phase.
+    Any other wording of the judges' instructions counts as relaxed, since no program can compare it.
     """
-    found = {
-        "gates": edit.gates is not None and not _gates(before) <= _asked(edit),
+    less_by_part = {
+        "gates": edit.gates is not None and not _gates(before) <= _demands_of(edit),
         "sensitive paths": edit.sensitive_paths is not None
         and not set(before.sensitive_paths) <= set(edit.sensitive_paths),
         "thresholds": edit.thresholds is not None
@@ -24,17 +24,17 @@ def looser(before: Policy, edit: PolicyEdit) -> list[str]:
         "instructions of judges": edit.instructions.get("judge", before.instructions.get("judge"))
         != before.instructions.get("judge"),
     }
-    return [name for name, is_less in found.items() if is_less]
+    return [name for name, is_less in less_by_part.items() if is_less]
 
 
 def _gates(policy: Policy) -> set[tuple[str, bool]]:
     return {(gate.command, gate.required) for gate in policy.gates}
 
 
-def _asked(edit: PolicyEdit) -> set[tuple[str, bool]]:
-    asked = {(gate.command, gate.required) for gate in edit.gates or ()}
-    # One that must pass asks more than one that need not.
-    return asked | {(command, False) for command, _ in asked}
+def _demands_of(edit: PolicyEdit) -> set[tuple[str, bool]]:
+    demands = {(gate.command, gate.required) for gate in edit.gates or ()}
+    # A required gate also satisfies the demand for an optional one.
+    return demands | {(command, False) for command, _ in demands}
 
 
 def _is_higher(before: Mapping[str, int], after: Mapping[str, int]) -> bool:

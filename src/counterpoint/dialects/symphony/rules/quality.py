@@ -56,28 +56,32 @@ def folded(text: str) -> str:
     return _BETWEEN.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-def likeness(one: str, other: str) -> float:
+def likeness(first: str, other: str) -> float:
     """Return the share of words that two texts have in common among all their words, 0 to 1."""
-    mine, theirs = _words(one), _words(other)
-    every = mine | theirs
-    return len(mine & theirs) / len(every) if every else float(one.strip() == other.strip())
+    first_words, other_words = _words(first), _words(other)
+    every = first_words | other_words
+    return (
+        len(first_words & other_words) / len(every)
+        if every
+        else float(first.strip() == other.strip())
+    )
 
 
 def is_twin(later: str, earlier: str) -> bool:
-    """Return whether a pattern says what an earlier one has said."""
-    mine, theirs = folded(later), folded(earlier)
-    if mine == theirs:
-        return bool(mine) or later.strip() == earlier.strip()
-    ours, known = set(mine.split()), set(theirs.split())
-    if _telling(ours) != _telling(known):
+    """Return whether a pattern repeats an earlier one."""
+    later_text, earlier_text = folded(later), folded(earlier)
+    if later_text == earlier_text:
+        return bool(later_text) or later.strip() == earlier.strip()
+    later_words, earlier_words = set(later_text.split()), set(earlier_text.split())
+    if _telling(later_words) != _telling(earlier_words):
         return False
-    is_inside = len(ours) >= _WHOLE_FROM and ours <= known
+    is_inside = len(later_words) >= _WHOLE_FROM and later_words <= earlier_words
     return is_inside or likeness(later, earlier) >= ALIKE_FROM
 
 
-def find_twin(pattern: str, known: Iterable[tuple[str, str]]) -> str | None:
+def find_twin(pattern: str, patterns: Iterable[tuple[str, str]]) -> str | None:
     """Return the id of the first known pattern, given as (id, pattern), that is alike, or None."""
-    return next((name for name, earlier in known if is_twin(pattern, earlier)), None)
+    return next((name for name, earlier in patterns if is_twin(pattern, earlier)), None)
 
 
 def _words(text: str) -> set[str]:

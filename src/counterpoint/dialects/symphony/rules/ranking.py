@@ -62,7 +62,7 @@ class Ranked:
 
 
 def order(
-    asked: Sequence[str],
+    query_words: Sequence[str],
     matches: Iterable[Match],
     stems_of: Callable[[Sequence[str]], Sequence[str]],
     *,
@@ -70,71 +70,78 @@ def order(
     limit: int = CANDIDATES,
 ) -> list[Ranked]:
     """Return found learnings in order; stems_of answers the database's stem of each word."""
-    kept = [one for one in matches if one.is_verified or one.quality >= min_quality]
-    stems = dict(zip(asked, stems_of(asked), strict=True))
+    eligible = [match for match in matches if match.is_verified or match.quality >= min_quality]
+    stems = dict(zip(query_words, stems_of(query_words), strict=True))
     near = nearness(stems.values())
     words = [
-        {name: frozenset(near.findall(fold(text))) for name, text in one.texts.items()}
-        for one in kept
+        {name: frozenset(near.findall(fold(text))) for name, text in match.texts.items()}
+        for match in eligible
     ]
     every = sorted({word for fields in words for part in fields.values() for word in part})
     stems |= zip(every, stems_of(every), strict=True)
     candidates = [
         Candidate(
-            key=one.key,
-            relevance=one.relevance,
-            fields=fields_with(fields, asked, stems),
-            quality=one.quality,
-            is_verified=one.is_verified,
+            key=match.key,
+            relevance=match.relevance,
+            fields=fields_with(fields, query_words, stems),
+            quality=match.quality,
+            is_verified=match.is_verified,
         )
-        for one, fields in zip(kept, words, strict=True)
+        for match, fields in zip(eligible, words, strict=True)
     ]
     return rank(candidates, min_quality=min_quality, limit=limit)
 
 
 def fields_with(
-    fields: Mapping[str, Collection[str]], asked: Iterable[str], stems: Mapping[str, str]
+    fields: Mapping[str, Collection[str]], query_words: Iterable[str], stems: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return the fields, best place first, in which an asked word is found.
 
     fields: words of each field, folded. stems: the stem of every one of these and of the asked ones.
     """
-    whole = {stems[word] for word in asked}
-    begun = tuple(stems[word] for word in asked if len(word) >= PREFIX_FROM)
-    found = [
+    whole = {stems[word] for word in query_words}
+    begun = tuple(stems[word] for word in query_words if len(word) >= PREFIX_FROM)
+    matching_fields = [
         name
         for name, words in fields.items()
         if any((stem := stems[word]) in whole or stem.startswith(begun) for word in words)
     ]
-    return tuple(sorted(found, key=lambda name: -PLACES.get(name, 0)))
+    return tuple(sorted(matching_fields, key=lambda name: -PLACES.get(name, 0)))
 
 
 def rank(
     candidates: Sequence[Candidate], *, min_quality: int = 0, limit: int = CANDIDATES
 ) -> list[Ranked]:
     """Return the learnings in order, with the parts of each score."""
-    kept = [one for one in candidates if one.is_verified or one.quality >= min_quality]
-    measured = [_measures(one) for one in kept]
+    eligible = [
+        candidate
+        for candidate in candidates
+        if candidate.is_verified or candidate.quality >= min_quality
+    ]
+    measured = [_measures(candidate) for candidate in eligible]
     best = [max(values) or 1.0 for values in zip(*measured, strict=True)]
-    ranked = [_ranked(one, values, best) for one, values in zip(kept, measured, strict=True)]
-    ranked.sort(key=lambda one: (-one.score, -one.relevance))
+    ranked = [
+        _rank_candidate(candidate, values, best)
+        for candidate, values in zip(eligible, measured, strict=True)
+    ]
+    ranked.sort(key=lambda learning: (-learning.score, -learning.relevance))
     return ranked[:limit]
 
 
-def _measures(one: Candidate) -> tuple[float, float, float]:
-    place = max((PLACES.get(name, 0) for name in one.fields), default=0)
-    return max(one.relevance, 0.0), float(place), float(max(one.quality, 0))
+def _measures(candidate: Candidate) -> tuple[float, float, float]:
+    field_weight = max((PLACES.get(name, 0) for name in candidate.fields), default=0)
+    return max(candidate.relevance, 0.0), float(field_weight), float(max(candidate.quality, 0))
 
 
-def _ranked(one: Candidate, values: Sequence[float], best: Sequence[float]) -> Ranked:
+def _rank_candidate(candidate: Candidate, values: Sequence[float], best: Sequence[float]) -> Ranked:
     parts = [value / most for value, most in zip(values, best, strict=True)]
     score = sum(share * part for share, part in zip(SHARES.values(), parts, strict=True))
-    relevance, place, quality = (round(part, 4) for part in parts)
+    relevance, field_weight, quality = (round(part, 4) for part in parts)
     return Ranked(
-        key=one.key,
+        key=candidate.key,
         score=round(score, 4),
         relevance=relevance,
-        place=place,
+        place=field_weight,
         quality=quality,
-        fields=one.fields,
+        fields=candidate.fields,
     )

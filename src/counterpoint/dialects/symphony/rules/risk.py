@@ -83,14 +83,14 @@ def thresholds_of(values: Mapping[str, object]) -> Thresholds:
         for name in values
         if name not in THRESHOLDS
     ]
-    given: dict[str, int] = {}
+    overrides: dict[str, int] = {}
     for name in THRESHOLDS:
         value = values.get(name, 1)
         if type(value) is not int or not 1 <= value <= THRESHOLD_LIMIT:
             faults.append(f"{name} is not a whole number from 1 to {THRESHOLD_LIMIT}")
         elif name in values:
-            given[name] = value
-    chosen = Thresholds(**given)
+            overrides[name] = value
+    chosen = Thresholds(**overrides)
     for low, high in (("low_lines", "high_lines"), ("low_files", "high_files")):
         least, most = getattr(chosen, low), getattr(chosen, high)
         if not faults and least > most:

@@ -37,12 +37,16 @@ _MOST: Final = 5
 _PATTERN: Final = 600
 
 
-def given(call: Call, item: Item, name: str, place: int) -> Part:
-    """Return a part of what an agent is given with its issue, from a place on."""
+def load_given_part(call: Call, item: Item, name: str, start: int) -> Part:
+    """Return one of the `GIVEN` parts for an agent's issue, from a start on."""
     if name == "project_instructions":
-        told = call.core.use(Policies).get().instructions
-        return part_of_text(told.get(call.core.caller.actor.profile, ""), place)
-    return memory(call, place) if name == "memory" else part_of_list(_learnings(call, item), place)
+        instructions = call.core.use(Policies).get().instructions
+        return part_of_text(instructions.get(call.core.caller.actor.profile, ""), start)
+    return (
+        load_memory_part(call, start)
+        if name == "memory"
+        else part_of_list(_learnings(call, item), start)
+    )
 
 
 def greeting(call: Call) -> str:
@@ -53,7 +57,7 @@ def greeting(call: Call) -> str:
         f"project_instructions: what the project tells its agents of the type {profile}": instructions,
         f"memory: what agents of the type {profile} have kept for later runs": _memory(call),
     }
-    # What hides is shown first: it takes more most_bytes then.
+    # Invisible characters are made visible first, since that takes more bytes.
     texts = {caption: visible(text) for caption, text in texts.items() if text}
     if not texts:
         return ""
@@ -61,16 +65,16 @@ def greeting(call: Call) -> str:
     most_bytes = (GREETING_BYTES - size_of(DATA) - _CAPTIONS_BYTES) // len(texts)
     lines = [DATA]
     for caption, text in texts.items():
-        shown = text[: fitting(text, most_bytes)]
-        lines += [f"--- {caption}", shown if shown == text else f"{shown}{goes_on}"]
-        # What one does not need is the other's.
-        most_bytes += most_bytes - size_of(shown)
+        excerpt = text[: fitting(text, most_bytes)]
+        lines += [f"--- {caption}", excerpt if excerpt == text else f"{excerpt}{goes_on}"]
+        # Bytes that one text does not need go to the next.
+        most_bytes += most_bytes - size_of(excerpt)
     return "\n".join((*lines, "--- end"))
 
 
-def memory(call: Call, place: int) -> Part:
-    """Return what the type of an agent remembers, from a place on."""
-    return part_of_text(_memory(call), place)
+def load_memory_part(call: Call, start: int) -> Part:
+    """Return the memory of the caller's agent type, from a start on."""
+    return part_of_text(_memory(call), start)
 
 
 def _memory(call: Call) -> str:
@@ -93,19 +97,19 @@ def has_no_issue(call: Call) -> bool:
 def _learnings(call: Call, item: Item) -> list[Json]:
     """Return the best learnings of other issues for the title of one."""
     try:
-        found = call.core.use(Learnings).find(LearningQuery(query=item.title, limit=2 * _MOST))
+        hits = call.core.use(Learnings).find(LearningQuery(query=item.title, limit=2 * _MOST))
     except InvalidInput:  # no word in it
         return []
-    others = [one.learning for one in found if one.learning.record.item != item.id][:_MOST]
+    others = [hit.learning for hit in hits if hit.learning.record.item != item.id][:_MOST]
     return [
         {
-            "id": one.record.id,
-            "pattern": clip(one.pattern, _PATTERN),
+            "id": learning.record.id,
+            "pattern": clip(learning.pattern, _PATTERN),
             **sparse(
-                context=clip(one.context, _PATTERN),
-                issue=present_id(one.record.item) if one.record.item else "",
-                verified=one.is_verified or "",
+                context=clip(learning.context, _PATTERN),
+                issue=present_id(learning.record.item) if learning.record.item else "",
+                verified=learning.is_verified or "",
             ),
         }
-        for one in others
+        for learning in others
     ]

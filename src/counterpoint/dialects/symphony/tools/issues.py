@@ -84,7 +84,7 @@ def create_issue(
     depends_on: Annotated[Ids, Field(description="Issues that must be done first")] = (),
 ) -> Json:
     """Create an issue in the backlog of the project, in its first phase."""
-    asked = IssueDraft(
+    draft = IssueDraft(
         title=title,
         description=description,
         priority=parse_priority(priority),
@@ -92,7 +92,7 @@ def create_issue(
         needs=depends_on,
         run=call.settings.run,
     )
-    return _made(call, call.core.use(Issues).open(asked))
+    return _created_issue(call, call.core.use(Issues).open(draft))
 
 
 @tool(reads=False, idempotent=False)
@@ -104,7 +104,7 @@ def create_subtask(
     labels: Annotated[Labels, Field(description="At most one phase:*")] = (),
 ) -> Json:
     """Create a sub-task of the current issue, which is blocked until it is done."""
-    asked = IssueDraft(
+    draft = IssueDraft(
         title=title,
         description=description,
         priority=parse_priority(priority),
@@ -112,8 +112,12 @@ def create_subtask(
         run=call.settings.run,
     )
     parent = bound(call)
-    made = call.core.use(Issues).open_below(parent, asked)
-    return {**_made(call, made), "parent": present_id(parent), "parentStatus": "blocked"}
+    subtask = call.core.use(Issues).open_below(parent, draft)
+    return {
+        **_created_issue(call, subtask),
+        "parent": present_id(parent),
+        "parentStatus": "blocked",
+    }
 
 
 @tool(reads=False)
@@ -136,7 +140,7 @@ def move_issue(
     }
 
 
-def _made(call: Call, item: Item) -> dict[str, Json]:
+def _created_issue(call: Call, item: Item) -> dict[str, Json]:
     issue = call.core.use(Issues).details(item.id)
     return {
         "id": item.id,

@@ -33,7 +33,7 @@ def search_knowledge(
     cursor: More = "",
 ) -> Json:
     """Search the documents of this project; needs its vault configuration."""
-    return _found(call, "search_knowledge", "project", query, top_k, min_score, cursor)
+    return _search_passages(call, "search_knowledge", "project", query, top_k, min_score, cursor)
 
 
 @tool(reads=True)
@@ -44,7 +44,7 @@ def vault_retrieve(
     cursor: More = "",
 ) -> Json:
     """Search the Knowledge Vault, which all projects share."""
-    return _found(call, "vault_retrieve", "vault", query, top_k, 0.0, cursor)
+    return _search_passages(call, "vault_retrieve", "vault", query, top_k, 0.0, cursor)
 
 
 @tool(reads=False)
@@ -107,34 +107,34 @@ def update_memory(
     }
 
 
-def _found(
+def _search_passages(
     call: Call, name: str, shelf: Shelf, query: str, limit: int, least: float, cursor: str
 ) -> Json:
     pages = pages_of(call, cursor, name, query, limit, str(least))
     hits = call.core.documents.find(PassageQuery(query=query, limit=limit, least=least), shelf)
     # The score is what the least one is held against.
     hits = sorted(hits, key=lambda hit: -hit.fit.best)
-    shown, rest = pages.rows(
+    results, next_cursor = pages.rows(
         list(enumerate(hits, 1))[pages.at :],
         limit,
         lambda numbered: _present(numbered[1]),
         lambda numbered: numbered[0],
         room=PAGE - RESERVE,
     )
-    return {"results": shown, **sparse(next_cursor=rest), "note": DATA}
+    return {"results": results, **sparse(next_cursor=next_cursor), "note": DATA}
 
 
-def _present(one: PassageFound) -> dict[str, Json]:
-    passage = one.passage
+def _present(hit: PassageFound) -> dict[str, Json]:
+    passage = hit.passage
     return {
         "text": passage.text,
         "path": passage.path,
-        "score": one.fit.best,
+        "score": hit.fit.best,
         "metadata": {
-            "project": one.project,
+            "project": hit.project,
             "headings": list(passage.headings),
             "lines": [passage.first_line, passage.last_line],
-            "words": one.fit.words,
-            "similarity": one.fit.meaning,
+            "words": hit.fit.words,
+            "similarity": hit.fit.meaning,
         },
     }

@@ -52,13 +52,13 @@ def find_part(call: Call, name: str) -> Written | None:
     if name.startswith(COVERAGE):
         concept, _, path = name.removeprefix(COVERAGE).partition("/")
         return _coverage(call, unquote(concept), path)
-    found = _FORM.fullmatch(name)
-    if found is not None:
-        sort, number = found.groups()
+    part_match = _FORM.fullmatch(name)
+    if part_match is not None:
+        sort, number = part_match.groups()
         prefix = call.core.items.project().prefix
         return _SORTS[sort](call, f"{prefix}-{_LETTERS[sort]}{number}")
     # As people say it the prefix is in capitals.
-    plain = _RECORD.sub(lambda said: said[0].lower(), kept(name) or name)
+    plain = _RECORD.sub(lambda match: match[0].lower(), kept(name) or name)
     record = call.core.overview.find(Record, plain) if noun_of_id(plain) is Record else None
     return _record(record) if record is not None else None
 
@@ -113,16 +113,16 @@ def coverage_id(concept: str, path: str) -> str:
 
 
 def _coverage(call: Call, concept: str, path: str) -> Written | None:
-    found = call.core.use(Surveys).covered(concept, path)
-    if found is None:
+    covered = call.core.use(Surveys).covered(concept, path)
+    if covered is None:
         return None
-    coverage = found.coverage
+    coverage = covered.coverage
     header = sparse(
         file_path=path,
         concept=concept,
         status=coverage.status,
         ticket_id=present_id(coverage.item) if coverage.item else "",
-        updated_at=found.at,
+        updated_at=covered.at,
         run=coverage.run,
     )
     return Written(header=header, parts={"notes": coverage.notes})
@@ -144,14 +144,14 @@ def _phase_verdict(call: Call, name: str) -> Written | None:
     if verdict is None:
         return None
     judged = call.core.use(Phases).verdicts(verdict.item, ALL)
-    found = next((one for one in judged if one.verdict.id == verdict.id), None)
-    if found is None:
+    phase_verdict = next((entry for entry in judged if entry.verdict.id == verdict.id), None)
+    if phase_verdict is None:
         return None
-    header = {"issue": present_id(verdict.item), **verdict_header(found)}
-    return Written(header=header, parts=_said(verdict))
+    header = {"issue": present_id(verdict.item), **verdict_header(phase_verdict)}
+    return Written(header=header, parts=_verdict_texts(verdict))
 
 
-def _said(verdict: Verdict | None) -> dict[str, Json]:
+def _verdict_texts(verdict: Verdict | None) -> dict[str, Json]:
     if verdict is None:
         return {}
     return {"reason": verdict.reason, "fix_instructions": "\n".join(verdict.fixes)}
@@ -162,7 +162,7 @@ def _request(call: Call, name: str) -> Written | None:
     request, changes = overview.find(Submission, name), overview.find(Changeset, name)
     if request is None or changes is None:
         return None
-    said = overview.rows(Verdict, submission=name, latest=True, limit=_VERDICTS)
+    verdicts = overview.rows(Verdict, submission=name, latest=True, limit=_VERDICTS)
     gates = (
         [] if changes.gates in {"", REDACTED} else cast("list[dict[str, Any]]", load(changes.gates))
     )
@@ -178,14 +178,14 @@ def _request(call: Call, name: str) -> Written | None:
         branch_name=request.branch,
         base_branch=request.base,
         head=request.commit,
-        independence=said[0].independence if said else "",
+        independence=verdicts[0].independence if verdicts else "",
     )
     return Written(
         header=header,
         parts={
             "summary": request.summary,
-            **_said(said[0] if said else None),
-            "earlier_verdicts": {verdict.id: _earlier(verdict) for verdict in said[1:]},
+            **_verdict_texts(verdicts[0] if verdicts else None),
+            "earlier_verdicts": {verdict.id: _earlier(verdict) for verdict in verdicts[1:]},
             "remarks": changes.remarks,
             **outputs,
             "gate_results": claimed,
@@ -199,7 +199,7 @@ def _earlier(verdict: Verdict) -> dict[str, Json]:
         verdict="approved" if verdict.decision == "approve" else "rejected",
         independence=verdict.independence,
         created_at=verdict.created_at,
-        **_said(verdict),
+        **_verdict_texts(verdict),
     )
 
 

@@ -19,7 +19,7 @@ from counterpoint.dialects.symphony.nouns.phases import (
     PhaseVerdict,
 )
 from counterpoint.dialects.symphony.rules.handing import report_of
-from counterpoint.dialects.symphony.tools.workspace import verified
+from counterpoint.dialects.symphony.tools.workspace import require_workspace
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.words import Lines, Said, Text, bound
 from counterpoint.kernel.canonical import Json
@@ -54,7 +54,7 @@ def complete_phase(
     """Hand the current phase over; the artifact is checked now, the transition comes later."""
     del project_path, contracts_dir  # where the server looks is nothing that a caller chooses
     item = bound(call)
-    tree = verified(call)
+    tree = require_workspace(call)
     report = PhaseReport(
         phase=completed_phase,
         summary=summary,
@@ -67,22 +67,22 @@ def complete_phase(
         next_phase=recommended_next_phase,
         run=call.settings.run,
     )
-    made = call.core.use(Phases).hand_over(item, report, marker=MARKER, base=tree.base)
+    claimed = call.core.use(Phases).hand_over(item, report, marker=MARKER, base=tree.base)
     return {
-        **present_claim(made.claim),
+        **present_claim(claimed.claim),
         **sparse(
-            awaits_judge=list(made.needs_verdict),
-            outside_of_contract=[clip(path, _BRIEF) for path in made.stray[:10]],
+            awaits_judge=list(claimed.needs_verdict),
+            outside_of_contract=[clip(path, _BRIEF) for path in claimed.stray[:10]],
         ),
-        "message": _said(made),
+        "message": _describe_claim(claimed),
     }
 
 
-def _said(made: Claimed) -> str:
-    if not made.again:
+def _describe_claim(claimed: Claimed) -> str:
+    if not claimed.again:
         return "Recorded. The transition follows; end your run."
-    kept = "what is new of it was kept" if made.renewed else "nothing changed"
-    return f"This claim was recorded before; {kept}."
+    outcome = "what is new of it was kept" if claimed.renewed else "nothing changed"
+    return f"This claim was recorded before; {outcome}."
 
 
 @tool(reads=False)
@@ -129,89 +129,91 @@ def _judge(
     )
     done = call.core.reviews.review(bound(call), judgment)
     verdicts = call.core.use(Phases).verdicts(done.verdict.item, ALL)
-    return present_verdict(next(one for one in verdicts if one.verdict.id == done.verdict.id))
+    return present_verdict(next(entry for entry in verdicts if entry.verdict.id == done.verdict.id))
 
 
 def present_claim(claim: Submission) -> dict[str, Json]:
     """Return a claim as a finding of its own sort, its long texts clipped."""
-    said = report_of(claim)
+    report = report_of(claim)
     return {
         **claim_header(claim),
         "summary": clip(claim.summary, _TEXT),
-        "open_questions": [clip(one, _TEXT // 2) for one in said.questions[:5]],
-        **sparse(reasons=[clip(one, _TEXT // 2) for one in claim.reasons[:5]]),
+        "open_questions": [clip(question, _TEXT // 2) for question in report.questions[:5]],
+        **sparse(reasons=[clip(reason, _TEXT // 2) for reason in claim.reasons[:5]]),
     }
 
 
 def claim_header(claim: Submission) -> dict[str, Json]:
     """Return the fields of a claim that are never long."""
-    said, result = report_of(claim), RESULTS[claim.status]
+    report, result = report_of(claim), RESULTS[claim.status]
     return {
         "id": f"pc-{claim.number}",
         "category": "phase_completion",
         "completed_phase": claim.phase,
         **sparse(
-            contract_version=said.version or None,
+            contract_version=report.version or None,
             artifact_path=claim.path,
             artifact_hash=claim.sha256,
             commit="" if claim.path else claim.commit,
             branch=claim.branch,
             run=claim.run,
         ),
-        "confidence": said.confidence,
-        "promote_to": said.promote_to or None,
-        "recommended_next_phase": said.next_phase or None,
+        "confidence": report.confidence,
+        "promote_to": report.promote_to or None,
+        "recommended_next_phase": report.next_phase or None,
         "processed": bool(result),
         **sparse(processed_at=claim.updated_at if result else "", result=result),
         "created_at": claim.created_at,
     }
 
 
-def present_verdict(found: PhaseVerdict) -> dict[str, Json]:
+def present_verdict(phase_verdict: PhaseVerdict) -> dict[str, Json]:
     """Return a verdict as a finding of its own sort, its long texts clipped."""
-    verdict = found.verdict
+    verdict = phase_verdict.verdict
     return {
-        **verdict_header(found),
+        **verdict_header(phase_verdict),
         "reason": clip(verdict.reason, _TEXT),
         **sparse(fix_instructions=clip("\n".join(verdict.fixes), _TEXT)),
     }
 
 
-def verdict_header(found: PhaseVerdict) -> dict[str, Json]:
+def verdict_header(phase_verdict: PhaseVerdict) -> dict[str, Json]:
     """Return the fields of a verdict that are never long."""
-    verdict = found.verdict
+    verdict = phase_verdict.verdict
     return {
         "id": f"pv-{verdict.number}",
         "category": "phase_verdict",
-        "phase": found.claim.phase,
+        "phase": phase_verdict.claim.phase,
         "artifact_hash": verdict.subject,
         "verdict": "approved" if verdict.decision == "approve" else "rejected",
         "independence": verdict.independence,
-        "processed": bool(found.result),
-        **sparse(processed_at=found.processed_at, result=found.result, run=verdict.run),
+        "processed": bool(phase_verdict.result),
+        **sparse(
+            processed_at=phase_verdict.processed_at, result=phase_verdict.result, run=verdict.run
+        ),
         "created_at": verdict.created_at,
     }
 
 
 def brief_claim(claim: Submission) -> dict[str, Json]:
     """Return a claim in few words, for an issue that has some."""
-    said, result = report_of(claim), RESULTS[claim.status]
+    report, result = report_of(claim), RESULTS[claim.status]
     return {
         "id": f"pc-{claim.number}",
         "phase": claim.phase,
         **sparse(artifact_path=clip(claim.path, _BRIEF), artifact_hash=claim.sha256),
         "summary": clip(claim.summary, _BRIEF),
-        "open_questions": len(said.questions),
-        "confidence": said.confidence,
+        "open_questions": len(report.questions),
+        "confidence": report.confidence,
         "processed": bool(result),
         **sparse(result=result, reasons=clip("; ".join(claim.reasons), _BRIEF)),
     }
 
 
-def brief_verdict(found: PhaseVerdict) -> dict[str, Json]:
+def brief_verdict(phase_verdict: PhaseVerdict) -> dict[str, Json]:
     """Return a verdict in few words, for an issue that has some."""
-    answer = present_verdict(found)
+    answer = present_verdict(phase_verdict)
     for name in ("category", "artifact_hash", "result", "run", "processed_at", "created_at"):
         answer.pop(name, None)
-    texts = sparse(fix_instructions=clip("\n".join(found.verdict.fixes), _BRIEF))
-    return {**answer, "reason": clip(found.verdict.reason, _BRIEF), **texts}
+    texts = sparse(fix_instructions=clip("\n".join(phase_verdict.verdict.fixes), _BRIEF))
+    return {**answer, "reason": clip(phase_verdict.verdict.reason, _BRIEF), **texts}

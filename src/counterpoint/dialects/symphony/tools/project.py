@@ -48,26 +48,26 @@ def configure_project(
     judge_instructions: Annotated[Text | None, Field(description="For judges")] = None,
 ) -> Json:
     """Configure the project; other settings stay."""
-    given = {"worker": worker_instructions, "judge": judge_instructions}
+    instructions = {"worker": worker_instructions, "judge": judge_instructions}
     policy = call.core.use(Policies).edit(
         PolicyEdit(
             gates=None if gates is None else tuple(GateCommand(**gate) for gate in gates),
             sensitive_paths=sensitive_paths,
             thresholds=None if risk_thresholds is None else _parse(risk_thresholds),
-            instructions={role: text for role, text in given.items() if text is not None},
+            instructions={role: text for role, text in instructions.items() if text is not None},
         )
     )
     return _present(policy)
 
 
-def _parse(given: dict[str, int]) -> dict[str, int]:
-    unknown = sorted(given.keys() - _THRESHOLDS.keys())
+def _parse(thresholds: dict[str, int]) -> dict[str, int]:
+    unknown = sorted(thresholds.keys() - _THRESHOLDS.keys())
     if unknown:
         raise InvalidInput(
             f"risk_thresholds: there is no {', '.join(name[:60] for name in unknown)}",
             hint=f"There are: {', '.join(_THRESHOLDS)}.",
         )
-    return {_THRESHOLDS[name]: value for name, value in given.items()}
+    return {_THRESHOLDS[name]: value for name, value in thresholds.items()}
 
 
 def _present(policy: Policy) -> Json:
@@ -85,7 +85,7 @@ def _present(policy: Policy) -> Json:
 
 def policy_json(policy: Policy) -> dict[str, Json]:
     """Return what the project is configured with, whole, under the names of the parameters."""
-    names = {core: here for here, core in _THRESHOLDS.items()}
+    names = {core: parameter for parameter, core in _THRESHOLDS.items()}
     return {
         "gates": [
             {"command": gate.command, "label": gate.label, "required": gate.required}

@@ -31,7 +31,12 @@ from counterpoint.dialects.paging import (
 )
 from counterpoint.dialects.symphony.envelope import PHRASES
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
-from counterpoint.dialects.symphony.tools.given import GIVEN, given, has_no_issue, memory
+from counterpoint.dialects.symphony.tools.given import (
+    GIVEN,
+    has_no_issue,
+    load_given_part,
+    load_memory_part,
+)
 from counterpoint.dialects.symphony.tools.parts import find_part, health_json
 from counterpoint.dialects.symphony.tools.phases import (
     ALL,
@@ -96,24 +101,24 @@ def get_issue(
     issue = call.core.use(Issues).details(item.id)
     answer: dict[str, Json] = {"id": item.id, "identifier": present_id(item.id)}
     if not cursor:
-        begun = _begun(call) if _own(call, item) else {}
-        answer = {**begun, **_head(issue), **_around(call, issue), **_handed_over(call, item.id)}
+        begun = _held_issues(call) if _own_parts(call, item) else {}
+        answer = begun | _head(issue) | _context_of(call, issue) | _submissions_of(call, item.id)
         answer |= checks_at(call.core, [item]).get(item.id, {})
         del answer["labels"]
     parts = {
         name: _part(call, issue, name, pages.at.get(name, 0))
-        for name in ("labels", "description", *_own(call, item), *RECORDS, "subtasks", "runs")
+        for name in ("labels", "description", *_own_parts(call, item), *RECORDS, "subtasks", "runs")
         if not cursor or name in pages.at
     }
-    shown, rest = shared(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
+    contents, next_starts = shared(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
     if not cursor:
         empty: dict[str, Json] = {name: [] for name in RECORDS}
         begins: dict[str, Json] = {"labels": [], "description": "", **empty}
-        shown = begins | shown
+        contents = begins | contents
     return {
         **answer,
-        **shown,
-        **sparse(next_cursor=pages.cursor(rest or None)),
+        **contents,
+        **sparse(next_cursor=pages.cursor(next_starts or None)),
         "note": DATA,
     }
 
@@ -126,7 +131,7 @@ def get_issue_status(
     item = parse_issue(call, issue_id or "")
     issue = call.core.use(Issues).details(item.id)
     return {
-        **(_begun(call) if _own(call, item) else {}),
+        **(_held_issues(call) if _own_parts(call, item) else {}),
         **_head(issue),
         **checks_at(call.core, [item]).get(item.id, {}),
         "recentFindings": _recent_findings(call, item.id),
@@ -152,11 +157,11 @@ def list_issues(
         if status == "blocked"
         else STATES.get(cast("Status", status), ())
     )
-    wanted = ItemFilter(status=states, label=labels)
+    item_filter = ItemFilter(status=states, label=labels)
     at = cast("dict[str, int]", pages.at)
     parts: dict[str, Part] = {}
     if "issues" in at:
-        rows = call.core.use(Issues).list(wanted, at["issues"], limit + 1, blocked=blocked)
+        rows = call.core.use(Issues).list(item_filter, at["issues"], limit + 1, blocked=blocked)
         checks = checks_at(call.core, [line.item for line in rows[:limit]])
         parts["issues"] = part_of_rows(
             rows,
@@ -166,32 +171,32 @@ def list_issues(
             at["issues"],
         )
     if "memory" in at:
-        parts["memory"] = memory(call, at["memory"])
-    first = _begun(call) if "memory" in at and not cursor else {}
-    shown, rest = shared(parts, PAGE - RESERVE - size_of(DATA) - size_of(first))
+        parts["memory"] = load_memory_part(call, at["memory"])
+    first = _held_issues(call) if "memory" in at and not cursor else {}
+    contents, next_starts = shared(parts, PAGE - RESERVE - size_of(DATA) - size_of(first))
     return {
         **first,
         "issues": [],
-        **shown,
-        **sparse(next_cursor=pages.cursor(rest or None)),
+        **contents,
+        **sparse(next_cursor=pages.cursor(next_starts or None)),
         "note": DATA,
     }
 
 
-def _begun(call: Call) -> dict[str, Json]:
-    """Return the issues that the caller is at, or left, to stand first."""
+def _held_issues(call: Call) -> dict[str, Json]:
+    """Return the issues that the caller holds or left, which come first."""
 
-    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
-        for live in one.held:
+    def list_held(continuation: Continuation) -> Iterator[dict[str, Json]]:
+        for live in continuation.held:
             if is_issue(call, live.item.id):
                 yield {
                     "identifier": present_id(live.item.id),
                     "title": clip(live.item.title, _SUMMARY),
                     "since": live.claim.claimed_at,
-                    **sparse(left=present_left(one.left)),
+                    **sparse(left=present_left(continuation.left)),
                 }
 
-    return offered(call, "issues", shown, PHRASES)
+    return offered(call, "issues", list_held, PHRASES)
 
 
 def present_line(line: IssueView) -> dict[str, Json]:
@@ -218,10 +223,10 @@ def present_record(record: Record) -> dict[str, Json]:
 
 
 def _record(record: Record) -> dict[str, Json]:
-    kept = load_object(record.details)
+    details = load_object(record.details)
     entry: dict[str, Json] = {"id": record.id, "created_at": record.created_at}
     if record.kind == "comment":
-        author = kept.get("author") or f"agent:{record.agent}"
+        author = details.get("author") or f"agent:{record.agent}"
         return {
             **entry,
             "author": author,
@@ -231,25 +236,25 @@ def _record(record: Record) -> dict[str, Json]:
     if record.kind == "learning":
         return {
             **entry,
-            "pattern": clip(str(kept.get("pattern") or record.body), _ENTRY),
+            "pattern": clip(str(details.get("pattern") or record.body), _ENTRY),
             **sparse(
-                context=clip(str(kept.get("context") or ""), _ENTRY),
-                applies_to=kept.get("applies_to"),
+                context=clip(str(details.get("context") or ""), _ENTRY),
+                applies_to=details.get("applies_to"),
             ),
-            "learning_type": kept.get("kind") or "pattern",
-            "quality_score": kept.get("quality", 50),
+            "learning_type": details.get("kind") or "pattern",
+            "quality_score": details.get("quality", 50),
             "verified": record.status == "verified",
         }
-    shown: dict[str, Json] = {
+    fields: dict[str, Json] = {
         **entry,
         "category": record.tags[0] if record.tags else "",
         "summary": clip(record.title, _SUMMARY),
         **sparse(files=list(record.files)),
     }
     if record.body != record.title:
-        shown["details"] = clip(record.body, _ENTRY)
-    rest = {name: value for name, value in kept.items() if name not in shown}
-    return {**shown, **rest} if size_of(rest) <= _ENTRY else shown
+        fields["details"] = clip(record.body, _ENTRY)
+    extra = {name: value for name, value in details.items() if name not in fields}
+    return {**fields, **extra} if size_of(extra) <= _ENTRY else fields
 
 
 def _head(issue: IssueDetails) -> dict[str, Json]:
@@ -266,8 +271,8 @@ def _head(issue: IssueDetails) -> dict[str, Json]:
     }
 
 
-def _around(call: Call, issue: IssueDetails) -> dict[str, Json]:
-    """Return what stands about an issue and is never long."""
+def _context_of(call: Call, issue: IssueDetails) -> dict[str, Json]:
+    """Return the short fields about an issue: dates, neighbours, blockers, test health."""
     item = issue.item
     trend = call.core.use(Surveys).trend(item.id)
     health: dict[str, Json] = {}
@@ -282,8 +287,8 @@ def _around(call: Call, issue: IssueDetails) -> dict[str, Json]:
             depends_on=[_brief(needed, blocked) for needed in needs],
             parent_issue=_brief(issue.parent, blocked) if issue.parent else None,
             blockers=[
-                {"id": one.id, "reason": clip(one.body, _SUMMARY)}
-                for one in issue.blockers[:_RECENT]
+                {"id": blocker.id, "reason": clip(blocker.body, _SUMMARY)}
+                for blocker in issue.blockers[:_RECENT]
             ],
             test_health=health,
             former_names=[present_id(name) for name in list(issue.names.values())[:_RECENT]],
@@ -299,7 +304,7 @@ def _brief(item: Item, blocked: frozenset[str]) -> dict[str, Json]:
     }
 
 
-def _part(call: Call, issue: IssueDetails, name: str, place: int) -> Part:
+def _part(call: Call, issue: IssueDetails, name: str, start: int) -> Part:
     item = issue.item
     lists: dict[str, Callable[[], list[Json]]] = {
         "labels": lambda: list(issue.labels),
@@ -307,32 +312,39 @@ def _part(call: Call, issue: IssueDetails, name: str, place: int) -> Part:
         "runs": lambda: runs_of(call, issue),
     }
     if name in lists:
-        return part_of_list(lists[name](), place)
+        return part_of_list(lists[name](), start)
     if name == "description":
-        return part_of_text(item.body, place)
+        return part_of_text(item.body, start)
     if name in GIVEN:
-        return given(call, item, name, place)
+        return load_given_part(call, item, name, start)
     if name == "findings":
-        return _findings(call, item.id, place)
-    rows = call.core.use(Issues).records(item.id, RECORDS[name], place, _ROWS + 1)
-    return part_of_rows(rows, _ROWS, present_record, lambda record: record.number, place)
+        return _findings(call, item.id, start)
+    rows = call.core.use(Issues).records(item.id, RECORDS[name], start, _ROWS + 1)
+    return part_of_rows(rows, _ROWS, present_record, lambda record: record.number, start)
 
 
-def _findings(call: Call, item: str, place: Json) -> Part:
-    """Return what was found, claimed and judged of an issue by time; a place is a number of each sort."""
-    start = cast("list[int]", place or [0, 0, 0])
+def _findings(call: Call, item: str, seen_numbers: Json) -> Part:
+    """Return findings, claims and verdicts of an issue by time; `seen_numbers` has the last number of each sort."""
+    start = cast("list[int]", seen_numbers or [0, 0, 0])
     records = call.core.use(Issues).records(item, "finding", start[0], _ROWS + 1)
-    claims = [one for one in call.core.use(Phases).claims(item, ALL) if one.number > start[1]]
+    claims = [claim for claim in call.core.use(Phases).claims(item, ALL) if claim.number > start[1]]
     verdicts = [
-        one for one in call.core.use(Phases).verdicts(item, ALL) if one.verdict.number > start[2]
+        phase_verdict
+        for phase_verdict in call.core.use(Phases).verdicts(item, ALL)
+        if phase_verdict.verdict.number > start[2]
     ]
     entries = sorted(
         [
-            *((one.created_at, 0, one.number, present_record(one)) for one in records),
-            *((one.created_at, 1, one.number, present_claim(one)) for one in claims),
+            *((record.created_at, 0, record.number, present_record(record)) for record in records),
+            *((claim.created_at, 1, claim.number, present_claim(claim)) for claim in claims),
             *(
-                (one.verdict.created_at, 2, one.verdict.number, present_verdict(one))
-                for one in verdicts
+                (
+                    phase_verdict.verdict.created_at,
+                    2,
+                    phase_verdict.verdict.number,
+                    present_verdict(phase_verdict),
+                )
+                for phase_verdict in verdicts
             ),
         ],
         key=lambda entry: entry[:3],
@@ -344,7 +356,7 @@ def _findings(call: Call, item: str, place: Json) -> Part:
         places.append(list(reached))
     return Part(
         content=[entry[3] for entry in entries[:_ROWS]],
-        start=place,
+        start=seen_numbers,
         places=places,
         more=len(entries) > _ROWS,
     )
@@ -354,16 +366,19 @@ def _recent_findings(call: Call, item: str) -> list[Json]:
     """Return the last findings in brief, the latest first."""
     records = call.core.use(Issues).records(item, "finding", 0, _RECENT, last=True)
     entries: list[tuple[str, int, str, str]] = [
-        (one.created_at, 0, one.tags[0] if one.tags else "", one.title) for one in records
+        (record.created_at, 0, record.tags[0] if record.tags else "", record.title)
+        for record in records
     ]
     entries += [
         (claim.created_at, 1, "phase_completion", claim.summary)
         for claim in call.core.use(Phases).claims(item, _RECENT)
     ]
-    for one in call.core.use(Phases).verdicts(item, _RECENT):
-        verdict = "approved" if one.verdict.decision == "approve" else "rejected"
-        summary = f"{one.claim.phase} {verdict}: {one.verdict.reason}".rstrip(": ")
-        entries.append((one.verdict.created_at, 2, "phase_verdict", summary))
+    for phase_verdict in call.core.use(Phases).verdicts(item, _RECENT):
+        verdict = "approved" if phase_verdict.verdict.decision == "approve" else "rejected"
+        summary = f"{phase_verdict.claim.phase} {verdict}: {phase_verdict.verdict.reason}".rstrip(
+            ": "
+        )
+        entries.append((phase_verdict.verdict.created_at, 2, "phase_verdict", summary))
     entries.sort(key=lambda entry: entry[:2], reverse=True)
     return [
         {"category": category, "summary": clip(summary, _SUMMARY)}
@@ -371,19 +386,22 @@ def _recent_findings(call: Call, item: str) -> list[Json]:
     ]
 
 
-def _own(call: Call, item: Item) -> tuple[str, ...]:
-    """Return what is given with an issue: nothing with another than the server was started for."""
+def _own_parts(call: Call, item: Item) -> tuple[str, ...]:
+    """Return the `GIVEN` parts; none for an issue that the server was not started for."""
     bound_to = call.core.caller.item
     return GIVEN if bound_to and parse_issue(call, bound_to).id == item.id else ()
 
 
-def _handed_over(call: Call, item: str) -> dict[str, Json]:
-    """Return what was handed over of an issue, and what became of it: the last of each sort."""
+def _submissions_of(call: Call, item: str) -> dict[str, Json]:
+    """Return the last submissions of an issue and their verdicts."""
     request = call.core.use(Requests).current(item)
-    kept = call.core.items.attributes(item).get("artifacts")
+    artifacts = call.core.items.attributes(item).get("artifacts")
     return sparse(
         pull_request=brief_request(request) if request else None,
-        phase_completions=[brief_claim(one) for one in call.core.use(Phases).claims(item, 2)],
-        phase_verdicts=[brief_verdict(one) for one in call.core.use(Phases).verdicts(item, 2)],
-        artifacts=kept,
+        phase_completions=[brief_claim(claim) for claim in call.core.use(Phases).claims(item, 2)],
+        phase_verdicts=[
+            brief_verdict(phase_verdict)
+            for phase_verdict in call.core.use(Phases).verdicts(item, 2)
+        ],
+        artifacts=artifacts,
     )

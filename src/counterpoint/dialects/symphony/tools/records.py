@@ -84,7 +84,7 @@ def add_learning(
     learning_type: Annotated[LearningType | None, Field(description="Kind of learning")] = None,
 ) -> Json:
     """Record a reusable pattern or gotcha for future agents."""
-    kept = call.core.use(Learnings).keep(
+    saved = call.core.use(Learnings).keep(
         LearningDraft(
             item=bound(call),
             pattern=pattern,
@@ -94,11 +94,11 @@ def add_learning(
             run=call.settings.run,
         )
     )
-    near: list[Json] = [_shown(one) for one in kept.near]
+    near: list[Json] = [_summarize(learning) for learning in saved.near]
     return {
-        "id": kept.learning.record.id,
-        "quality_score": kept.learning.quality,
-        "created_at": kept.learning.record.created_at,
+        "id": saved.learning.record.id,
+        "quality_score": saved.learning.quality,
+        "created_at": saved.learning.record.created_at,
         **sparse(near_duplicates=near),
     }
 
@@ -118,17 +118,17 @@ def search_learnings(
     cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
     """Search learnings, best first: 50 % relevance, 30 % field, 20 % quality."""
-    asked = LearningQuery(
+    learning_query = LearningQuery(
         query=query, limit=limit, min_quality=min_quality_score, elsewhere=cross_project
     )
-    pages = pages_of(call, cursor, "search_learnings", asdict(asked))
-    found = call.core.use(Learnings).find(asked)
-    entries = [_present(one, elsewhere=cross_project) for one in found]
-    shown, rest = part_of_list(entries, pages.at).cut(PAGE - RESERVE)
+    pages = pages_of(call, cursor, "search_learnings", asdict(learning_query))
+    hits = call.core.use(Learnings).find(learning_query)
+    entries = [_present(hit, elsewhere=cross_project) for hit in hits]
+    learnings, next_start = part_of_list(entries, pages.at).cut(PAGE - RESERVE)
     return {
-        "learnings": shown,
-        "total": len(found),
-        **sparse(next_cursor=pages.cursor(rest)),
+        "learnings": learnings,
+        "total": len(hits),
+        **sparse(next_cursor=pages.cursor(next_start)),
         "note": DATA,
     }
 
@@ -198,23 +198,23 @@ def _trend(trend: TestTrend) -> Json:
     }
 
 
-def _shown(one: Learning) -> dict[str, Json]:
+def _summarize(learning: Learning) -> dict[str, Json]:
     return {
-        "id": one.record.id,
-        "pattern": clip(one.pattern, _PATTERN),
-        **sparse(issue=present_id(one.record.item) if one.record.item else ""),
+        "id": learning.record.id,
+        "pattern": clip(learning.pattern, _PATTERN),
+        **sparse(issue=present_id(learning.record.item) if learning.record.item else ""),
     }
 
 
-def _present(found: LearningHit, *, elsewhere: bool) -> dict[str, Json]:
-    one = found.learning
+def _present(hit: LearningHit, *, elsewhere: bool) -> dict[str, Json]:
+    learning = hit.learning
     return {
-        **_shown(one),
-        **({"project": one.project} if elsewhere else {}),
-        **sparse(context=clip(one.context, _PATTERN), applies_to=list(one.applies_to)),
-        "learning_type": one.kind,
-        "quality_score": one.quality,
-        "verified": one.is_verified,
-        "score": found.score,
-        "parts": {"bm25": found.relevance, "field": found.place, "quality": found.quality},
+        **_summarize(learning),
+        **({"project": learning.project} if elsewhere else {}),
+        **sparse(context=clip(learning.context, _PATTERN), applies_to=list(learning.applies_to)),
+        "learning_type": learning.kind,
+        "quality_score": learning.quality,
+        "verified": learning.is_verified,
+        "score": hit.score,
+        "parts": {"bm25": hit.relevance, "field": hit.place, "quality": hit.quality},
     }

@@ -18,7 +18,7 @@ from counterpoint.dialects.symphony.nouns.requests import (
     ClaimedGate,
     Proposal,
 )
-from counterpoint.dialects.symphony.tools.workspace import verified
+from counterpoint.dialects.symphony.tools.workspace import require_workspace
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.dialects.symphony.words import Line, Text, bound, status_of
@@ -62,7 +62,7 @@ def create_pr(
 ) -> Json:
     """Deprecated: use complete_phase. Hand a change in; the server measures it and runs the gates."""
     item = bound(call)
-    tree = verified(call)
+    tree = require_workspace(call)
     if tree.branch and tree.branch != branch_name:
         raise InvalidInput(
             f"branch_name is {branch_name!r}, but this worktree is on {tree.branch!r}",
@@ -145,7 +145,7 @@ def present_request(request: ChangeRequest) -> dict[str, Json]:
             "score": changes.risk_score,
             "parts": risk.get("parts", {}),
             "gates_used": risk.get("basis", "none"),
-            "reasons": [clip(str(one), _REASON) for one in risk.get("reasons", ())][:10],
+            "reasons": [clip(str(reason), _REASON) for reason in risk.get("reasons", ())][:10],
         },
         "gates": [_present_gate(gate) for gate in gates[:_SHOWN]],
         **sparse(

@@ -57,12 +57,12 @@ def query_run_events(
     )
     page = call.core.runs.events(chosen, limit, offset)
     events = [_present(event, _WHOLE if limit == 1 else _PAYLOAD) for event in page.events]
-    shown, _ = part_of_list(events).cut(PAGE - RESERVE)
-    after = offset + len(shown)
+    page_events, _ = part_of_list(events).cut(PAGE - RESERVE)
+    after = offset + len(page_events)
     return {
-        "events": shown,
+        "events": page_events,
         "total": page.total,
-        "next_offset": after if after < page.total and shown else None,
+        "next_offset": after if after < page.total and page_events else None,
         "note": DATA,
     }
 
@@ -85,31 +85,33 @@ def runs_of(call: Call, issue: IssueDetails) -> list[Json]:
                 "startedAt": claim.claimed_at,
             }
         ]
-    told = [_run(one, str(names.get(str(one.token), ""))) for one in issue.runs]
+    runs = [
+        _run_of_outcome(outcome, str(names.get(str(outcome.token), ""))) for outcome in issue.runs
+    ]
     for phase in call.core.use(Phases).claims(issue.item.id):
-        _add(told, _handed(phase))
+        _merge_run(runs, _run_of_claim(phase))
     for run in call.core.runs.recent(issue.item.id, _RUNS):
-        _add(told, _streamed(run))
-    return [*live, *sorted(told, key=_finished, reverse=True)]
+        _merge_run(runs, _run_of_stream(run))
+    return [*live, *sorted(runs, key=_finished_at, reverse=True)]
 
 
-def _add(told: list[dict[str, Json]], run: dict[str, Json]) -> None:
-    """Add what is told of a run to the last entry of the same run, or as one of its own."""
-    named = [one for one in told if "id" in run and one.get("id") == run["id"]]
-    if not named:
-        told.append(run)
+def _merge_run(runs: list[dict[str, Json]], run: dict[str, Json]) -> None:
+    """Merge a run into the last entry with its id, or append it."""
+    matches = [entry for entry in runs if "id" in run and entry.get("id") == run["id"]]
+    if not matches:
+        runs.append(run)
         return
-    last = max(named, key=_finished)
+    last = max(matches, key=_finished_at)
     # What the issue says of it stays; a stream knows what it cost.
     last |= {name: value for name, value in run.items() if last.get(name) is None}
 
 
-def _finished(run: Mapping[str, Json]) -> str:
+def _finished_at(run: Mapping[str, Json]) -> str:
     return str(run["finishedAt"])
 
 
-def _streamed(run: Run) -> dict[str, Json]:
-    """Return a run as its stream tells of it."""
+def _run_of_stream(run: Run) -> dict[str, Json]:
+    """Return a run from its event stream."""
     return {
         "id": run.id,
         "status": run.status,
@@ -122,8 +124,8 @@ def _streamed(run: Run) -> dict[str, Json]:
     }
 
 
-def _handed(claim: Submission) -> dict[str, Json]:
-    """Return a run that ended by handing a phase over."""
+def _run_of_claim(claim: Submission) -> dict[str, Json]:
+    """Return a run that ended with a submitted phase."""
     is_refused = claim.status == "rejected"
     return {
         **sparse(id=claim.run),
@@ -136,7 +138,7 @@ def _handed(claim: Submission) -> dict[str, Json]:
     }
 
 
-def _run(outcome: Outcome, name: str) -> dict[str, Json]:
+def _run_of_outcome(outcome: Outcome, name: str) -> dict[str, Json]:
     summary = clip(outcome.summary, _ERROR)
     return {
         **sparse(id=name),
@@ -150,10 +152,10 @@ def _run(outcome: Outcome, name: str) -> dict[str, Json]:
     }
 
 
-def _present(event: StreamEvent, room: int) -> dict[str, Json]:
+def _present(event: StreamEvent, most_bytes: int) -> dict[str, Json]:
     """Return an event; of a payload that is too long the beginning of its text."""
     payload: Any = event.payload
-    if event.payload != REDACTED and len(event.payload.encode()) <= room:
+    if event.payload != REDACTED and len(event.payload.encode()) <= most_bytes:
         payload = load(event.payload)
     return {
         "run_id": event.run,
@@ -161,5 +163,5 @@ def _present(event: StreamEvent, room: int) -> dict[str, Json]:
         "event_type": event.type,
         "event_subtype": event.subtype or None,
         "timestamp": event.time or None,
-        "payload": clip(payload, room) if isinstance(payload, str) else payload,
+        "payload": clip(payload, most_bytes) if isinstance(payload, str) else payload,
     }

@@ -13,16 +13,16 @@ from counterpoint.protocol.tools import tool
 @tool(reads=True)
 def verify_workspace(call: Call) -> Json:
     """Verify that this is the worktree of the current issue; do this first."""
-    found = verified(call)
+    workspace = require_workspace(call)
     return {
         "valid": True,
-        "path": found.path,
-        "issue": found.identifier,
-        "branch": found.branch,
+        "path": workspace.path,
+        "issue": workspace.identifier,
+        "branch": workspace.branch,
         "message": "Workspace verified: you are in the right worktree.",
     }
 
 
-def verified(call: Call) -> Workspace:
-    """Return the worktree of the current issue; a refusal with the way back if this is not it."""
+def require_workspace(call: Call) -> Workspace:
+    """Return the worktree of the current issue; Conflict with the way back if this is another."""
     return call.core.use(Workspaces).verify(MARKER, bound(call))

@@ -20,8 +20,8 @@ from counterpoint.kernel.errors import NotClaimHolder
 
 def note(change: Change, item: str, kind: RecordKind, body: str, **details: Json) -> str:
     """Write a record about an item as a part of a change; answer its id. A blocker is in the way."""
-    asked = Note(kind=kind, item=item, body=body, details=details)
-    record = Journal(change.context).draft(change, asked, change.open_session(), ())
+    draft = Note(kind=kind, item=item, body=body, details=details)
+    record = Journal(change.context).draft(change, draft, change.open_session(), ())
     change.put(record)
     if kind == "blocker":
         shift(change, change.get(Item, item), 1)

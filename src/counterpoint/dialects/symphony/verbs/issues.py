@@ -68,11 +68,11 @@ class Issues:
             return queries.find_issue(view, name)
 
     def list(
-        self, wanted: ItemFilter, after: int, limit: int, *, blocked: bool | None = None
+        self, item_filter: ItemFilter, after: int, limit: int, *, blocked: bool | None = None
     ) -> list[IssueView]:
         """Return issues by number, beyond a number; `blocked`: only those that are, or are not."""
         with self._context.reading() as view:
-            return queries.views(view, wanted, after, limit, blocked=blocked)
+            return queries.views(view, item_filter, after, limit, blocked=blocked)
 
     def details(self, name: str) -> IssueDetails:
         """Return an issue, by any of its names, with everything small about it; NotFound."""
@@ -93,7 +93,7 @@ class Issues:
         with self._context.reading() as view:
             return queries.records(view, item, kind, after, limit, last=last)
 
-    def open(self, asked: IssueDraft) -> Item:
+    def open(self, draft: IssueDraft) -> Item:
         """Make an issue in the backlog.
 
         Raises InvalidInput for labels, NotFound for what it needs, QuotaExceeded for one more than a
@@ -105,11 +105,11 @@ class Issues:
                 self._count(most)
             with self._context.reading() as view:
                 phases = policy_of(view).phases
-                needs = tuple(queries.find_issue(view, name).id for name in asked.needs)
-            labels = with_phase(asked.labels, phases[0], phases)
-            return Plans(self._context).create(_draft(asked, labels, "backlog", needs)).root
+                needs = tuple(queries.find_issue(view, name).id for name in draft.needs)
+            labels = with_phase(draft.labels, phases[0], phases)
+            return Plans(self._context).create(_draft(draft, labels, "backlog", needs)).root
 
-    def open_below(self, name: str, asked: IssueDraft) -> Item:
+    def open_below(self, name: str, draft: IssueDraft) -> Item:
         """Make a sub-task of an issue, which is blocked until it is closed.
 
         Raises NotFound, InvalidInput beyond the depth, Conflict if the issue is closed, IllegalMove in
@@ -132,9 +132,9 @@ class Issues:
                     f"{parent.id} is in review", hint="Make an issue of its own.", state="review"
                 )
             usual = above if above in phases else phases[0]
-            labels = with_phase(asked.labels, usual, phases)
+            labels = with_phase(draft.labels, usual, phases)
             self._divide(parent, claim)
-            return Plans(self._context).create(_draft(asked, labels, "open", ()), parent.id).root
+            return Plans(self._context).create(_draft(draft, labels, "open", ()), parent.id).root
 
     def _divide(self, parent: Item, claim: Claim | None) -> None:
         """Give back the caller's claim of what shall have sub-tasks; fetch it out of the backlog."""
@@ -154,23 +154,23 @@ class Issues:
         """
         with joined(self._context):
             with self._context.reading() as view:
-                found = self._free(view, name)
-            if found:
+                item_id = self._find_free(view, name)
+            if item_id:
                 # What looked free may have been taken since: this is decided inside the transaction.
                 with recording(self._context, "issue.sought") as change:
-                    found = self._free(change.writing, name)
-            if found:
-                Claims(self._context).start(found)
+                    item_id = self._find_free(change.writing, name)
+            if item_id:
+                Claims(self._context).start(item_id)
             return run()
 
-    def _free(self, view: Reading, name: str) -> str:
+    def _find_free(self, view: Reading, name: str) -> str:
         """Return the id of an issue that the caller can take up now; empty if that cannot be."""
         holders = Holders(view, self._context)
-        found = queries.find_issue(view, name)
+        item = queries.find_issue(view, name)
         # What is held needs no taking up, whoever holds it: the write itself then judges the claim.
-        if not holders.session or holders.is_held(view.find(Claim, found.id)):
+        if not holders.session or holders.is_held(view.find(Claim, item.id)):
             return ""
-        return found.id if judged(view, found, holders).is_ready else ""
+        return item.id if judged(view, item, holders).is_ready else ""
 
     def report(self, name: str, status: Reported, reason: str = "", run: str = "") -> Item:
         """Report on an issue that the caller has claimed: the claim ends, measured.
@@ -179,16 +179,16 @@ class Issues:
         """
         with joined(self._context):
             with self._context.reading() as view:
-                found = queries.find_issue(view, name)
-                claim = view.find(Claim, found.id)
+                item = queries.find_issue(view, name)
+                claim = view.find(Claim, item.id)
             judges = may_send_back(self._context.caller.actor.profile)
-            if judges and found.category == "review" and status != "review":
-                self._send_back(found)
-            elif found.category != "active" or claim is None or not claim.is_held:
+            if judges and item.category == "review" and status != "review":
+                self._send_back(item)
+            elif item.category != "active" or claim is None or not claim.is_held:
                 raise IllegalMove(
-                    f"{found.id} is not in progress: it is {found.status}",
+                    f"{item.id} is not in progress: it is {item.status}",
                     hint="Read it with `get_issue`; only the one who works on an issue reports on it.",
-                    state=found.status,
+                    state=item.status,
                 )
             else:
                 outcome = Report(
@@ -196,11 +196,11 @@ class Issues:
                     summary=reason or _DEFAULT_REASON[status],
                     hands_in=status == "review",
                 )
-                Tasks(self._context).finish(found.id, self._token(claim), outcome)
+                Tasks(self._context).finish(item.id, self._token(claim), outcome)
                 if run:
-                    self._name(found, claim, run)
-            self._tell(found, status, reason)
-            return self.named(found.id)
+                    self._name(item, claim, run)
+            self._tell(item, status, reason)
+            return self.named(item.id)
 
     def _name(self, item: Item, claim: Claim, run: str) -> None:
         with recording(self._context, "run.named", item.id) as change:
@@ -235,26 +235,26 @@ class Issues:
         """Count one more issue of the caller's session; QuotaExceeded."""
         session = self._context.caller.actor.session
         with recording(self._context, "issue.counted") as change:
-            made = change.writing.meter(session, _MADE)
-            if made >= most:
+            count = change.writing.meter(session, _MADE)
+            if count >= most:
                 raise QuotaExceeded(
-                    f"this session has made {made} issues, and may make no more",
+                    f"this session has made {count} issues, and may make no more",
                     hint="Put what is left into the description of one of them.",
                     most=most,
                 )
-            change.writing.use(session, _MADE, made + 1)
+            change.writing.use(session, _MADE, count + 1)
 
 
 def _draft(
-    asked: IssueDraft, labels: tuple[str, ...], status: str, needs: tuple[str, ...]
+    draft: IssueDraft, labels: tuple[str, ...], status: str, needs: tuple[str, ...]
 ) -> Draft:
     return Draft(
         kind="issue",
-        title=asked.title,
-        body=asked.description,
+        title=draft.title,
+        body=draft.description,
         needs=needs,
         labels=labels,
-        priority=asked.priority,
+        priority=draft.priority,
         status=status,
-        attributes={"run": asked.run} if asked.run else {},
+        attributes={"run": draft.run} if draft.run else {},
     )

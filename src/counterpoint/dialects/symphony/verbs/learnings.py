@@ -47,41 +47,45 @@ class Learnings:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def keep(self, asked: LearningDraft) -> SavedLearning:
+    def keep(self, draft: LearningDraft) -> SavedLearning:
         """Keep a learning; answer those of other items that say nearly the same.
 
         Raises InvalidInput with all that is missing in it, Conflict if the item has one alike.
         """
-        quality.check(asked.pattern, asked.context, asked.kind)
+        quality.check(draft.pattern, draft.context, draft.kind)
         with joined(self._context):
             with recording(self._context, "learning.compared") as change:
-                _refuse_twin(change, asked)
-                near = _near(change.writing, asked)
-            record = Journal(self._context).append(note_of(asked))
+                _refuse_twin(change, draft)
+                near = _near(change.writing, draft)
+            record = Journal(self._context).append(note_of(draft))
         return SavedLearning(learning=learning_of(record), near=near)
 
-    def find(self, asked: LearningQuery) -> list[LearningHit]:
+    def find(self, query: LearningQuery) -> list[LearningHit]:
         """Return learnings that have a word of the query or mean nearly the same, best first.
 
         InvalidInput without a word.
         """
-        words = asked_words(asked.query)
+        words = asked_words(query.query)
         projects = [self._context.project]
-        if asked.elsewhere:
-            known = self._context.ports.store.projects()
-            projects = [one.project for one in known if one.project != self._context.project]
-        found: dict[str, tuple[Learning, Hit]] = {}
+        if query.elsewhere:
+            stored_projects = self._context.ports.store.projects()
+            projects = [
+                row.project for row in stored_projects if row.project != self._context.project
+            ]
+        hits_by_key: dict[str, tuple[Learning, Hit]] = {}
         for project in projects:
-            for learning, hit in self._found(project, asked.query, words, _candidates(asked)):
-                found[f"{project}/{learning.record.id}"] = learning, hit
-        matches = [_match(key, learning, hit) for key, (learning, hit) in found.items()]
+            for learning, hit in self._search_project(
+                project, query.query, words, _candidates(query)
+            ):
+                hits_by_key[f"{project}/{learning.record.id}"] = learning, hit
+        matches = [_match(key, learning, hit) for key, (learning, hit) in hits_by_key.items()]
         with self._context.reading() as view:
             ranked = ranking.order(
-                words, matches, view.stems, min_quality=asked.min_quality, limit=asked.limit
+                words, matches, view.stems, min_quality=query.min_quality, limit=query.limit
             )
-        return [_present(found[one.key][0], one) for one in ranked]
+        return [_present(hits_by_key[ranked_match.key][0], ranked_match) for ranked_match in ranked]
 
-    def _found(
+    def _search_project(
         self, project: str, query: str, words: Sequence[str], most: int
     ) -> list[tuple[Learning, Hit]]:
         ports = self._context.ports
@@ -99,64 +103,64 @@ class Learnings:
             raise InvalidInput(f"a quality is from 0 to 100, not {score}")
         with recording(self._context, "learning.judged") as change:
             change.open_session()
-            found = change.get(Record, record)
-            if found.kind != _KIND:
-                raise InvalidInput(f"{record} is a {found.kind}", hint="Name a learning.")
+            stored = change.get(Record, record)
+            if stored.kind != _KIND:
+                raise InvalidInput(f"{record} is a {stored.kind}", hint="Name a learning.")
             details = {
-                **load_object(found.details),
+                **load_object(stored.details),
                 **({} if score is None else {"quality": score}),
             }
-            after = replace(found, details=Prose(canonical.dump_any(details)))
+            after = replace(stored, details=Prose(canonical.dump_any(details)))
             if verified is not None:
                 after = replace(after, status=VERIFIED if verified else "")
             change.put(after)
-            change.subject = found.item
+            change.subject = stored.item
             change.add_facts(record=record)
             return learning_of(after)
 
 
 def learning_of(record: Record) -> Learning:
-    """Return the learning that a record keeps; one of another source is taken at its text."""
-    kept = load_object(record.details)
+    """Return the learning of a record; a record from another source gives its text as the pattern."""
+    details = load_object(record.details)
     return Learning(
         record=record,
         project=record.project,
-        pattern=str(kept.get("pattern") or record.body),
-        context=str(kept.get("context") or ""),
-        applies_to=tuple(map(str, kept.get("applies_to") or ())),
-        kind=str(kept.get("kind") or _PLAIN),
-        quality=int(kept.get("quality", quality.FIRST_QUALITY)),
+        pattern=str(details.get("pattern") or record.body),
+        context=str(details.get("context") or ""),
+        applies_to=tuple(map(str, details.get("applies_to") or ())),
+        kind=str(details.get("kind") or _PLAIN),
+        quality=int(details.get("quality", quality.FIRST_QUALITY)),
         is_verified=record.status == VERIFIED,
     )
 
 
-def note_of(asked: LearningDraft) -> Note:
+def note_of(draft: LearningDraft) -> Note:
     """Return the note that a learning is kept as."""
-    kind = asked.kind or _PLAIN
+    kind = draft.kind or _PLAIN
     details: dict[str, Json] = {
-        "pattern": asked.pattern,
-        "context": asked.context or "",
-        "applies_to": list(asked.applies_to),
+        "pattern": draft.pattern,
+        "context": draft.context or "",
+        "applies_to": list(draft.applies_to),
         "kind": kind,
         "quality": quality.FIRST_QUALITY,
-        **({"run": asked.run} if asked.run else {}),
+        **({"run": draft.run} if draft.run else {}),
     }
-    parts = (asked.pattern, " ".join(asked.applies_to), asked.context or "", kind)
+    parts = (draft.pattern, " ".join(draft.applies_to), draft.context or "", kind)
     return Note(
         kind=_KIND,
-        item=asked.item,
+        item=draft.item,
         body="\n\n".join(part for part in parts if part),
         tags=(kind,),
         details=details,
     )
 
 
-def _refuse_twin(change: Change, asked: LearningDraft) -> None:
-    mine = change.select(Record, item=asked.item, kind=_KIND, order="number")
-    known = [(record.id, learning_of(record).pattern) for record in mine]
-    twin = quality.find_twin(asked.pattern, known)
+def _refuse_twin(change: Change, draft: LearningDraft) -> None:
+    own_records = change.select(Record, item=draft.item, kind=_KIND, order="number")
+    patterns = [(record.id, learning_of(record).pattern) for record in own_records]
+    twin = quality.find_twin(draft.pattern, patterns)
     if twin is not None:
-        earlier = dict(known)[twin]
+        earlier = dict(patterns)[twin]
         raise Conflict(
             f"{twin} of the same issue says this already: {earlier[:200]}",
             hint="Leave it out, or say what is different in other words.",
@@ -164,19 +168,21 @@ def _refuse_twin(change: Change, asked: LearningDraft) -> None:
         )
 
 
-def _near(view: Reading, asked: LearningDraft) -> tuple[Learning, ...]:
-    """Return learnings of other items that say what this one says."""
-    words = asked_words(asked.pattern)
+def _near(view: Reading, draft: LearningDraft) -> tuple[Learning, ...]:
+    """Return learnings of other items with nearly the same pattern."""
+    words = asked_words(draft.pattern)
     hits = view.search(words, kinds=(_KIND,), limit=_LOOKED_AT)
-    rows = [view.find(Record, hit.key) for hit in hits if hit.item != asked.item]
-    known = [learning_of(row) for row in rows if row is not None]
-    return tuple(one for one in known if quality.is_twin(asked.pattern, one.pattern))[:_NEAR]
+    rows = [view.find(Record, hit.key) for hit in hits if hit.item != draft.item]
+    learnings = [learning_of(row) for row in rows if row is not None]
+    return tuple(
+        learning for learning in learnings if quality.is_twin(draft.pattern, learning.pattern)
+    )[:_NEAR]
 
 
-def _candidates(asked: LearningQuery) -> int:
+def _candidates(query: LearningQuery) -> int:
     """Return how many are ranked: twice as many as are asked for; more if some may fall away."""
-    few = max(2 * asked.limit, _FEW)
-    return ranking.CANDIDATES if asked.min_quality else min(few, ranking.CANDIDATES)
+    few = max(2 * query.limit, _FEW)
+    return ranking.CANDIDATES if query.min_quality else min(few, ranking.CANDIDATES)
 
 
 def _hits(
@@ -212,8 +218,8 @@ def _match(key: str, learning: Learning, hit: Hit) -> ranking.Match:
     )
 
 
-def _present(learning: Learning, one: ranking.Ranked) -> LearningHit:
+def _present(learning: Learning, ranked: ranking.Ranked) -> LearningHit:
     fields: dict[str, Any] = {
-        name: getattr(one, name) for name in ("score", "relevance", "place", "quality", "fields")
+        name: getattr(ranked, name) for name in ("score", "relevance", "place", "quality", "fields")
     }
     return LearningHit(learning=learning, **fields)

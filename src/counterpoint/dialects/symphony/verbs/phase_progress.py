@@ -62,7 +62,7 @@ _TEXT_LIMIT: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Assessment:
     """A claim as things are now: its contract, what is wrong, what it would become.
 
     tree, content: where its text lies and what it is. onward: the phases from the next one on.
@@ -76,21 +76,25 @@ class _Found:
     change: Measured | None = None
 
 
-class Advancing:
-    """One walk over all that waits."""
+class PhaseProgress:
+    """One pass over all open phase claims."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._requests = Requests(context)
 
     def run(self, watch: Watch | None = None) -> tuple[Step, ...]:
-        """Act upon everything that waits; answer what became of each."""
+        """Process all open claims and requests; return a step for each."""
         waiting = Reviews(self._context).open("phase")
         steps = [self._step(claim, watch) for claim in waiting]
-        steps += self._expired()
+        steps += self._expire_all()
         steps += [
-            Step(item=one.item, fate="renewed", reasons=(f"{one.branch} is at {one.commit[:12]}",))
-            for one in self._requests.renew(watch)
+            Step(
+                item=submission.item,
+                fate="renewed",
+                reasons=(f"{submission.branch} is at {submission.commit[:12]}",),
+            )
+            for submission in self._requests.renew(watch)
         ]
         return tuple(steps)
 
@@ -100,7 +104,7 @@ class Advancing:
             current = phase_of(labels_of(view, claim.item))
         is_stale = item is None or item.is_closed or current not in {claim.phase, ""}
         try:
-            found = None if is_stale else self._look(claim, watch)
+            assessment = None if is_stale else self._assess(claim, watch)
         except CounterpointError as fault:
             return _present(claim, "waiting", (fault.message,))
         with recording(self._context, "phase.advanced", claim.item) as change:
@@ -108,13 +112,17 @@ class Advancing:
             fresh = change.get(Submission, claim.id)
             if fresh.status != "open":
                 return _present(claim, "left")
-            here = change.get(Item, claim.item)
+            fresh_item = change.get(Item, claim.item)
             labels = labels_of(change.writing, claim.item)
-            if found is None or here.is_closed or phase_of(labels) not in {claim.phase, ""}:
+            if (
+                assessment is None
+                or fresh_item.is_closed
+                or phase_of(labels) not in {claim.phase, ""}
+            ):
                 change.action = "phase.stale"
                 _close(change, fresh, "stale")
                 return _present(claim, "stale")
-            return self._decide(change, fresh, here, labels, found)
+            return self._decide(change, fresh, fresh_item, labels, assessment)
 
     def _decide(
         self,
@@ -122,34 +130,41 @@ class Advancing:
         claim: Submission,
         item: Item,
         labels: Sequence[str],
-        found: _Found,
+        assessment: _Assessment,
     ) -> Step:
-        if found.faults:
-            return self._refuse(change, claim, item, found.contract, found.faults)
-        if found.change is not None:
-            request = self._requests.put(change, found.change, claim)
+        if assessment.faults:
+            return self._refuse(change, claim, item, assessment.contract, assessment.faults)
+        if assessment.change is not None:
+            request = self._requests.put(change, assessment.change, claim)
             change.action = "phase.passed"
             why = (f"handed in as {request.submission.id}",)
             _close(change, claim, "accepted", why)
             _clear(change, item, claim.phase)
             return _present(claim, "passed", why)
-        said = report_of(claim)
-        needed = needs_verdict(found.contract, labels, said.confidence, len(said.questions))
+        report = report_of(claim)
+        needed = needs_verdict(
+            assessment.contract, labels, report.confidence, len(report.questions)
+        )
         verdicts = change.select(Verdict, submission=claim.id, order="number")
-        spoken = verdicts[-1] if verdicts else None
-        if spoken is not None and spoken.decision == "reject":
+        latest = verdicts[-1] if verdicts else None
+        if latest is not None and latest.decision == "reject":
             return self._refuse(
-                change, claim, item, found.contract, (spoken.reason, *spoken.fixes), is_told=True
+                change,
+                claim,
+                item,
+                assessment.contract,
+                (latest.reason, *latest.fixes),
+                is_told=True,
             )
-        if needed and spoken is None:
+        if needed and latest is None:
             return _present(claim, "waiting", needed)
-        return self._pass(change, claim, item, found)
+        return self._pass(change, claim, item, assessment)
 
-    def _pass(self, change: Change, claim: Submission, item: Item, found: _Found) -> Step:
+    def _pass(self, change: Change, claim: Submission, item: Item, assessment: _Assessment) -> Step:
         change.action = "phase.passed"
-        remarks = self._promote(claim, found)
-        target = found.onward[-1] if found.onward else ""
-        passed = [f"{SKIP}{phase}" for phase in found.onward if phase != target]
+        remarks = self._promote(claim, assessment)
+        target = assessment.onward[-1] if assessment.onward else ""
+        passed = [f"{SKIP}{phase}" for phase in assessment.onward if phase != target]
         relabel(
             change,
             item.id,
@@ -158,36 +173,40 @@ class Advancing:
         )
         _clear(change, item, claim.phase)
         _mark(change, item, claim.phase, "approved")
-        here = change.get(Item, item.id)
-        if here.category == "active":
-            give_back(change, here)
-        elif here.status in here.states.parked and target and not self._after(target):
-            move(change, here, here.states.first)
+        fresh_item = change.get(Item, item.id)
+        if fresh_item.category == "active":
+            give_back(change, fresh_item)
+        elif (
+            fresh_item.status in fresh_item.states.parked
+            and target
+            and not self._phase_after(target)
+        ):
+            move(change, fresh_item, fresh_item.states.first)
         if remarks:
             note(change, item.id, "comment", "\n".join(remarks), claim=claim.id)
         change.add_facts(phase=claim.phase, next=target)
         _close(change, claim, "accepted", remarks)
-        return _present(claim, "passed", remarks, found.onward)
+        return _present(claim, "passed", remarks, assessment.onward)
 
-    def _after(self, phase: str) -> str:
+    def _phase_after(self, phase: str) -> str:
         """Return the phase after one; empty after the last, or if it has no contract."""
         try:
             return self._context.ports.get(ContractDirectory).contract(phase).next_phase
         except CounterpointError:
             return ""
 
-    def _promote(self, claim: Submission, found: _Found) -> tuple[str, ...]:
-        """Copy the text to where it was promised; answer why not, if another one lies there."""
+    def _promote(self, claim: Submission, assessment: _Assessment) -> tuple[str, ...]:
+        """Copy the text to its `promote_to` path; return a remark if another text exists there."""
         target = report_of(claim).promote_to
-        if not target or found.tree is None:
+        if not target or assessment.tree is None:
             return ()
         evidence = self._context.ports.evidence
         try:
-            there = evidence.load(found.tree, target, _TEXT_LIMIT)
+            existing = evidence.load(assessment.tree, target, _TEXT_LIMIT)
         except NotFound:
-            evidence.save(found.tree, target, found.content)
+            evidence.save(assessment.tree, target, assessment.content)
             return ()
-        if there == found.content:
+        if existing == assessment.content:
             return ()
         return (f"{target} was not written: another text lies there already",)
 
@@ -206,17 +225,17 @@ class Advancing:
         counts = kept_object(change.writing, item.id, "rejections")
         counts[claim.phase] = count = int(counts.get(claim.phase, 0)) + 1
         is_enough = count >= contract.most_revisions
-        kept = {"phase": claim.phase, "since": change.now, "asked": is_enough}
-        set_attributes(change, item, {"rejections": counts, "revision": kept})
+        revision = {"phase": claim.phase, "since": change.now, "asked": is_enough}
+        set_attributes(change, item, {"rejections": counts, "revision": revision})
         relabel(change, item.id, add=(REVISE,))
         _mark(change, item, claim.phase, "rejected")
         if not is_told:
             words = "\n".join(f"- {reason}" for reason in reasons)
             body = f"The claim of the phase {claim.phase} was refused:\n{words}"
             note(change, item.id, "comment", body, claim=claim.id)
-        here = change.get(Item, item.id)
-        if here.category == "active":
-            give_back(change, here)
+        fresh_item = change.get(Item, item.id)
+        if fresh_item.category == "active":
+            give_back(change, fresh_item)
         if is_enough:
             _ask_person(
                 change, item.id, f"The phase {claim.phase} was refused {count} times: {reasons[0]}"
@@ -225,14 +244,14 @@ class Advancing:
         _close(change, claim, "rejected", reasons)
         return _present(claim, "rejected", tuple(reasons))
 
-    def _look(self, claim: Submission, watch: Watch | None) -> _Found:
-        """Return a claim as things are now; CounterpointError if the contract cannot be read."""
+    def _assess(self, claim: Submission, watch: Watch | None) -> _Assessment:
+        """Return the current assessment of a claim; CounterpointError if the contract cannot be read."""
         contract = self._context.ports.get(ContractDirectory).contract(claim.phase)
         if not contract.artifact:
-            return self._look_at_commits(claim, contract, watch)
-        said = report_of(claim)
-        faults = word_faults(contract, said.version, said.next_phase)
-        tree, content = self._text(claim)
+            return self._assess_commits(claim, contract, watch)
+        report = report_of(claim)
+        faults = word_faults(contract, report.version, report.next_phase)
+        tree, content = self._load_text(claim)
         if tree is None:
             faults.append(f"{claim.path} is not there")
         elif sha256(content) != claim.sha256:
@@ -240,13 +259,13 @@ class Advancing:
         else:
             faults += text_faults(contract, content)
         onward = self._onward(contract, claim) if not faults else ()
-        return _Found(
+        return _Assessment(
             contract=contract, faults=tuple(faults), tree=tree, content=content, onward=onward
         )
 
-    def _look_at_commits(
+    def _assess_commits(
         self, claim: Submission, contract: Contract, watch: Watch | None
-    ) -> _Found:
+    ) -> _Assessment:
         evidence = self._context.ports.evidence
         tree = self._tree_of(claim)
         proposal = Proposal(
@@ -261,8 +280,8 @@ class Advancing:
             branch = evidence.branch(tree, claim.branch, claim.base, DIFF_LIMIT)
             measured = self._requests.measure(proposal, branch, (), watch)
         except (InvalidInput, NotFound) as fault:
-            return _Found(contract=contract, faults=(fault.message,))
-        return _Found(contract=contract, change=measured)
+            return _Assessment(contract=contract, faults=(fault.message,))
+        return _Assessment(contract=contract, change=measured)
 
     def _tree_of(self, claim: Submission) -> Path:
         """Return the tree a claim was made in, or the project's own if that is gone."""
@@ -273,8 +292,8 @@ class Advancing:
             return self._context.caller.main_tree
         return tree
 
-    def _text(self, claim: Submission) -> tuple[Path | None, bytes]:
-        """Return where the text of a claim lies, and what it is now."""
+    def _load_text(self, claim: Submission) -> tuple[Path | None, bytes]:
+        """Return the tree that has the text of a claim, and the text; (None, b"") without one."""
         for tree in (Path(claim.tree), self._context.caller.main_tree):
             try:
                 return tree, self._context.ports.evidence.load(tree, claim.path, _TEXT_LIMIT)
@@ -290,24 +309,24 @@ class Advancing:
             labels = labels_of(view, claim.item)
             phases = policy_of(view).phases
         contracts = self._context.ports.get(ContractDirectory)
-        following = {phase: self._after(phase) for phase in contracts.phases()}
+        following = {phase: self._phase_after(phase) for phase in contracts.phases()}
         passed = [phase for phase in following if phase not in phases]
         for label in labels:
             phase = label.removeprefix(SKIP)
-            if label.startswith(SKIP) and phase in following and self._is_there(claim, phase):
+            if label.startswith(SKIP) and phase in following and self._has_text(claim, phase):
                 passed.append(phase)
         return chain(contract.next_phase, following, passed)
 
-    def _is_there(self, claim: Submission, phase: str) -> bool:
+    def _has_text(self, claim: Submission, phase: str) -> bool:
         """Return whether the text of a phase that may be skipped is there and has its form."""
         contract = self._context.ports.get(ContractDirectory).contract(phase)
-        place = artifact_place(contract, spoken_of(claim.item))
-        if not place:
+        path = artifact_place(contract, spoken_of(claim.item))
+        if not path:
             return False
-        _, content = self._text(replace(claim, path=place))
+        _, content = self._load_text(replace(claim, path=path))
         return bool(content) and not text_faults(contract, content)
 
-    def _expired(self) -> list[Step]:
+    def _expire_all(self) -> list[Step]:
         """Ask a person about every item that has waited too long for its revision."""
         with self._context.reading() as view:
             items = [label.item for label in view.select(Label, name=REVISE)]
@@ -315,16 +334,16 @@ class Advancing:
 
     def _expire(self, item: str) -> Step | None:
         with recording(self._context, "revision.expired", item) as change:
-            kept = kept_object(change.writing, item, "revision")
-            found = change.get(Item, item)
-            since = str(kept.get("since", ""))
-            if not since or kept.get("asked") or found.is_closed:
+            revision = kept_object(change.writing, item, "revision")
+            stored = change.get(Item, item)
+            since = str(revision.get("since", ""))
+            if not since or revision.get("asked") or stored.is_closed:
                 return None
             if later(Timestamp(since), REVISION_SECONDS) > change.now:
                 return None
             change.open_session()
-            set_attributes(change, found, {"revision": {**kept, "asked": True}})
-            reason = f"Nobody revised the phase {kept['phase']} for 24 hours."
+            set_attributes(change, stored, {"revision": {**revision, "asked": True}})
+            reason = f"Nobody revised the phase {revision['phase']} for 24 hours."
             _ask_person(change, item, reason)
             return Step(item=item, fate="expired", reasons=(reason,))
 

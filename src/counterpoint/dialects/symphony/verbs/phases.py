@@ -46,7 +46,7 @@ from counterpoint.dialects.symphony.rules.handing import (
 )
 from counterpoint.dialects.symphony.rules.labels import phase_of
 from counterpoint.dialects.symphony.verbs.authors import take_in_hand
-from counterpoint.dialects.symphony.verbs.phase_progress import Advancing
+from counterpoint.dialects.symphony.verbs.phase_progress import PhaseProgress
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import (
     Conflict,
@@ -97,20 +97,20 @@ class Phases:
             measured = self._measure_commits(report.phase, marker, base)
         with recording(self._context, "phase.claimed", item) as change:
             change.open_session()
-            found = change.get(Item, item)
+            stored = change.get(Item, item)
             labels = labels_of(change.writing, item)
-            _refuse_other_phase(found, labels, report.phase)
-            if not contract.artifact and found.category not in {"active", "review"}:
+            _refuse_other_phase(stored, labels, report.phase)
+            if not contract.artifact and stored.category not in {"active", "review"}:
                 raise NotReady(
-                    f"{spoken_of(item)} is not in progress: it is {found.status}",
+                    f"{spoken_of(item)} is not in progress: it is {stored.status}",
                     hint="Only work that somebody is at can be handed over.",
                 )
-            take_in_hand(change, found)
-            report = with_doubts(report, _unjudged(change, item, report.phase))
+            take_in_hand(change, stored)
+            report = with_doubts(report, _list_unjudged(change, item, report.phase))
             why = needs_verdict(contract, labels, report.confidence, len(report.questions))
             for before in change.select(Submission, item=item, of="phase", status="open"):
                 if _is_same(before, report, measured):
-                    claim = _renewed(change, before, self._draft(item, report, measured))
+                    claim = _renew(change, before, self._draft(item, report, measured))
                     is_new = claim != before
                     return Claimed(claim=claim, needs_verdict=why, again=True, renewed=is_new)
             claim = hand_in(change, self._draft(item, report, measured))
@@ -118,7 +118,7 @@ class Phases:
             if measured.stray:
                 change.add_facts(stray=list(measured.stray[:_STRAYS_TOLD]))
             relabel(change, item, drop=(REVISE,))
-            _remember(change, found, claim)
+            _remember(change, stored, claim)
             return Claimed(claim=claim, needs_verdict=why, again=False, stray=measured.stray)
 
     def _measure_text(
@@ -137,7 +137,7 @@ class Phases:
         if path:
             faults += text_faults(contract, content)
         if report.promote_to and not faults:
-            faults += self._collision(report.promote_to, content)
+            faults += self._find_collision(report.promote_to, content)
         if path and report.sha256 and report.sha256.lower() != actual:
             faults.append(f"artifact_hash is not that of {path}: its SHA-256 is {actual}")
         if faults:
@@ -148,8 +148,8 @@ class Phases:
                 **({"actual_hash": actual} if path else {}),
             )
         snapshot = evidence.snapshot(root)
-        own = {marker, report.promote_to, *self._promoted(item)}
-        written = [one for one in snapshot.files if one not in own]
+        own = {marker, report.promote_to, *self._promoted_paths(item)}
+        written = [name for name in snapshot.files if name not in own]
         return _Measured(
             path=path,
             sha256=actual,
@@ -159,7 +159,7 @@ class Phases:
             stray=strays(contract, spoken_of(item), written),
         )
 
-    def _promoted(self, item: str) -> Iterator[str]:
+    def _promoted_paths(self, item: str) -> Iterator[str]:
         """Return the paths to which the server itself has copied texts of an item that are still these."""
         for claim in self.claims(item, _CLAIMS_READ):
             target = report_of(claim).promote_to
@@ -171,13 +171,15 @@ class Phases:
                     if sha256(content) == claim.sha256:
                         yield target
 
-    def _collision(self, target: str, content: bytes) -> list[str]:
-        """Return that another text lies already where this one is to be copied to."""
+    def _find_collision(self, target: str, content: bytes) -> list[str]:
+        """Return a fault if another text exists at the path to copy to."""
         try:
-            there = self._context.ports.evidence.load(self._context.caller.root, target, TEXT_LIMIT)
+            existing = self._context.ports.evidence.load(
+                self._context.caller.root, target, TEXT_LIMIT
+            )
         except NotFound:
             return []
-        return [] if there == content else [f"promote_to {target!r} is there with another text"]
+        return [] if existing == content else [f"promote_to {target!r} is there with another text"]
 
     def _measure_commits(self, phase: str, marker: str, base: str) -> _Measured:
         """Return the commits that are handed over; Conflict if something is not committed."""
@@ -222,22 +224,24 @@ class Phases:
     def verdicts(self, item: str, limit: int = 20) -> list[PhaseVerdict]:
         """Return the verdicts on an item's phases, the latest first."""
         with self._context.reading() as view:
-            claims = {one.id: one for one in view.select(Submission, item=item, of="phase")}
-            said = view.select(Verdict, item=item, order="number desc")
-        found: list[PhaseVerdict] = []
+            claims = {claim.id: claim for claim in view.select(Submission, item=item, of="phase")}
+            verdicts = view.select(Verdict, item=item, order="number desc")
+        phase_verdicts: list[PhaseVerdict] = []
         after: dict[str, Verdict] = {}
-        for one in said:
-            if (claim := claims.get(one.submission)) is not None:
-                found.append(PhaseVerdict(verdict=one, claim=claim, after=after.get(claim.id)))
-                after[claim.id] = one
-        return found[:limit]
+        for verdict in verdicts:
+            if (claim := claims.get(verdict.submission)) is not None:
+                phase_verdicts.append(
+                    PhaseVerdict(verdict=verdict, claim=claim, after=after.get(claim.id))
+                )
+                after[claim.id] = verdict
+        return phase_verdicts[:limit]
 
     def advance(self, watch: Watch | None = None) -> tuple[Step, ...]:
         """Act upon every claim and verdict that waits; answer what became of each.
 
         Each in a transaction of its own, so that several processes may do it at once.
         """
-        return Advancing(self._context).run(watch)
+        return PhaseProgress(self._context).run(watch)
 
 
 def _word_faults(contract: Contract, report: PhaseReport) -> list[str]:
@@ -269,9 +273,9 @@ def _refuse_other_phase(item: Item | None, labels: tuple[str, ...], phase: str) 
 
 
 def _is_same(before: Submission, report: PhaseReport, measured: _Measured) -> bool:
-    said = report_of(before)
-    found = replace(
-        said,
+    earlier = report_of(before)
+    repeated = replace(
+        earlier,
         phase=report.phase,
         summary=report.summary,
         version=report.version,
@@ -282,14 +286,16 @@ def _is_same(before: Submission, report: PhaseReport, measured: _Measured) -> bo
         confidence=report.confidence,
         questions=report.questions,
     )
-    return said == found and (bool(before.path) or before.commit == measured.commit)
+    return earlier == repeated and (bool(before.path) or before.commit == measured.commit)
 
 
-def _renewed(change: Change, before: Submission, draft: SubmissionDraft) -> Submission:
-    """Return a claim that is repeated with what is new of it: the run, and where its text lies now."""
-    told = {name: getattr(draft, name) for name in ("run", "tree", "branch", "base", "commit")}
-    known = {name: value for name, value in told.items() if value}
-    after = replace(before, **known)
+def _renew(change: Change, before: Submission, draft: SubmissionDraft) -> Submission:
+    """Update the run and the place of the text of a repeated claim; return it."""
+    draft_fields = {
+        name: getattr(draft, name) for name in ("run", "tree", "branch", "base", "commit")
+    }
+    new_fields = {name: value for name, value in draft_fields.items() if value}
+    after = replace(before, **new_fields)
     if after == before:
         return before
     after = change.masked(replace(after, updated_at=change.now))
@@ -298,16 +304,20 @@ def _renewed(change: Change, before: Submission, draft: SubmissionDraft) -> Subm
     return after
 
 
-def _unjudged(change: Change, item: str, phase: str) -> Iterator[PhaseReport]:
-    """Return what was said of a phase each time it was handed over since somebody judged it, or it passed."""
-    for one in change.select(Submission, item=item, of="phase", phase=phase, order="number desc"):
-        if one.status == "accepted" or change.writing.exists(Verdict, submission=one.id):
+def _list_unjudged(change: Change, item: str, phase: str) -> Iterator[PhaseReport]:
+    """Return the reports of a phase since its last verdict or passing."""
+    for submission in change.select(
+        Submission, item=item, of="phase", phase=phase, order="number desc"
+    ):
+        if submission.status == "accepted" or change.writing.exists(
+            Verdict, submission=submission.id
+        ):
             return
-        yield report_of(one)
+        yield report_of(submission)
 
 
 def _remember(change: Change, item: Item, claim: Submission) -> None:
-    """Keep with the item which text its phase was handed over with, and that it is revised now."""
+    """Store the submitted text of a phase with the item, and end its revision."""
     revision = kept_object(change.writing, item.id, "revision")
     if revision:
         set_attributes(change, item, {"revision": None})

@@ -18,7 +18,7 @@ from counterpoint.dialects.symphony.nouns.policy import (
     PolicyEdit,
 )
 from counterpoint.dialects.symphony.rules.commands import argv_of
-from counterpoint.dialects.symphony.rules.policy import looser
+from counterpoint.dialects.symphony.rules.policy import list_relaxed_parts
 from counterpoint.dialects.symphony.rules.risk import thresholds_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -51,18 +51,18 @@ class Policies:
         with recording(self._context, "policy.changed") as change:
             change.open_session()
             before = change.find(StateEntry, _SCOPE, _NAME)
-            kept = load_object(before.value) if before else {}
-            asked = policy_of(change.writing)
-            if less := looser(asked, edit):
+            stored = load_object(before.value) if before else {}
+            current = policy_of(change.writing)
+            if less := list_relaxed_parts(current, edit):
                 loosen_project(change, f"lessen the {' and '.join(less)} of")
                 change.add_facts(loosened=less)
             if edit.instructions:
-                parts["instructions"] = {**kept.get("instructions", {}), **edit.instructions}
+                parts["instructions"] = {**stored.get("instructions", {}), **edit.instructions}
             entry = StateEntry(
                 project=self._context.project,
                 scope=_SCOPE,
                 name=_NAME,
-                value=Prose(canonical.dump_any({**kept, **parts})),
+                value=Prose(canonical.dump_any({**stored, **parts})),
                 version=before.version + 1 if before else 1,
                 agent=self._context.caller.actor.name,
                 updated_at=change.now,
@@ -77,14 +77,14 @@ class Policies:
 def policy_of(view: Reading) -> Policy:
     """Return what a project asks of work."""
     entry = view.find(StateEntry, _SCOPE, _NAME)
-    kept = load_object(entry.value) if entry else {}
+    stored = load_object(entry.value) if entry else {}
     plain = Policy()
     return Policy(
-        gates=tuple(GateCommand(**gate) for gate in kept.get("gates", ())),
-        sensitive_paths=tuple(kept.get("sensitive_paths", ())),
-        thresholds=kept.get("thresholds", {}),
-        instructions=kept.get("instructions", {}),
-        phases=tuple(kept.get("phases", plain.phases)),
+        gates=tuple(GateCommand(**gate) for gate in stored.get("gates", ())),
+        sensitive_paths=tuple(stored.get("sensitive_paths", ())),
+        thresholds=stored.get("thresholds", {}),
+        instructions=stored.get("instructions", {}),
+        phases=tuple(stored.get("phases", plain.phases)),
     )
 
 

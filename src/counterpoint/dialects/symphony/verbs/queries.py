@@ -31,29 +31,31 @@ _CHILDREN: Final = 50
 def find_issue(view: Reading, name: str) -> Item:
     """Return the workable item of an id, of the form people say, or of another name; NotFound."""
     plain = wording.kept(name) or name
-    found = view.find(Item, plain) or item_named(view, name)
-    if found is None:
+    item = view.find(Item, plain) or item_named(view, name)
+    if item is None:
         alias = view.find(Alias, IDENTIFIER, plain)
-        found = view.find(Item, alias.item) if alias else None
-    if found is None or not found.is_workable:
+        item = view.find(Item, alias.item) if alias else None
+    if item is None or not item.is_workable:
         raise missing(Item, name[:80])
-    return found
+    return item
 
 
 def views(
-    view: Reading, wanted: ItemFilter, after: int, limit: int, *, blocked: bool | None = None
+    view: Reading, item_filter: ItemFilter, after: int, limit: int, *, blocked: bool | None = None
 ) -> list[IssueView]:
     """Return issues by number, beyond a number; `blocked`: only those that are, or are not."""
-    only = replace(wanted, kind="issue")
-    found = ItemReader(view).find(only, "labels", "blockers", after=(after,))
-    shown = (_issue(view, seen) for seen in found)
-    return list(islice((one for one in shown if blocked in {None, one.is_blocked}), limit))
+    only = replace(item_filter, kind="issue")
+    item_views = ItemReader(view).find(only, "labels", "blockers", after=(after,))
+    issues = (_issue(view, seen) for seen in item_views)
+    return list(islice((issue for issue in issues if blocked in {None, issue.is_blocked}), limit))
 
 
 def blocked(view: Reading, items: Sequence[Item]) -> frozenset[str]:
     """Return the ids of those issues of some in whose way a blocker or a sub-task is."""
     seen = ItemReader(view).views([*items], "blockers")
-    return frozenset(one.item.id for one in (_issue(view, each) for each in seen) if one.is_blocked)
+    return frozenset(
+        issue.item.id for issue in (_issue(view, each) for each in seen) if issue.is_blocked
+    )
 
 
 def _issue(view: Reading, seen: ItemView) -> IssueView:
@@ -73,7 +75,7 @@ def details_of(view: Reading, item: Item) -> IssueDetails:
     return IssueDetails(
         **_parts(_issue(view, seen)),
         parent=view.find(Item, item.parent) if item.parent else None,
-        children=tuple(_issue(view, one) for one in reader.views(below, "labels", "blockers")),
+        children=tuple(_issue(view, child) for child in reader.views(below, "labels", "blockers")),
         runs=tuple(view.select(Outcome, item=item.id, order="token desc", limit=_RUNS)),
         claim=view.find(Claim, item.id),
     )
@@ -90,5 +92,5 @@ def records(
 
 def depth_of(view: Reading, item: Item) -> int:
     """Return on which level of issues one stands; 1 at the top."""
-    above = takewhile(lambda one: one.is_workable, line_of(view, item.parent))
+    above = takewhile(lambda ancestor: ancestor.is_workable, line_of(view, item.parent))
     return 1 + sum(1 for _ in above)

@@ -88,10 +88,10 @@ class Requests:
 
     def get(self, item: str) -> ChangeRequest:
         """Return the request of an item that counts; NotFound."""
-        found = self.current(item)
-        if found is None:
+        request = self.current(item)
+        if request is None:
             raise NotFound(f"nothing was handed in of {spoken_of(item)}")
-        return found
+        return request
 
     def propose(
         self,
@@ -136,14 +136,14 @@ class Requests:
         """Return what git says of the branch, None without a repository, and remarks."""
         tree = self._tree(proposal)
         try:
-            found = self._context.ports.evidence.branch(
+            branch = self._context.ports.evidence.branch(
                 tree, proposal.branch, proposal.base, DIFF_LIMIT
             )
         except NotFound as fault:
             if not proposal.diff or self._context.ports.evidence.snapshot(tree).method == "git":
                 raise
             return None, (f"the difference is what was sent: {fault.message}",)
-        return found, ()
+        return branch, ()
 
     def measure(
         self,
@@ -191,8 +191,10 @@ class Requests:
         if snapshot.commit != branch.head:
             return away
         # The marker of the worktree is the server's own file.
-        left = sorted(snapshot.files.keys() - {MARKER})
-        return f"{len(left)} paths are not committed: {few(left)}" if left else ""
+        uncommitted = sorted(snapshot.files.keys() - {MARKER})
+        return (
+            f"{len(uncommitted)} paths are not committed: {few(uncommitted)}" if uncommitted else ""
+        )
 
     def _tree(self, proposal: Proposal) -> Path:
         return Path(proposal.tree) if proposal.tree else self._context.caller.root
@@ -208,19 +210,19 @@ class Requests:
             unit=self._context.unit,
         )
         results: dict[int, dict[str, Json]] = {}
-        wanted: dict[int, Command] = {}
-        for place, gate in enumerate(gates):
+        commands: dict[int, Command] = {}
+        for index, gate in enumerate(gates):
             try:
-                wanted[place] = Command(argv=argv_of(gate.command))
+                commands[index] = Command(argv=argv_of(gate.command))
             except InvalidInput as fault:
-                results[place] = _gate(gate, _NOT_RUN, fault.message)
-        ran = Gates(context).run(proposal.item, tuple(wanted.values()), watch)
-        for place, one in zip(wanted, ran, strict=True):
-            if isinstance(one, Receipt):
-                results[place] = _of_receipt(gates[place], one)
+                results[index] = _gate(gate, _NOT_RUN, fault.message)
+        ran = Gates(context).run(proposal.item, tuple(commands.values()), watch)
+        for index, outcome in zip(commands, ran, strict=True):
+            if isinstance(outcome, Receipt):
+                results[index] = _of_receipt(gates[index], outcome)
             else:
-                results[place] = _gate(gates[place], _NOT_RUN, one.message)
-        return [results[place] for place in range(len(gates))]
+                results[index] = _gate(gates[index], _NOT_RUN, outcome.message)
+        return [results[index] for index in range(len(gates))]
 
     def put(
         self, change: Change, measured: Measured, author: Submission | None = None
@@ -264,9 +266,11 @@ class Requests:
         """Measure each live request anew whose branch went on; it is open again. Answer these."""
         with self._context.reading() as view:
             live = view.select(Submission, of="branch", status=("open", "accepted"), order="number")
-        return [after for one in live if (after := self._renewed(one, watch)) is not None]
+        return [
+            after for request in live if (after := self._renew_request(request, watch)) is not None
+        ]
 
-    def _renewed(self, request: Submission, watch: Watch | None) -> Submission | None:
+    def _renew_request(self, request: Submission, watch: Watch | None) -> Submission | None:
         head = self._head_now(request)
         if not head or head == request.commit:
             return None
@@ -298,14 +302,16 @@ class Requests:
 
 def current(view: Reading, item: str) -> ChangeRequest | None:
     """Return the last request of an item."""
-    found = view.select(Submission, item=item, of="branch", order="number desc", limit=1)
-    if not found:
+    submissions = view.select(Submission, item=item, of="branch", order="number desc", limit=1)
+    if not submissions:
         return None
-    said: list[Verdict] = []
-    if found[0].status in {"accepted", "rejected"}:
-        said = view.select(Verdict, submission=found[0].id, order="number desc", limit=1)
-    (changes,) = view.select(Changeset, submission=found[0].id)
-    return ChangeRequest(submission=found[0], changes=changes, verdict=said[0] if said else None)
+    verdicts: list[Verdict] = []
+    if submissions[0].status in {"accepted", "rejected"}:
+        verdicts = view.select(Verdict, submission=submissions[0].id, order="number desc", limit=1)
+    (changes,) = view.select(Changeset, submission=submissions[0].id)
+    return ChangeRequest(
+        submission=submissions[0], changes=changes, verdict=verdicts[0] if verdicts else None
+    )
 
 
 def changes_of(submission: Submission, measured: Measured) -> Changeset:
@@ -384,8 +390,8 @@ def _claimed(gate: ClaimedGate) -> dict[str, Json]:
 
 def _end_of(output: str) -> str:
     """Return the end of an output, where what matters stands."""
-    left = len(output) - GATE_OUTPUT
-    return output if left <= 0 else f"… ({left} characters before)\n{output[left:]}"
+    omitted = len(output) - GATE_OUTPUT
+    return output if omitted <= 0 else f"… ({omitted} characters before)\n{output[omitted:]}"
 
 
 def _parse_gate(gate: dict[str, Json]) -> GateResult:

@@ -46,9 +46,9 @@ class Surveys:
         path = self._context.ports.evidence.contain(self._context.caller.root, coverage.path)
         scope = f"{_SCOPE}{coverage.concept}"
         value: dict[str, Json] = {
-            name: given
-            for name, given in asdict(coverage).items()
-            if given and name not in {"path", "concept"}
+            name: content
+            for name, content in asdict(coverage).items()
+            if content and name not in {"path", "concept"}
         }
         with recording(self._context, "coverage.recorded") as change:
             change.open_session()
@@ -125,12 +125,12 @@ def _difference(last: int | None, before: int | None) -> int | None:
 
 
 def _covered(entry: StateEntry) -> Covered:
-    kept: dict[str, Any] = {"status": "covered", **load_object(entry.value)}
-    coverage = Coverage(path=entry.name, concept=entry.scope.removeprefix(_SCOPE), **kept)
+    stored: dict[str, Any] = {"status": "covered", **load_object(entry.value)}
+    coverage = Coverage(path=entry.name, concept=entry.scope.removeprefix(_SCOPE), **stored)
     return Covered(coverage=coverage, agent=entry.agent, at=entry.updated_at)
 
 
 def test_run(record: Record) -> TestRun:
     """Return the run of the tests that a record is of."""
-    kept: dict[str, Any] = {"tests": 0, **load_object(record.details)}
-    return TestRun(**kept)
+    details: dict[str, Any] = {"tests": 0, **load_object(record.details)}
+    return TestRun(**details)

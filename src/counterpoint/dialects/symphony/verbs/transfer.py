@@ -83,31 +83,31 @@ class Transfer:
         Raises NotFound, InvalidInput for the same project, IllegalMove if it is closed, Conflict without
         a label that allows it, GateClosed with open sub-tasks, AlreadyClaimed if another is at it.
         """
-        there = self._there(target)
+        destination = self._open_destination(target)
         with self._context.reading() as view:
-            found = queries.find_issue(view, name)
-            labels = labels_of(view, found.id)
-            self._refuse(view, found, labels, target)
-        self._refuse_looser(found, there)
-        moved = self._make(there, found, labels, reason)
-        artifacts = self._copy(spoken_of(found.id), spoken_of(moved.id))
-        waited = self._leave(found, moved, reason)
+            item = queries.find_issue(view, name)
+            labels = labels_of(view, item.id)
+            self._refuse(view, item, labels, target)
+        self._refuse_looser(item, destination)
+        moved = self._make(destination, item, labels, reason)
+        artifacts = self._copy(spoken_of(item.id), spoken_of(moved.id))
+        waited = self._close_original(item, moved, reason)
         warnings = (f"{', '.join(waited)} do not wait for it any more",) if waited else ()
-        with there.reading() as view:
+        with destination.reading() as view:
             after = labels_of(view, moved.id)
         return TransferredIssue(
-            item=moved, origin=found.id, labels=after, artifacts=artifacts, warnings=warnings
+            item=moved, origin=item.id, labels=after, artifacts=artifacts, warnings=warnings
         )
 
-    def _there(self, target: str) -> Context:
+    def _open_destination(self, target: str) -> Context:
         """Return a context of the same caller in another project, with a transaction of its own."""
         ports = self._context.ports
         if target == ports.project:
             raise InvalidInput(f"the issue is in {target} already", hint="Name another project.")
-        known = [one.project for one in ports.store.projects()]
-        if target not in known:
+        projects = [row.project for row in ports.store.projects()]
+        if target not in projects:
             raise NotFound(
-                f"there is no project {target[:80]!r}", hint=f"There are: {', '.join(known)}."
+                f"there is no project {target[:80]!r}", hint=f"There are: {', '.join(projects)}."
             )
         return Context(
             ports=replace(ports, project=target), caller=replace(self._context.caller, item="")
@@ -133,47 +133,52 @@ class Transfer:
         if other is not None:
             refuse_taken(other, departure=holders.departure(other))
 
-    def _refuse_looser(self, item: Item, there: Context) -> None:
-        """Refuse who may not loosen what is asked of an issue, if less is asked of reviews there."""
-        with self._context.reading() as view, there.reading() as other:
-            here, asked = view.find(Project), other.find(Project)
-        if here and asked and not item.is_closed and not suffices(asked.reviews, here.reviews):
+    def _refuse_looser(self, item: Item, destination: Context) -> None:
+        """Refuse callers who may not relax requirements, if the destination asks less of reviews."""
+        with self._context.reading() as view, destination.reading() as other:
+            own_project, other_project = view.find(Project), other.find(Project)
+        if (
+            own_project
+            and other_project
+            and not item.is_closed
+            and not suffices(other_project.reviews, own_project.reviews)
+        ):
             with recording(self._context, "issue.sought", item.id) as change:
                 change.open_session()
                 loosen(change, item.id, "move to where less is asked of", instead=Act.CONFIGURE)
 
-    def _make(self, there: Context, item: Item, labels: tuple[str, ...], reason: str) -> Item:
+    def _make(self, destination: Context, item: Item, labels: tuple[str, ...], reason: str) -> Item:
         """Return the issue in the other project, made unless it is there."""
         with self._context.reading() as view:
-            kept = {n: v for n, v in attributes_of(view, item.id).items() if n not in _STAY}
+            attributes = {n: v for n, v in attributes_of(view, item.id).items() if n not in _STAY}
             names = names_of(view, item.id)
-            said = [
+            records = [
                 record
                 for kind in _KINDS
                 for record in queries.records(view, item.id, kind, 0, _RECORDS)
             ]
             trust = _Trust.of(view, item.id)
-        with joined(there):
-            with recording(there, "issue.sought") as change:
-                known = change.find(Alias, queries.IDENTIFIER, item.id)
-                if known is not None:
-                    return change.get(Item, known.item)
+        with joined(destination):
+            with recording(destination, "issue.sought") as change:
+                alias = change.find(Alias, queries.IDENTIFIER, item.id)
+                if alias is not None:
+                    return change.get(Item, alias.item)
                 phases = policy_of(change.writing).phases
                 change.get(Project)
-            moved = Plans(there).create(self._draft(item, labels, phases)).root
-            with recording(there, "issue.arrived", moved.id) as change:
+            moved = Plans(destination).create(self._draft(item, labels, phases)).root
+            with recording(destination, "issue.arrived", moved.id) as change:
                 change.open_session()
                 before, after = (
                     f"{FOLDER}/{spoken_of(item.id)}/",
                     f"{FOLDER}/{spoken_of(moved.id)}/",
                 )
-                set_attributes(change, moved, _renamed(kept, before, after))
+                set_attributes(change, moved, _rename_paths(attributes, before, after))
                 trust.put(change, moved)
                 former = names.get(queries.IDENTIFIER)
                 change.add_facts(origin=item.id, project=item.project, before=former or "")
-            self._retell(there, moved, said)
+            self._copy_records(destination, moved, records)
             origin = f"{spoken_of(item.id)} of {item.project}"
-            _say(there, moved, f"Moved here from {origin}: {reason}")
+            _comment(destination, moved, f"Moved here from {origin}: {reason}")
             return moved
 
     def _draft(self, item: Item, labels: tuple[str, ...], phases: tuple[str, ...]) -> Draft:
@@ -183,29 +188,31 @@ class Transfer:
             title=item.title,
             body=item.body,
             needs=(),
-            labels=meaning.after_move(labels, origin, phases, self._written(origin, phases)),
+            labels=meaning.after_move(
+                labels, origin, phases, self._phases_with_artifact(origin, phases)
+            ),
             priority=item.priority,
             status="open",
             aliases=((queries.IDENTIFIER, item.id),),
         )
 
-    def _written(self, identifier: str, phases: tuple[str, ...]) -> list[str]:
+    def _phases_with_artifact(self, identifier: str, phases: tuple[str, ...]) -> list[str]:
         """Return the phases that have their artifact already."""
         ports, root = self._context.ports, self._context.caller.root
-        there = set(ports.evidence.below(root, f"{FOLDER}/{identifier}", _FILES))
-        known = ports.get(ContractDirectory).phases()
+        existing = set(ports.evidence.below(root, f"{FOLDER}/{identifier}", _FILES))
+        known_phases = ports.get(ContractDirectory).phases()
         return [
             phase
             for phase in phases
-            if phase in known
-            and artifact_place(ports.get(ContractDirectory).contract(phase), identifier) in there
+            if phase in known_phases
+            and artifact_place(ports.get(ContractDirectory).contract(phase), identifier) in existing
         ]
 
-    def _retell(self, there: Context, moved: Item, said: list[Record]) -> None:
-        """Write down in the other project what was written about the issue, with its origin."""
-        journal = Journal(there)
-        for record in sorted(said, key=lambda one: one.number):
-            with recording(there, f"{record.kind}.retold", moved.id) as change:
+    def _copy_records(self, destination: Context, moved: Item, records: list[Record]) -> None:
+        """Copy the records about the issue to the other project, with their origin."""
+        journal = Journal(destination)
+        for record in sorted(records, key=lambda row: row.number):
+            with recording(destination, f"{record.kind}.retold", moved.id) as change:
                 note = Note(
                     kind=record.kind,
                     item=moved.id,
@@ -225,31 +232,31 @@ class Transfer:
         """Copy the files of an issue below its new name; a file that is there stays as it is."""
         evidence, root = self._context.ports.evidence, self._context.caller.root
         before, after = f"{FOLDER}/{origin}/", f"{FOLDER}/{name}/"
-        there = set(evidence.below(root, after.rstrip("/"), _FILES))
+        existing = set(evidence.below(root, after.rstrip("/"), _FILES))
         copied: list[str] = []
         for path in evidence.below(root, before.rstrip("/"), _FILES):
             target = after + path.removeprefix(before)
-            if target not in there:
+            if target not in existing:
                 content = evidence.load(root, path, _FILE_LIMIT)
                 evidence.save(root, target, content.replace(before.encode(), after.encode()))
             copied.append(target)
         return tuple(copied)
 
-    def _leave(self, item: Item, moved: Item, reason: str) -> list[str]:
-        """Cancel the issue here, unless it is; it says where it goes on. Answer who waited for it."""
+    def _close_original(self, item: Item, moved: Item, reason: str) -> list[str]:
+        """Cancel the original issue, unless it is closed, with a note of its new place; return the items that waited for it."""
         with joined(self._context):
             with recording(self._context, "issue.moved", item.id) as change:
                 change.open_session()
-                found = change.get(Item, item.id)
-                if found.is_closed:
+                stored = change.get(Item, item.id)
+                if stored.is_closed:
                     return []
-                place: dict[str, Json] = {"project": moved.project, "item": moved.id}
-                set_attributes(change, found, {queries.MOVED_TO: place})
-                move(change, found, "cancelled")
+                moved_to: dict[str, Json] = {"project": moved.project, "item": moved.id}
+                set_attributes(change, stored, {queries.MOVED_TO: moved_to})
+                move(change, stored, "cancelled")
                 where = f"it goes on as {spoken_of(moved.id)} of {moved.project}"
-                waited = let_go(change, found, where)
-                change.add_facts(**place, let_go=list(waited))
-            _say(
+                waited = let_go(change, stored, where)
+                change.add_facts(**moved_to, let_go=list(waited))
+            _comment(
                 self._context,
                 item,
                 f"Moved to {spoken_of(moved.id)} of {moved.project}: {reason}",
@@ -267,39 +274,39 @@ class _Trust:
 
     @classmethod
     def of(cls, view: Reading, item: str) -> _Trust:
-        """Return what there is about an issue."""
-        parts, here = view.select(Contribution, item=item), view.find(Item, item)
-        above = here.parent if here is not None else ""
-        behind = tuple(one.principal for one in parts)
+        """Return the contributions, connections and gates of an issue."""
+        parts, stored = view.select(Contribution, item=item), view.find(Item, item)
+        above = stored.parent if stored is not None else ""
+        behind = tuple(part.principal for part in parts)
         return cls(
-            parts=[*parts, *(replace(one, item=item) for one in loosened_over(view, above))],
+            parts=[*parts, *(replace(part, item=item) for part in loosened_over(view, above))],
             connections=view.select(Connection, id=behind) if behind else [],
             gates=view.select(Gate, item=item),
         )
 
     def put(self, change: Change, moved: Item) -> None:
-        """Write it down about the issue in its new place; what met a gate was left behind."""
-        place = {"project": moved.project, "item": moved.id}
-        for one in self.connections:
-            if change.find(Connection, one.id) is None:
-                change.put(replace(one, project=moved.project))
+        """Store them for the issue in the other project; evidence that met a gate is not copied."""
+        target = {"project": moved.project, "item": moved.id}
+        for connection in self.connections:
+            if change.find(Connection, connection.id) is None:
+                change.put(replace(connection, project=moved.project))
         for part in self.parts:
-            change.put(replace(part, **place))
+            change.put(replace(part, **target))
         for gate in self.gates:
             # Who waived it did so there; where a person is asked for, one says so again.
             stays = gate.status == "waived" and change.get(Project).reviews != "person"
             anew = gate if stays else replace(gate, status="closed", proof="")
             sure = "" if anew.independence == "person" else anew.independence
-            change.put(replace(anew, **place, updated_at=change.now, independence=sure))
+            change.put(replace(anew, **target, updated_at=change.now, independence=sure))
             if anew.holds == "start" and anew.status == "closed":
                 shift(change, change.get(Item, moved.id), 1)
 
 
-def _say(context: Context, item: Item, text: str) -> None:
+def _comment(context: Context, item: Item, text: str) -> None:
     Journal(context).append(Note(kind="comment", item=item.id, body=text))
 
 
-def _renamed(values: dict[str, Json], before: str, after: str) -> dict[str, Json]:
+def _rename_paths(values: dict[str, Json], before: str, after: str) -> dict[str, Json]:
     """Return values with the paths in them renamed."""
     return {
         name: canonical.load(canonical.dump_any(value).replace(before, after))

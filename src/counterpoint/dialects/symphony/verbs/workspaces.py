@@ -73,64 +73,68 @@ class Workspaces:
         The refusal carries the fact `workspace` and says how to get back.
         """
         root = self._context.caller.root
-        here, back = str(root), self._opened_for(item)
+        tree, back = str(root), self._opened_for(item)
         try:
             content = self._context.ports.evidence.load(root, marker, _LIMIT)
             parsed: Any = canonical.load(content)
         except (NotFound, PathOutside) as fault:
-            raise _lost(f"there is no marker {marker} in {here}", here, back) from fault
+            raise _wrong_tree(f"there is no marker {marker} in {tree}", tree, back) from fault
         except InvalidInput as fault:
-            raise _lost(f"the marker {marker} in {here} cannot be read", here, back) from fault
+            raise _wrong_tree(
+                f"the marker {marker} in {tree} cannot be read", tree, back
+            ) from fault
         if not isinstance(parsed, dict):
-            raise _lost(f"the marker {marker} in {here} is no JSON object", here, back)
+            raise _wrong_tree(f"the marker {marker} in {tree} is no JSON object", tree, back)
         words = cast("dict[str, Any]", parsed)
-        found = Workspace(
+        workspace = Workspace(
             path=str(words.get("path", "")),
             item=str(words.get("issue_id", "")),
             identifier=str(words.get("identifier", "")),
             branch=str(words.get("branch", "")),
             base=str(words.get("base", "")),
         )
-        self._refuse_other(found, str(words.get("project_id", "")), item, back)
-        return replace(found, path=here)
+        self._refuse_other(workspace, str(words.get("project_id", "")), item, back)
+        return replace(workspace, path=tree)
 
     def _opened_for(self, item: str) -> str:
         """Return the tree that was opened last for an item; empty if none was, or no item is named."""
         with self._context.reading() as view:
-            places = view.sequences(subject=item, action=_OPENED, limit=1) if item else ()
-            for place in places:
-                entry = Entry.from_bytes(next(view.entries(place, place + 1)))
+            sequences = view.sequences(subject=item, action=_OPENED, limit=1) if item else ()
+            for sequence in sequences:
+                entry = Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
                 return normpath(self._context.caller.main_tree / str(entry.facts.get("tree", "")))
         return ""
 
-    def _refuse_other(self, found: Workspace, project: str, item: str, back: str) -> None:
+    def _refuse_other(self, workspace: Workspace, project: str, item: str, back: str) -> None:
         root = self._context.caller.root
-        here = str(root)
+        tree = str(root)
         if project != self._context.project:
-            raise _lost(f"{here} was opened for the project {project!r}", here, back)
-        if item and found.item != item:
-            raise _lost(
-                f"{here} was opened for {found.identifier}, not {spoken_of(item)}", here, back
+            raise _wrong_tree(f"{tree} was opened for the project {project!r}", tree, back)
+        if item and workspace.item != item:
+            raise _wrong_tree(
+                f"{tree} was opened for {workspace.identifier}, not {spoken_of(item)}", tree, back
             )
-        if Path(found.path) != root:
-            raise _lost(f"the marker in {here} is that of {found.path}", here, back or found.path)
+        if Path(workspace.path) != root:
+            raise _wrong_tree(
+                f"the marker in {tree} is that of {workspace.path}", tree, back or workspace.path
+            )
         branch = self._context.ports.evidence.snapshot(root).branch
-        if branch != found.branch:
-            raise _lost(
-                f"{here} is on the branch {branch or '(none)'}, not {found.branch}",
-                here,
-                here,
-                how=f"run `git switch {found.branch}`",
+        if branch != workspace.branch:
+            raise _wrong_tree(
+                f"{tree} is on the branch {branch or '(none)'}, not {workspace.branch}",
+                tree,
+                tree,
+                how=f"run `git switch {workspace.branch}`",
             )
 
 
-def _lost(problem: str, here: str, back: str, how: str = "") -> Conflict:
+def _wrong_tree(problem: str, tree: str, back: str, how: str = "") -> Conflict:
     """Return the refusal of a wrong tree, with the way to the right one; `back` is empty if there is none."""
     again = "have whoever started you mark the tree: `counterpoint workspace open`"
-    if not how and back and back != here:
+    if not how and back and back != tree:
         how = f"run `cd {back}`"
     return Conflict(
         problem,
         hint=f"Recovery: {f'{how} to return to your worktree. If that does not help, ' if how else ''}{again}.",
-        workspace=back or here,
+        workspace=back or tree,
     )

@@ -71,7 +71,7 @@ def get_context(
         return present_written(call, workflow_id, whole, cursor, "get_context")
     head, current, expected = call.core.use(WorkflowQueries).head(workflow_id)
     answer: dict[str, Json] = {
-        **({} if cursor else begun(call)),
+        **({} if cursor else list_held_tasks(call)),
         "workflow_id": workflow_id,
         "workflow_name": head.item.title,
         "workflow_status": present_part(head.item),
@@ -82,37 +82,37 @@ def get_context(
     if whole is not None:
         page = present_written(call, workflow_id, whole, cursor, "get_context")
         return page if cursor else {**page, **answer}
-    asked, warning = _parse(call, workflow_id, filter or {})
-    if asked is None:
+    item_filter, warning = _parse(call, workflow_id, filter or {})
+    if item_filter is None:
         empty: dict[str, Json] = {name: [] for name in include}
         for name in include:
-            empty |= _told(name, 0)
+            empty |= _count_field(name, 0)
         return {**answer, "warning": warning, **empty}
     narrowed = dict(filter or {})
     pages = pages_of(call, cursor, "get_context", workflow_id, sorted(include), narrowed, first={})
     places = cast("dict[str, Any]", pages.at)
-    wanted = [name for name in dict.fromkeys(include) if not cursor or name in places]
+    names = [name for name in dict.fromkeys(include) if not cursor or name in places]
     parts: dict[str, Part] = {}
-    for name in wanted:
-        place = places.get(name, 0)
-        parts[name] = _part(call, name, asked, place, limit)
-        answer |= _counts(call, name, asked)
-    room = PAGE - RESERVE - size_of(answer) - size_of(DATA)
-    shown, rest = shared(parts, room) if parts else ({}, {})
-    lists = {name: shown.get(name, []) for name in wanted}
+    for name in names:
+        start = places.get(name, 0)
+        parts[name] = _part(call, name, item_filter, start, limit)
+        answer |= _counts(call, name, item_filter)
+    max_bytes = PAGE - RESERVE - size_of(answer) - size_of(DATA)
+    contents, next_starts = shared(parts, max_bytes) if parts else ({}, {})
+    lists = {name: contents.get(name, []) for name in names}
     return {
         **answer,
         **lists,
-        **sparse(next_cursor=pages.cursor(rest or None)),
+        **sparse(next_cursor=pages.cursor(next_starts or None)),
         **({"note": DATA} if any(lists.values()) else {}),
     }
 
 
-def begun(call: Call) -> dict[str, Json]:
+def list_held_tasks(call: Call) -> dict[str, Json]:
     """Return the tasks that the caller has started, or left, and not completed, to stand first."""
 
-    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
-        for live in one.held:
+    def describe_held(continuation: Continuation) -> Iterator[dict[str, Json]]:
+        for live in continuation.held:
             root = call.core.items.get(live.item.root)
             if root.kind == "workflow":
                 yield {
@@ -121,7 +121,7 @@ def begun(call: Call) -> dict[str, Json]:
                     "name": clip(live.item.title, _NAMED),
                     "agent_name": live.item.assignee or None,
                     "started_at": live.claim.claimed_at,
-                    **sparse(left=present_left(one.left)),
+                    **sparse(left=present_left(continuation.left)),
                     "next_call": next_call(
                         "complete_task",
                         task_id=live.item.id,
@@ -130,22 +130,22 @@ def begun(call: Call) -> dict[str, Json]:
                     ),
                 }
 
-    return offered(call, "tasks", shown, PHRASES)
+    return offered(call, "tasks", describe_held, PHRASES)
 
 
-def _parse(call: Call, workflow: str, given: Filter) -> tuple[ItemFilter | None, str]:
+def _parse(call: Call, workflow: str, fields: Filter) -> tuple[ItemFilter | None, str]:
     """Return the filter in the core's words; None, and why, for a phase that is not there."""
     phase = ""
-    if "phase" in given:
-        found = call.core.use(WorkflowQueries).phase_numbered(workflow, given["phase"])
-        if found is None:
-            return None, f"there is no phase {given['phase']} in this workflow"
-        phase = found.id
+    if "phase" in fields:
+        item = call.core.use(WorkflowQueries).phase_numbered(workflow, fields["phase"])
+        if item is None:
+            return None, f"there is no phase {fields['phase']} in this workflow"
+        phase = item.id
     return ItemFilter(
         root=workflow,
         parent=phase,
-        assignee=given.get("agent", ""),
-        since=_parse_time(given.get("since", "")),
+        assignee=fields.get("agent", ""),
+        since=_parse_time(fields.get("since", "")),
     ), ""
 
 
@@ -163,32 +163,32 @@ def _parse_time(text: str) -> str:
         ) from None
 
 
-def _part(call: Call, name: str, asked: ItemFilter, place: int, limit: int) -> Part:
+def _part(call: Call, name: str, item_filter: ItemFilter, start: int, limit: int) -> Part:
     """Return one list from a place on, of which one more entry than the limit is looked for."""
     context = call.core.use(WorkflowQueries)
     if name == "phase_summary":
-        phases = context.phases(asked, place, limit + 1)
+        phases = context.phases(item_filter, start, limit + 1)
         checks = checks_at(call.core, [line.item for line in phases[:limit]])
         return _listed(
             phases,
             limit,
             lambda line: present_phase_line(line) | checks.get(line.item.id, {}),
             lambda line: line.item.number,
-            place,
+            start,
         )
     if name == "tasks":
-        tasks = context.tasks(asked, place, limit + 1)
+        tasks = context.tasks(item_filter, start, limit + 1)
         checks = checks_at(call.core, [line.view.item for line in tasks[:limit]])
         return _listed(
             tasks,
             limit,
             lambda line: present_task_line(line) | checks.get(line.view.item.id, {}),
             lambda line: line.view.item.number,
-            place,
+            start,
         )
-    lines = context.log(_LOGS[name], asked, place, limit + 1, **_open(name))
+    lines = context.log(_LOGS[name], item_filter, start, limit + 1, **_open(name))
     return _listed(
-        lines, limit, lambda one: present_log_line(*one), lambda one: one[0].number, place
+        lines, limit, lambda entry: present_log_line(*entry), lambda entry: entry[0].number, start
     )
 
 
@@ -202,27 +202,29 @@ def _listed(
     limit: int,
     present: Callable[[Any], dict[str, Json]],
     number: Callable[[Any], int],
-    place: int,
+    start: int,
 ) -> Part:
     chosen = lines[:limit]
     return Part(
         content=[present(line) for line in chosen],
-        start=place,
+        start=start,
         places=[number(line) for line in chosen],
         more=len(lines) > limit,
     )
 
 
-def _counts(call: Call, name: str, asked: ItemFilter) -> dict[str, Json]:
+def _counts(call: Call, name: str, item_filter: ItemFilter) -> dict[str, Json]:
     """Return how many there are in all, whatever fits on the page."""
     if name == "phase_summary":
         return {}
     if name == "tasks":
-        return _told(name, call.core.use(WorkflowQueries).count_tasks(asked))
-    return _told(name, call.core.use(WorkflowQueries).count_log(_LOGS[name], asked, **_open(name)))
+        return _count_field(name, call.core.use(WorkflowQueries).count_tasks(item_filter))
+    return _count_field(
+        name, call.core.use(WorkflowQueries).count_log(_LOGS[name], item_filter, **_open(name))
+    )
 
 
-def _told(name: str, count: int) -> dict[str, Json]:
+def _count_field(name: str, count: int) -> dict[str, Json]:
     """Return what says of a list how many there are."""
     if name == "phase_summary":
         return {}

@@ -53,19 +53,19 @@ def find_part(call: Call, name: str) -> Written | None:
         if write is None or root.kind != "workflow":
             return written_item(call, item.id)
         return write(call, call.core.overview.facets(item.id))
-    found = find_written(call, name)
-    if found is None or found.header.get("category") not in _RECORDS:
-        return found
+    written = find_written(call, name)
+    if written is None or written.header.get("category") not in _RECORDS:
+        return written
     record = call.core.overview.find(Record, name)
-    return _record(record) if record is not None else found
+    return _record(record) if record is not None else written
 
 
 def _workflow(call: Call, facets: Facets) -> Written:
-    kept = facets.attributes
-    outcome = object_of(kept.get("outcome"))
+    attributes = facets.attributes
+    outcome = object_of(attributes.get("outcome"))
     parts: dict[str, Json] = {
         "objective": facets.item.body,
-        **{name: kept.get(name) for name in ("scope", "constraints")},
+        **{name: attributes.get(name) for name in ("scope", "constraints")},
         **object_of(outcome.get("words")),
         "metrics": outcome.get("metrics"),
         "warnings": outcome.get("warnings"),
@@ -73,8 +73,8 @@ def _workflow(call: Call, facets: Facets) -> Written:
     }
     header = sparse(
         name=facets.item.title,
-        profile=str(kept.get("profile") or "").upper(),
-        total_phases=kept.get("total_phases"),
+        profile=str(attributes.get("profile") or "").upper(),
+        total_phases=attributes.get("total_phases"),
     )
     return Written(header=_header(facets.item, header), parts=parts)
 
@@ -96,25 +96,27 @@ def _phase(call: Call, facets: Facets) -> Written:
 
 
 def _task(call: Call, facets: Facets) -> Written:
-    item, kept = facets.item, facets.attributes
-    words = object_of(kept.get("words"))
-    ends = {str(one.token): _outcome(one) for one in call.core.overview.outcomes(item.id)}
+    item, attributes = facets.item, facets.attributes
+    words = object_of(attributes.get("words"))
+    ends = {
+        str(outcome.token): _outcome(outcome) for outcome in call.core.overview.outcomes(item.id)
+    }
     last = ends.popitem()[1] if ends else {}
-    tree = str(kept.get("tree") or ".")
+    tree = str(attributes.get("tree") or ".")
     header = sparse(
         workflow_id=item.root,
         parent_task_id=_task_above(call, item),
         name=item.title,
-        caller_type=kept.get("caller_type"),
+        caller_type=attributes.get("caller_type"),
         agent_name=item.assignee,
         repo_path="" if tree == "." else tree,
     )
     parts: dict[str, Json] = {
         "goal": item.body,
-        "areas": list(as_given(facets.areas, kept.get("areas"))),
+        "areas": list(as_given(facets.areas, attributes.get("areas"))),
         "outcome": {**last, **{name: words[name] for name in _REVIEWED if name in words}},
         "metadata": {name: value for name, value in words.items() if name not in _REVIEWED},
-        "verification": kept.get("verification"),
+        "verification": attributes.get("verification"),
         "earlier_outcomes": ends,
         **_further(call, facets),
     }
@@ -147,15 +149,19 @@ def _header(item: Item, header: dict[str, Json]) -> dict[str, Json]:
     }
 
 
-def _further(call: Call, facets: Facets, *shown: str) -> dict[str, Json]:
+def _further(call: Call, facets: Facets, *own: str) -> dict[str, Json]:
     """Return what other dialects keep with an item, which no parameter here names."""
-    kept = {name: one for name, one in facets.attributes.items() if name not in {*_OWN, *shown}}
-    generic = written_item(call, facets.item.id).parts
-    told = ("waiver of ", "blocker ", "reason of move ")
-    words = {
-        name: one for name, one in generic.items() if name == "accept" or name.startswith(told)
+    others = {
+        name: content for name, content in facets.attributes.items() if name not in {*_OWN, *own}
     }
-    return {**words, **kept}
+    generic = written_item(call, facets.item.id).parts
+    prefixes = ("waiver of ", "blocker ", "reason of move ")
+    words = {
+        name: content
+        for name, content in generic.items()
+        if name == "accept" or name.startswith(prefixes)
+    }
+    return {**words, **others}
 
 
 def _record(record: Record) -> Written:

@@ -45,19 +45,19 @@ def start_phase(
     is_parallel: Annotated[bool, Field(description="May tasks run beside each other?")] = False,
 ) -> Json:
     """Create a phase before launching its subagents; the same number again answers that phase."""
-    asked = Draft(
+    draft = Draft(
         kind="phase",
         title=name,
         body=description,
         attributes={"number": number, "is_parallel": is_parallel},
     )
-    opened = call.core.use(Workflows).open_phase(workflow_id, number, asked)
+    opened = call.core.use(Workflows).open_phase(workflow_id, number, draft)
     line = call.core.use(WorkflowQueries).phase(opened.phase.id)
     head, _, _ = call.core.use(WorkflowQueries).head(workflow_id)
-    told = head.attributes.get("total_phases")
+    expected = head.attributes.get("total_phases")
     warnings: list[Json] = []
-    if isinstance(told, int) and number > told:
-        warnings.append(f"{told} phases were expected, and this is number {number}")
+    if isinstance(expected, int) and number > expected:
+        warnings.append(f"{expected} phases were expected, and this is number {number}")
     if opened.was_there and not line.item.is_closed:
         # A phase that is new has no check yet.
         warnings += unallowed_at(call.core, [line.item.id]).values()

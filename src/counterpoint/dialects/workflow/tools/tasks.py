@@ -62,7 +62,7 @@ def start_task(
         raise InvalidInput(
             "agent_name is required when caller_type is subagent", hint="Say who does the task."
         )
-    asked = Draft(
+    draft = Draft(
         kind="task",
         title=name,
         body=goal,
@@ -75,7 +75,7 @@ def start_task(
         },
     )
     begun = call.core.use(Workflows).begin_task(
-        workflow_id, phase_id, asked, parent=parent_task_id, tree=repo_path
+        workflow_id, phase_id, draft, parent=parent_task_id, tree=repo_path
     )
     point = begun.started.snapshot
     return {
@@ -103,18 +103,18 @@ def complete_task(
 ) -> Json:
     """End a task; the server measures which files changed and what the evidence says of it."""
     used: Metadata = metadata or {}
-    kept: dict[str, Json] = {
+    details: dict[str, Json] = {
         **plain(used),
         **sparse(
             manual_review_needed=outcome.get("manual_review_needed"),
             manual_review_reason=outcome.get("manual_review_reason"),
         ),
     }
-    refuse_large("metadata, manual_review_reason", kept)
+    refuse_large("metadata, manual_review_reason", details)
     words = TaskWords(
         tests=used.get("tests_status", ""),
         packages_added=tuple(used.get("packages_added", ())),
-        kept=kept,
+        details=details,
     )
     ended = call.core.use(Workflows).end_task(task_id, parse_report(status, outcome), words)
     item = ended.finished.item
@@ -142,19 +142,21 @@ def _measured(ended: EndedTask) -> dict[str, Json]:
         for name, entries in lists.items()
         if entries
     }
-    shown, rest = shared(parts, _ROOM) if parts else ({}, {})
-    left: dict[str, Json] = {}
-    for name, place in rest.items():
-        count = place if isinstance(place, int) else 0
-        left[name] = len(lists[name]) - count
+    contents, next_starts = shared(parts, _ROOM) if parts else ({}, {})
+    omitted: dict[str, Json] = {}
+    for name, start in next_starts.items():
+        count = start if isinstance(start, int) else 0
+        omitted[name] = len(lists[name]) - count
     return {
-        "files_changed": {name: shown.get(name, []) for name in ("added", "modified", "deleted")},
+        "files_changed": {
+            name: contents.get(name, []) for name in ("added", "modified", "deleted")
+        },
         "verification": {
             "scope_match": ended.scope_match,
-            "unexpected_files": shown.get("unexpected", []),
-            "warnings": shown.get("warnings", []),
+            "unexpected_files": contents.get("unexpected", []),
+            "warnings": contents.get("warnings", []),
         },
-        **sparse(not_shown=left),
+        **sparse(not_shown=omitted),
     }
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import sparse
-from counterpoint.dialects.workflow.tools.context import begun
+from counterpoint.dialects.workflow.tools.context import list_held_tasks
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.dialects.workflow.words import (
     PHASES,
@@ -41,20 +41,20 @@ def start_workflow(
     constraints: Annotated[Text, Field(description="Technical limits")] = "",
 ) -> Json:
     """Create a workflow before its phases; answers `workflow_id`."""
-    kept: dict[str, Json] = {
+    attributes: dict[str, Json] = {
         "profile": profile,
         "total_phases": PHASES[profile] if total_phases is None else total_phases,
         **sparse(scope=scope, constraints=constraints),
     }
-    before = begun(call)
-    opened = call.core.use(Workflows).open(name, objective, kept)
+    before = list_held_tasks(call)
+    opened = call.core.use(Workflows).open(name, objective, attributes)
     return {
         **before,
         "workflow_id": opened.id,
         "name": opened.title,
         "status": present_part(opened),
         "profile": profile.upper(),
-        "total_phases": kept["total_phases"],
+        "total_phases": attributes["total_phases"],
         "created_at": opened.created_at,
     }
 

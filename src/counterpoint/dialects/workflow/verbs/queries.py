@@ -53,18 +53,20 @@ class WorkflowQueries:
         where a phase has a higher number. at: how it was at a moment; empty: as it is. Raises NotFound.
         """
         with self._context.reading() as view:
-            found = of_kind(view, workflow, "workflow")
+            item = of_kind(view, workflow, "workflow")
             phases = stood(
                 view.select(Item, parent=workflow, kind="phase", order="position,number"), at
             )
             running = [phase for phase in phases if not phase.is_closed]
             current = (running or phases[-1:] or [None])[0]
             reader = ItemReader(view)
-            seen = reader.one(found, "attributes")
+            seen = reader.one(item, "attributes")
             progress = Progress(states=Counter(phase.state_key for phase in phases))
-            numbers = {one.item.id: phase_number(one) for one in reader.views(phases, "attributes")}
-            told = seen.attributes.get("total_phases", len(phases))
-            most = max((told if isinstance(told, int) else 0, *numbers.values()))
+            numbers = {
+                phase.item.id: phase_number(phase) for phase in reader.views(phases, "attributes")
+            }
+            declared = seen.attributes.get("total_phases", len(phases))
+            most = max((declared if isinstance(declared, int) else 0, *numbers.values()))
             number = numbers[current.id] if current else 0
             return replace(seen, progress=progress), number, most
 
@@ -76,57 +78,59 @@ class WorkflowQueries:
     def phase(self, phase: str, at: str = "") -> ItemView:
         """Return a phase with the progress of its tasks, as it is or at a moment; NotFound."""
         with self._context.reading() as view:
-            found = of_kind(view, phase, "phase")
-            nested = _nested(view, found.root)
-            seen = _phases(view, [found], nested)[0]
+            item = of_kind(view, phase, "phase")
+            nested = _nested(view, item.root)
+            seen = _phases(view, [item], nested)[0]
             if not at:
                 return seen
             parents = (phase, *nested.get(phase, ()))
             tasks = stood(view.select(Item, parent=parents, kind="task", order="number"), at)
-            return replace(seen, progress=Progress(states=Counter(one.state_key for one in tasks)))
+            return replace(
+                seen, progress=Progress(states=Counter(task.state_key for task in tasks))
+            )
 
-    def phases(self, wanted: ItemFilter, after: int = 0, limit: int = 50) -> list[ItemView]:
+    def phases(self, item_filter: ItemFilter, after: int = 0, limit: int = 50) -> list[ItemView]:
         """Return the phases of a workflow by their age, beyond an item's number.
 
-        wanted: of the workflow that is its `root`, the phase that is its `parent`. With an assignee or a
+        item_filter: of the workflow that is its `root`, the phase that is its `parent`. With an assignee or a
             moment: those that have such tasks, and the progress of these.
         """
-        one: dict[str, Filter] = {"id": wanted.parent} if wanted.parent else {}
+        by_id: dict[str, Filter] = {"id": item_filter.parent} if item_filter.parent else {}
         with self._context.reading() as view:
             chosen = None
-            if wanted.assignee or wanted.since:
-                chosen = _by_phase(view, wanted)
-                one = {"id": tuple(chosen)}
-            found = view.select(
+            if item_filter.assignee or item_filter.since:
+                chosen = _by_phase(view, item_filter)
+                by_id = {"id": tuple(chosen)}
+            items = view.select(
                 Item,
-                parent=wanted.root,
+                parent=item_filter.root,
                 kind="phase",
                 order="number",
                 after=(after,),
                 limit=limit,
-                **one,
+                **by_id,
             )
             if chosen is None:
-                return _phases(view, found, _nested(view, wanted.root))
+                return _phases(view, items, _nested(view, item_filter.root))
             return [
                 replace(seen, progress=Progress(states=chosen[seen.item.id]))
-                for seen in ItemReader(view).views(found, "attributes")
+                for seen in ItemReader(view).views(items, "attributes")
             ]
 
-    def tasks(self, wanted: ItemFilter, after: int = 0, limit: int = 50) -> list[TaskLine]:
+    def tasks(self, item_filter: ItemFilter, after: int = 0, limit: int = 50) -> list[TaskLine]:
         """Return tasks by their age, beyond an item's number."""
         with self._context.reading() as view:
-            found = list(islice(_tasks(view, wanted, after), limit))
-            tasks = [task for task, _ in found]
+            pairs = list(islice(_tasks(view, item_filter, after), limit))
+            tasks = [task for task, _ in pairs]
             seen = ItemReader(view).views(tasks, "attributes", "outcome")
             areas = areas_of(view, [task.id for task in tasks])
             return [
                 TaskLine(
-                    view=one,
+                    view=view,
                     phase=phase,
-                    areas=as_given(areas.get(one.item.id, ()), one.attributes.get("areas")),
+                    areas=as_given(areas.get(view.item.id, ()), view.attributes.get("areas")),
                 )
-                for one, (_, phase) in zip(seen, found, strict=True)
+                for view, (_, phase) in zip(seen, pairs, strict=True)
             ]
 
     def areas(self, task: ItemView) -> tuple[str, ...]:
@@ -135,44 +139,44 @@ class WorkflowQueries:
             areas = areas_of(view, [task.item.id])[task.item.id]
             return as_given(areas, task.attributes.get("areas"))
 
-    def count_tasks(self, wanted: ItemFilter) -> int:
+    def count_tasks(self, item_filter: ItemFilter) -> int:
         """Return how many tasks a filter finds."""
         with self._context.reading() as view:
-            if wanted.since:
-                return sum(1 for _ in _tasks(view, wanted, 0))
-            return ItemReader(view).count(_within(view, wanted))
+            if item_filter.since:
+                return sum(1 for _ in _tasks(view, item_filter, 0))
+            return ItemReader(view).count(_within(view, item_filter))
 
     def log(
         self,
         kind: RecordKind,
-        wanted: ItemFilter,
+        item_filter: ItemFilter,
         before: int = 0,
         limit: int = 50,
         **equal: str,
     ) -> list[tuple[Record, Item]]:
         """Return records about tasks, each with its task, the latest first, before a record's number."""
         with self._context.reading() as view:
-            return list(islice(_log(view, kind, wanted, before, equal), limit))
+            return list(islice(_log(view, kind, item_filter, before, equal), limit))
 
-    def count_log(self, kind: RecordKind, wanted: ItemFilter, **equal: str) -> int:
+    def count_log(self, kind: RecordKind, item_filter: ItemFilter, **equal: str) -> int:
         """Return how many records a filter finds."""
         with self._context.reading() as view:
-            return sum(1 for _ in _log(view, kind, wanted, 0, equal))
+            return sum(1 for _ in _log(view, kind, item_filter, 0, equal))
 
 
-def as_given(areas: tuple[str, ...], given: Json) -> tuple[str, ...]:
+def as_given(areas: tuple[str, ...], listed: Json) -> tuple[str, ...]:
     """Return areas in the order in which they were given, unless others are there by now."""
-    ordered = tuple(cast("list[str]", given)) if isinstance(given, list) else ()
+    ordered = tuple(cast("list[str]", listed)) if isinstance(listed, list) else ()
     return ordered if set(ordered) == set(areas) else areas
 
 
 def of_kind(view: Reading, name: str, kind: str) -> Item:
     """Return the item of an id and a kind below a workflow; NotFound, as if there were none."""
-    found = view.find(Item, name)
-    root = view.find(Item, found.root) if found is not None else None
-    if found is None or found.kind != kind or root is None or root.kind != "workflow":
+    item = view.find(Item, name)
+    root = view.find(Item, item.root) if item is not None else None
+    if item is None or item.kind != kind or root is None or root.kind != "workflow":
         raise missing(Item, name)
-    return found
+    return item
 
 
 def phase_number(phase: ItemView) -> int:
@@ -189,7 +193,7 @@ def runs_parallel(phase: ItemView) -> bool:
 def phase_of(view: Reading, task: Item) -> Item:
     """Return the phase that a task is of, also through other tasks; else what is on top."""
     line = line_of(view, task.id)
-    return next((one for one in line if one.kind == "phase" or not one.parent), task)
+    return next((item for item in line if item.kind == "phase" or not item.parent), task)
 
 
 def find_below(view: Reading, task: str) -> list[Item]:
@@ -199,16 +203,16 @@ def find_below(view: Reading, task: str) -> list[Item]:
 
 def running_below(view: Reading, item: Item) -> list[Item]:
     """Return the tasks below a workflow or a phase that somebody is at, by their age."""
-    found = view.select(Item, root=item.root, kind="task", category="active", order="number")
-    return found if item.id == item.root else [t for t in found if phase_of(view, t).id == item.id]
+    tasks = view.select(Item, root=item.root, kind="task", category="active", order="number")
+    return tasks if item.id == item.root else [t for t in tasks if phase_of(view, t).id == item.id]
 
 
 def waiting_below(view: Reading, item: Item) -> list[Item]:
     """Return the tasks below a workflow or a phase that are open or in review, by their age."""
-    found = view.select(
+    tasks = view.select(
         Item, root=item.root, kind="task", category=("open", "review"), order="number"
     )
-    return found if item.id == item.root else [t for t in found if phase_of(view, t).id == item.id]
+    return tasks if item.id == item.root else [t for t in tasks if phase_of(view, t).id == item.id]
 
 
 def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
@@ -261,12 +265,12 @@ def stood(items: Sequence[Item], at: str) -> list[Item]:
 
 def _nested(view: Reading, workflow: str) -> dict[str, list[str]]:
     """Return the tasks that hold other tasks, by the phase that they are of."""
-    found: dict[str, list[str]] = {}
+    parents_by_phase: dict[str, list[str]] = {}
     for parent in view.counts(Item, "parent", root=workflow, kind="task"):
         above = view.find(Item, parent)
         if above is not None and above.kind == "task":
-            found.setdefault(phase_of(view, above).id, []).append(parent)
-    return found
+            parents_by_phase.setdefault(phase_of(view, above).id, []).append(parent)
+    return parents_by_phase
 
 
 def _phases(
@@ -283,25 +287,27 @@ def _phases(
     ]
 
 
-def _by_phase(view: Reading, wanted: ItemFilter) -> dict[str, Counter[StateKey]]:
+def _by_phase(view: Reading, item_filter: ItemFilter) -> dict[str, Counter[StateKey]]:
     """Return how many of the tasks that a filter finds are in each state, by phase."""
-    found: dict[str, Counter[StateKey]] = {}
-    for task, phase in _tasks(view, wanted, 0):
-        found.setdefault(phase, Counter())[task.state_key] += 1
-    return found
+    counts_by_phase: dict[str, Counter[StateKey]] = {}
+    for task, phase in _tasks(view, item_filter, 0):
+        counts_by_phase.setdefault(phase, Counter())[task.state_key] += 1
+    return counts_by_phase
 
 
-def _within(view: Reading, wanted: ItemFilter) -> ItemFilter:
+def _within(view: Reading, item_filter: ItemFilter) -> ItemFilter:
     """Return the filter of tasks for one whose `parent` is the phase that they are of."""
-    parents = (str(wanted.parent),) if wanted.parent else ()
-    nested = _nested(view, wanted.root) if parents else {}
-    return replace(wanted, kind="task", parent=(*parents, *nested.get(str(wanted.parent), ())))
+    parents = (str(item_filter.parent),) if item_filter.parent else ()
+    nested = _nested(view, item_filter.root) if parents else {}
+    return replace(
+        item_filter, kind="task", parent=(*parents, *nested.get(str(item_filter.parent), ()))
+    )
 
 
-def _tasks(view: Reading, wanted: ItemFilter, after: int) -> Iterator[tuple[Item, str]]:
+def _tasks(view: Reading, item_filter: ItemFilter, after: int) -> Iterator[tuple[Item, str]]:
     """Return tasks with the ids of their phases."""
     phases: dict[str, str] = {}
-    pages = ItemReader(view).pages(_within(view, wanted), after=(after,), size=_CHUNK)
+    pages = ItemReader(view).pages(_within(view, item_filter), after=(after,), size=_CHUNK)
     for task in chain.from_iterable(pages):
         if task.parent not in phases:
             phases[task.parent] = phase_of(view, task).id
@@ -309,29 +315,29 @@ def _tasks(view: Reading, wanted: ItemFilter, after: int) -> Iterator[tuple[Item
 
 
 def _log(
-    view: Reading, kind: RecordKind, wanted: ItemFilter, before: int, equal: dict[str, str]
+    view: Reading, kind: RecordKind, item_filter: ItemFilter, before: int, equal: dict[str, str]
 ) -> Iterator[tuple[Record, Item]]:
     beyond: tuple[int, ...] = (before,) if before else ()
     phases: dict[str, str] = {}
     while True:
-        found = view.select(
+        records = view.select(
             Record, kind=kind, order="number desc", after=beyond, limit=_CHUNK, **equal
         )
-        tasks = _subjects(view, found, wanted.root)
-        for record in found:
+        tasks = _subjects(view, records, item_filter.root)
+        for record in records:
             task = tasks.get(record.id)
-            if record.created_at < wanted.since:
+            if record.created_at < item_filter.since:
                 return
-            if task is None or wanted.assignee not in {"", task.assignee}:
+            if task is None or item_filter.assignee not in {"", task.assignee}:
                 continue
-            if wanted.parent:
+            if item_filter.parent:
                 phase = phases.setdefault(task.id, phase_of(view, task).id)
-                if phase != wanted.parent:
+                if phase != item_filter.parent:
                     continue
             yield record, task
-        if len(found) < _CHUNK:
+        if len(records) < _CHUNK:
             return
-        beyond = (found[-1].number,)
+        beyond = (records[-1].number,)
 
 
 def _subjects(view: Reading, records: Sequence[Record], workflow: str) -> dict[str, Item]:

@@ -50,7 +50,7 @@ from counterpoint.dialects.workflow.nouns import (
     OpenedPhase,
     TaskWords,
 )
-from counterpoint.dialects.workflow.rules import Ended, Verification, files_changed, verification
+from counterpoint.dialects.workflow.rules import Ended, Verification, files_changed, verify_task
 from counterpoint.dialects.workflow.verbs.queries import (
     PHASE,
     find_below,
@@ -78,32 +78,32 @@ class Workflows:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def open(self, name: str, objective: str, kept: dict[str, Json]) -> Item:
-        """Return a workflow that has begun; `kept` are its attributes. InvalidInput."""
+    def open(self, name: str, objective: str, attributes: dict[str, Json]) -> Item:
+        """Return a workflow that has begun; with these attributes. InvalidInput."""
         draft = Draft(
             kind="workflow",
             title=name,
             body=objective,
             lifecycle="declared",
             status="active",
-            attributes=kept,
+            attributes=attributes,
         )
         return Plans(self._context).create(draft).root
 
-    def open_phase(self, workflow: str, number: int, asked: Draft) -> OpenedPhase:
+    def open_phase(self, workflow: str, number: int, phase_draft: Draft) -> OpenedPhase:
         """Return the phase of a number, made if there is none yet; NotFound, Conflict."""
         name = f"{workflow}/{number}"
         with joined(self._context):
             with recording(self._context, "phase.opened") as change:
                 above = of_kind(change.writing, workflow, "workflow")
-                known = item_named(change.writing, name, PHASE)
-                if known is not None:
-                    return OpenedPhase(phase=known, was_there=True)
+                earlier = item_named(change.writing, name, PHASE)
+                if earlier is not None:
+                    return OpenedPhase(phase=earlier, was_there=True)
                 _refuse_closed(above)
             begun = {"needs": (), "lifecycle": "declared", "status": "active"}
-            draft = replace(asked, **begun, aliases=((PHASE, name),))
-            made = Plans(self._context).create(draft, workflow).root
-            return OpenedPhase(phase=made, was_there=False)
+            draft = replace(phase_draft, **begun, aliases=((PHASE, name),))
+            item = Plans(self._context).create(draft, workflow).root
+            return OpenedPhase(phase=item, was_there=False)
 
     def close_phase(self, phase: str, status: str, summary: str) -> ClosedWork:
         """End a phase as `done` or `failed`; tasks that still run go on, and are told of.
@@ -112,9 +112,9 @@ class Workflows:
         """
         with recording(self._context, "phase.closed", phase) as change:
             change.open_session()
-            found = of_kind(change.writing, phase, "phase")
-            _refuse_closed(found)
-            return self._close(change, found, status, {"summary": summary})
+            item = of_kind(change.writing, phase, "phase")
+            _refuse_closed(item)
+            return self._close(change, item, status, {"summary": summary})
 
     def close(self, workflow: str, status: str, words: dict[str, Json]) -> ClosedWork:
         """End a workflow as `done`, `partial` or `failed`; the same words again change nothing.
@@ -123,14 +123,14 @@ class Workflows:
         """
         with recording(self._context, "workflow.closed", workflow) as change:
             change.open_session()
-            found = of_kind(change.writing, workflow, "workflow")
-            if found.is_closed:
-                return _closed_before(change, found, status, words)
-            closed = self._close(change, found, status, {"words": words})
+            item = of_kind(change.writing, workflow, "workflow")
+            if item.is_closed:
+                return _closed_before(change, item, status, words)
+            closed = self._close(change, item, status, {"words": words})
             metrics = metrics_of(change.writing, closed.item)
             warnings = (*closed.warnings, *_unresolved(change.writing, workflow))
-            said: Json = {"words": words, "metrics": metrics, "warnings": list(warnings)}
-            set_attributes(change, closed.item, {"outcome": said})
+            outcome: Json = {"words": words, "metrics": metrics, "warnings": list(warnings)}
+            set_attributes(change, closed.item, {"outcome": outcome})
             return replace(closed, metrics=metrics, warnings=warnings)
 
     def _close(
@@ -143,14 +143,14 @@ class Workflows:
         after = move(change, change.get(Item, item.id), status)
         change.add_facts(status=status)
         warnings = (
-            *_left("tasks are still running", running),
-            *_left("tasks are not done, and stay for whoever takes them up", waiting),
-            *_left(f"phases were not ended and are {after.status} with it", parts),
+            *_warn_of("tasks are still running", running),
+            *_warn_of("tasks are not done, and stay for whoever takes them up", waiting),
+            *_warn_of(f"phases were not ended and are {after.status} with it", parts),
         )
         return ClosedWork(item=after, metrics={}, warnings=warnings)
 
     def begin_task(
-        self, workflow: str, phase: str, asked: Draft, *, parent: str = "", tree: str = ""
+        self, workflow: str, phase: str, task_draft: Draft, *, parent: str = "", tree: str = ""
     ) -> BegunTask:
         """Make a task below a phase and claim it, measuring its tree; the assignee is a label.
 
@@ -164,8 +164,8 @@ class Workflows:
         with self._context.reading() as view:
             within = _parts(view, workflow, phase, parent)
             seen = ItemReader(view).one(within, "attributes")
-            warnings = _beside(view, self._context, seen, asked.areas, parent)
-        draft = replace(asked, attributes={**asked.attributes, "tree": tree})
+            warnings = _warn_of_others(view, self._context, seen, task_draft.areas, parent)
+        draft = replace(task_draft, attributes={**task_draft.attributes, "tree": tree})
         context = self._at(self._context.caller.actor.session, tree)
         started = Claims(context).begin(draft, parent or phase)
         return BegunTask(started=started, phase=within, warnings=(*started.warnings, *warnings))
@@ -178,15 +178,15 @@ class Workflows:
         """
         with joined(self._context):
             with self._context.reading() as view:
-                found = of_kind(view, task, "task")
-                kept = attributes_of(view, task)
+                item = of_kind(view, task, "task")
+                attributes = attributes_of(view, task)
                 claim = view.find(Claim, task)
                 children = find_below(view, task)
             if claim is None or not claim.is_held:
                 raise Conflict(
-                    f"{task} is not in progress: it is {found.status}",
+                    f"{task} is not in progress: it is {item.status}",
                     hint="A task is completed once; start another one for more work.",
-                    state=found.status,
+                    state=item.status,
                 )
             if children:
                 raise GateClosed(
@@ -200,7 +200,7 @@ class Workflows:
             # A task's id ends it over whichever connection (decision 0020): tools of this dialect carry no token.
             if session is None or not may_write(session, caller.actor, caller.capability):
                 claim = Claims(self._context).succeed(task)
-            context = self._at(claim.session, cast("str | None", kept.get("tree")))
+            context = self._at(claim.session, cast("str | None", attributes.get("tree")))
             finished = Tasks(context).finish(
                 task, claim.token, replace(report, open_at_end=NEEDS_PERSON)
             )
@@ -212,14 +212,14 @@ class Workflows:
         item = finished.item
         with recording(context, "task.verified", item.id) as change:
             point = change.get(StartPoint, item.id, claim.token)
-            found = _verified(change.writing, finished, point, words)
-            warnings = (*_waiting_for_person(change.writing, item), *found.warnings)
+            measured = _verify(change.writing, finished, point, words)
+            warnings = (*_waiting_for_person(change.writing, item), *measured.warnings)
             verification: Json = {
-                "scope_match": found.scope_match,
-                "unexpected_files": _kept(found.unexpected_files),
-                "warnings": _kept(warnings),
+                "scope_match": measured.scope_match,
+                "unexpected_files": _first_lines(measured.unexpected_files),
+                "warnings": _first_lines(warnings),
             }
-            set_attributes(change, item, {"verification": verification, "words": words.kept})
+            set_attributes(change, item, {"verification": verification, "words": words.details})
             phase = phase_of(change.writing, item)
         files = files_changed(finished.changes)
         return EndedTask(
@@ -228,8 +228,8 @@ class Workflows:
             added=files.added,
             modified=files.modified,
             deleted=files.deleted,
-            scope_match=found.scope_match,
-            unexpected_files=found.unexpected_files,
+            scope_match=measured.scope_match,
+            unexpected_files=measured.unexpected_files,
             warnings=warnings,
             phase=phase,
         )
@@ -245,7 +245,7 @@ class Workflows:
                 about = task
                 if note.kind == "blocker":
                     line = line_of(view, task.id)
-                    about = next(one for one in line if not one.is_closed or not one.parent)
+                    about = next(item for item in line if not item.is_closed or not item.parent)
             details = {**note.details, "task": task.id}
             return Journal(self._context).append(replace(note, item=about.id, details=details))
 
@@ -254,8 +254,8 @@ class Workflows:
         with joined(self._context):
             with self._context.reading() as view:
                 within = of_kind(view, task, "task")
-                found = view.find(Record, blocker)
-                about = view.find(Item, found.item) if found is not None else None
+                record = view.find(Record, blocker)
+                about = view.find(Item, record.item) if record is not None else None
                 if about is None or about.root != within.root:
                     raise missing(Record, blocker)
             return Journal(self._context).resolve(blocker, resolution)
@@ -279,44 +279,44 @@ def _waiting_for_person(view: Reading, task: Item) -> Iterator[str]:
             )
 
 
-def _left(what: str, items: Sequence[Item]) -> tuple[str, ...]:
+def _warn_of(what: str, items: Sequence[Item]) -> tuple[str, ...]:
     """Return the warning of what was left when something ended; none if nothing was."""
     names = [f"{item.id} ({item.title})" for item in items]
     return (f"{what}: {few(names, _NAMED)}",) if items else ()
 
 
-def _kept(lines: Sequence[str]) -> list[Json]:
+def _first_lines(lines: Sequence[str]) -> list[Json]:
     """Return as many of the first lines as are kept with a task."""
-    kept: list[Json] = []
-    room = _BYTES_KEPT
+    listed: list[Json] = []
+    bytes_left = _BYTES_KEPT
     for line in lines[:_LINES_KEPT]:
-        room -= len(canonical.dump_any(line).encode())
-        if room < 0:
+        bytes_left -= len(canonical.dump_any(line).encode())
+        if bytes_left < 0:
             break
-        kept.append(line)
-    return kept
+        listed.append(line)
+    return listed
 
 
 def _unresolved(view: Reading, workflow: str) -> Iterator[str]:
     """Return a warning if blockers of a workflow are open."""
-    found = view.select(Record, kind="blocker", status="open", order="number")
-    about = {record.item for record in found if record.item}
+    records = view.select(Record, kind="blocker", status="open", order="number")
+    about = {record.item for record in records if record.item}
     below = {item.id for item in view.select(Item, id=tuple(about), root=workflow)} if about else ()
-    names = [record.id for record in found if record.item in below]
+    names = [record.id for record in records if record.item in below]
     if names:
         yield f"blockers are still open: {', '.join(names[:_NAMED])}"
 
 
 def _closed_before(change: Change, item: Item, status: str, words: dict[str, Json]) -> ClosedWork:
     """Return what the same end answered the first time; Conflict for another."""
-    kept = kept_object(change.writing, item.id, "outcome")
-    if (kept.get("words"), item.status) != (words, status):
+    outcome = kept_object(change.writing, item.id, "outcome")
+    if (outcome.get("words"), item.status) != (words, status):
         raise Conflict(
             f"{item.id} has ended already: it is {item.status}",
             hint="Read what it ended with; start another workflow for more work.",
             state=item.status,
         )
-    return ClosedWork(item=item, metrics=kept["metrics"], warnings=tuple(kept["warnings"]))
+    return ClosedWork(item=item, metrics=outcome["metrics"], warnings=tuple(outcome["warnings"]))
 
 
 def _refuse_closed(item: Item) -> None:
@@ -344,8 +344,8 @@ def _parts(view: Reading, workflow: str, phase: str, parent: str) -> Item:
     return within
 
 
-def _beside(
-    view: Reading, context: Context, phase: ItemView, mine: Sequence[str], parent: str
+def _warn_of_others(
+    view: Reading, context: Context, phase: ItemView, areas: Sequence[str], parent: str
 ) -> tuple[str, ...]:
     """Return warnings of what else goes on: in a phase in which one comes after the other, and areas."""
     warnings: list[str] = []
@@ -355,17 +355,15 @@ def _beside(
             f"{running[0].id} still runs in this phase, which is not declared as parallel"
         )
     busy = busy_areas(view, Holders(view, context, session=""))
-    return (*warnings, *overlap_reasons(mine, busy, but=parent))
+    return (*warnings, *overlap_reasons(areas, busy, but=parent))
 
 
-def _verified(
-    view: Reading, finished: Finished, point: StartPoint, words: TaskWords
-) -> Verification:
+def _verify(view: Reading, finished: Finished, point: StartPoint, words: TaskWords) -> Verification:
     item, measured = finished.item, finished.measured
     claims = view.select(Claim, state="live")
-    busy = areas_of(view, [one.item for one in claims if one.is_live(point.taken_at)])
+    busy = areas_of(view, [claim.item for claim in claims if claim.is_live(point.taken_at)])
     receipts = view.select(Receipt, item=item.id, order="number")
-    return verification(
+    return verify_task(
         Ended(
             changes=finished.changes,
             measuring=(*measured.warnings, *apart_remarks(apart_json(measured.apart)))
@@ -373,7 +371,7 @@ def _verified(
             else (),
             areas=tuple(area.pattern for area in view.select(Area, item=item.id)),
             tests=words.tests,
-            receipts=[one for one in receipts if one.started_at >= point.taken_at],
+            receipts=[receipt for receipt in receipts if receipt.started_at >= point.taken_at],
             packages_added=words.packages_added,
             others={name: areas for name, areas in busy.items() if areas and name != item.id},
         )
