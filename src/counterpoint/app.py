@@ -431,7 +431,7 @@ class App:
             by_git=said.git_witness,
             remote=said.witness_push,
             elsewhere=said.witnesses,
-            kept=self.checkpoints,
+            checkpoints=self.checkpoints,
         )
 
     def _cosigned(self, ledger: str) -> tuple[str, ...]:

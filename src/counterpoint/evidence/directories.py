@@ -41,13 +41,15 @@ class TemplateDirectory:
 
         if not _NAME.fullmatch(name):
             raise InvalidInput(f"{name!r} is not the name of a template")
-        found = list(self._files(name)) or list(self._files(_FORMER.get(name, name)))
-        if not found:
+        templates = list(self._files(name)) or list(self._files(_FORMER.get(name, name)))
+        if not templates:
             raise NotFound(
                 f"there is no template {name!r}", hint=f"There are: {', '.join(self.names())}."
             )
-        source, file, form = found[0]
-        hides = tuple(f"{other.name} ({kept.replace('_', '-')})" for kept, other, _ in found[1:])
+        source, file, form = templates[0]
+        hides = tuple(
+            f"{other.name} ({origin.replace('_', '-')})" for origin, other, _ in templates[1:]
+        )
         return TemplateSource(slug=name, text=_text(file), form=form, source=source, hides=hides)
 
     def names(self) -> list[str]:

@@ -85,13 +85,13 @@ def looks_secret(name: str) -> bool:
     return _SECRET.search(name) is not None
 
 
-def for_command(environ: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:
-    """Return the variables a command may see; `named` widens the allow-list."""
+def for_command(environ: Mapping[str, str], extra_names: Collection[str] = ()) -> dict[str, str]:
+    """Return the variables a command may see; `extra_names` widens the allow-list."""
     return {
         name: value
         for name, value in environ.items()
         if not (looks_secret(name) or name in _TO_KEYS)
-        and (name in _ALLOWED or name in named or name.startswith(_ALLOWED_STARTS))
+        and (name in _ALLOWED or name in extra_names or name.startswith(_ALLOWED_STARTS))
     }
 
 
@@ -105,27 +105,27 @@ def deciding_for_git(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 def for_git(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables git may see, with its answers fixed to plain English."""
-    kept = {
+    variables = {
         name: value
         for name, value in environ.items()
         if not looks_secret(name) and (name in _GIT_KEPT or not name.startswith("GIT_"))
     }
-    kept.pop("LANGUAGE", None)
-    return kept | _GIT_FIXED
+    variables.pop("LANGUAGE", None)
+    return variables | _GIT_FIXED
 
 
 def secret_values(root: Path, environ: Mapping[str, str]) -> frozenset[str]:
     """Return every text that must never be shown or stored; files out of reach count as empty."""
-    found = {
+    secrets = {
         value
         for name, value in environ.items()
         if looks_secret(name) and not is_reference(name, value)
     }
     for text in _texts(root):
-        found.update(_values(text))
+        secrets.update(_values(text))
     # A credential is known by its digits alone, which may be taken for any hash.
-    found.update(value.removeprefix(SECRET_PREFIX) for value in tuple(found))
-    forms = {form for value in found for form in _forms(value)}
+    secrets.update(value.removeprefix(SECRET_PREFIX) for value in tuple(secrets))
+    forms = {form for value in secrets for form in _forms(value)}
     return frozenset(form for form in forms if len(form) >= _SHORTEST)
 
 

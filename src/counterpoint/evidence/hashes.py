@@ -43,10 +43,10 @@ class _Rules:
     files: tuple[tuple[str, IgnoreFile], ...] = ()
 
     def ignores(self, path: str, *, folder: bool) -> bool:
-        for place, lines in self.files:
-            said = lines.judge(path.removeprefix(place), folder=folder)
-            if said is not None:
-                return said
+        for base, lines in self.files:
+            is_ignored = lines.judge(path.removeprefix(base), folder=folder)
+            if is_ignored is not None:
+                return is_ignored
         return False
 
 
@@ -78,8 +78,8 @@ class _Walk:
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:
-            with os.scandir(self.root / folder) as found:
-                return list(found)
+            with os.scandir(self.root / folder) as entries:
+                return list(entries)
         except OSError as fault:
             self.warnings.append(f"`{shown(folder)}` cannot be listed ({fault.strerror})")
             return []
@@ -111,11 +111,11 @@ def snapshot(root: Path) -> Snapshot:
     for count, name in enumerate(walk.names(), start=1):
         if count > MAX_FILES or monotonic() > ends_at:
             return Snapshot(method="hash", files=UNKNOWN, warnings=(_limit_in_words(count),))
-        found = mark_at(f"{root}/{name}")
-        if found.digest:
-            files[shown(name)] = found.digest
-        if found.remark:
-            walk.warnings.append(f"`{shown(name)}` {found.remark}")
+        mark = mark_at(f"{root}/{name}")
+        if mark.digest:
+            files[shown(name)] = mark.digest
+        if mark.remark:
+            walk.warnings.append(f"`{shown(name)}` {mark.remark}")
     ordered = dict(sorted(files.items()))
     return Snapshot(method="hash", files=ordered, warnings=tuple(sorted(walk.warnings)))
 
@@ -167,15 +167,15 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Fi
 def renames(deleted: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
     """Return present path → previous path for deleted and added paths of equal content."""
     sources: dict[str, dict[str, None]] = {}
-    named: dict[tuple[str, str], dict[str, None]] = {}
+    sources_by_name: dict[tuple[str, str], dict[str, None]] = {}
     for path in sorted(deleted):
         # All empty files are equal: none of them is another one's former name.
         if deleted[path] not in ("", EMPTY):
             sources.setdefault(deleted[path], {})[path] = None
-            named.setdefault((deleted[path], PurePosixPath(path).name), {})[path] = None
+            sources_by_name.setdefault((deleted[path], PurePosixPath(path).name), {})[path] = None
     pairs: dict[str, str] = {}
     for path in sorted(added):
-        _pair(pairs, path, named.get((added[path], PurePosixPath(path).name)))
+        _pair(pairs, path, sources_by_name.get((added[path], PurePosixPath(path).name)))
     for source in pairs.values():
         del sources[deleted[source]][source]
     for path in sorted(added.keys() - pairs.keys()):
@@ -183,8 +183,8 @@ def renames(deleted: Mapping[str, str], added: Mapping[str, str]) -> dict[str, s
     return pairs
 
 
-def _pair(pairs: dict[str, str], path: str, left: dict[str, None] | None) -> None:
+def _pair(pairs: dict[str, str], path: str, candidates: dict[str, None] | None) -> None:
     """Give a path the first of those names that are left; nothing if there is none."""
-    if left:
-        pairs[path] = next(iter(left))
-        del left[pairs[path]]
+    if candidates:
+        pairs[path] = next(iter(candidates))
+        del candidates[pairs[path]]

@@ -143,10 +143,10 @@ class ProcessHost:
     def fresh_session(self, capability: str, session: str) -> str:
         """Return the session that was first given for a capability here, which is this one if none was."""
         with self._seating:
-            found = self._fresh.setdefault(capability, session)
+            first = self._fresh.setdefault(capability, session)
             if len(self._fresh) > MOST:
                 self._fresh.popitem(last=False)
-            return found
+            return first
 
     def take_seat(self, seat: str, presence: ServedConnection, *, alone: bool = False) -> bool:
         """Seat a connection by the session that it came with, unless it is over; answer whether it was seated.
@@ -154,8 +154,8 @@ class ProcessHost:
         alone: only if nobody is there who has this seat. Who has it and is about to end is waited for, for a moment.
         """
         if alone:
-            for one in self._seated(seat):
-                one.has_ended(ENDING)
+            for connection in self._seated(seat):
+                connection.has_ended(ENDING)
         with self._seating:
             if self._look(seat) and alone:
                 return False
@@ -272,11 +272,13 @@ class ProcessHost:
         """Return who is there of those that came with a session; the caller holds the lock."""
         if seat not in self._open:
             return []
-        found = self._open[seat] = [one for one in self._open[seat] if not one.is_gone()]
-        if not found:
+        connections = self._open[seat] = [
+            connection for connection in self._open[seat] if not connection.is_gone()
+        ]
+        if not connections:
             del self._open[seat]
             self._note_end(seat)
-        return found
+        return connections
 
     def _note_end(self, seat: str) -> None:
         self._ended[seat] = self._seconds()

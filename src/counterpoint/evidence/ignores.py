@@ -79,7 +79,7 @@ class IgnoreFile:
 
 def read(text: str) -> IgnoreFile:
     """Return the lines of an ignore file; what is no pattern is passed over."""
-    found = IgnoreFile()
+    ignore_file = IgnoreFile()
     for number, ended in enumerate(text.removeprefix("\ufeff").split("\n")):
         line = ended.removesuffix("\r")
         # As git reads it: blanks at the end say nothing unless they are quoted.
@@ -87,48 +87,50 @@ def read(text: str) -> IgnoreFile:
         if not line or line.startswith("#"):
             continue
         words = line.removeprefix("!")
-        said = _Line(number=number, ignore=words == line, folders_only=words.endswith("/"))
+        rule = _Line(number=number, ignore=words == line, folders_only=words.endswith("/"))
         try:
-            _take(found, said, words.removesuffix("/"))
+            _add_rule(ignore_file, rule, words.removesuffix("/"))
         except _Unreadable:
             continue
-    return found
+    return ignore_file
 
 
-def _take(found: IgnoreFile, said: _Line, words: str) -> None:
+def _add_rule(ignore_file: IgnoreFile, rule: _Line, words: str) -> None:
     is_way = "/" in words
     parts = words.removeprefix("/").split("/")
     rows = [_letters(part) for part in parts]
     if words and all(isinstance(row, str) for row in rows):
-        where = found.ways if is_way else found.names
-        where.setdefault("/".join(map(str, rows)), []).append(said)
-    elif len(found.wild) >= MOST_WILD:
-        found.is_whole = False
+        where = ignore_file.ways if is_way else ignore_file.names
+        where.setdefault("/".join(map(str, rows)), []).append(rule)
+    elif len(ignore_file.wild) >= MOST_WILD:
+        ignore_file.is_whole = False
     elif words:
-        fits = _way(parts, rows) if is_way else _asked(rows[0])
-        found.wild.append((said, is_way, fits))
+        fits = _make_path_question(parts, rows) if is_way else _make_question(rows[0])
+        ignore_file.wild.append((rule, is_way, fits))
 
 
-def _way(parts: Sequence[str], rows: Sequence[str | list[Token]]) -> Callable[[str], bool]:
+def _make_path_question(
+    parts: Sequence[str], rows: Sequence[str | list[Token]]
+) -> Callable[[str], bool]:
     """Return what asks of a way from the file whether names fit it."""
     tokens: list[Token] = []
-    for place, (part, row) in enumerate(zip(parts, rows, strict=True)):
+    for index, (part, row) in enumerate(zip(parts, rows, strict=True)):
         if part != "**":
-            tokens.append(row if isinstance(row, str) else _asked(row))
+            tokens.append(row if isinstance(row, str) else _make_question(row))
         else:
             # At the end it is all that is in a folder, which the folder itself is not.
-            tokens += (ONE, MANY) if place == len(parts) - 1 else (MANY,)
+            tokens += (ONE, MANY) if index == len(parts) - 1 else (MANY,)
     row = Row(tokens)
     return lambda path: row.fits(path.split("/"))
 
 
-def _asked(row: str | list[Token]) -> Question:
+def _make_question(row: str | list[Token]) -> Question:
     """Return what asks whether a name fits."""
     if isinstance(row, str):
         return row.__eq__
     if row.count(MANY) == 1 and all(token is MANY or isinstance(token, str) for token in row):
-        place = row.index(MANY)
-        begin, end = "".join(map(str, row[:place])), "".join(map(str, row[place + 1 :]))
+        index = row.index(MANY)
+        begin, end = "".join(map(str, row[:index])), "".join(map(str, row[index + 1 :]))
         least = len(begin) + len(end)
         return lambda name: len(name) >= least and name.startswith(begin) and name.endswith(end)
     return Row(row).fits
@@ -137,53 +139,56 @@ def _asked(row: str | list[Token]) -> Question:
 def _letters(part: str) -> str | list[Token]:
     """Return the tokens of a name in a pattern; the name itself if it has no wildcards."""
     tokens: list[Token] = []
-    place = 0
-    while place < len(part):
-        letter = part[place]
-        place += 1
+    position = 0
+    while position < len(part):
+        letter = part[position]
+        position += 1
         if letter == "\\":
-            if place == len(part):
+            if position == len(part):
                 raise _Unreadable
-            tokens.append(part[place])
-            place += 1
+            tokens.append(part[position])
+            position += 1
         elif letter == "[":
-            question, place = _one_of(part, place)
+            question, position = _one_of(part, position)
             tokens.append(question)
         else:
             tokens.append({"*": MANY, "?": ONE}.get(letter, letter))
-    return "".join(map(str, tokens)) if all(isinstance(one, str) for one in tokens) else tokens
+    return "".join(map(str, tokens)) if all(isinstance(token, str) for token in tokens) else tokens
 
 
-def _one_of(part: str, place: int) -> tuple[Question, int]:
+def _one_of(part: str, position: int) -> tuple[Question, int]:
     """Return what asks for one of some letters, and where it ends."""
-    is_other = part[place : place + 1] in {"!", "^"}
-    first = place = place + is_other
+    is_other = part[position : position + 1] in {"!", "^"}
+    first = position = position + is_other
     spans: list[tuple[str, str]] = []
     classes: list[Callable[[str], bool]] = []
-    while part[place : place + 1] != "]" or place == first:
-        if part.startswith("[:", place) and (end := part.find(":]", place)) > 0:
-            name = part[place + 2 : end]
+    while part[position : position + 1] != "]" or position == first:
+        if part.startswith("[:", position) and (end := part.find(":]", position)) > 0:
+            name = part[position + 2 : end]
             if name not in _CLASSES:
                 raise _Unreadable
             classes.append(_CLASSES[name])
-            place = end + 2
+            position = end + 2
             continue
-        low, place = _letter(part, place)
+        low, position = _letter(part, position)
         high = low
-        if part[place : place + 1] == "-" and part[place + 1 : place + 2] not in {"", "]"}:
-            high, place = _letter(part, place + 1)
+        if part[position : position + 1] == "-" and part[position + 1 : position + 2] not in {
+            "",
+            "]",
+        }:
+            high, position = _letter(part, position + 1)
         spans.append((low, high))
 
     def fits(letter: str) -> bool:
         is_in = any(low <= letter <= high for low, high in spans)
         return (is_in or any(ask(letter) for ask in classes)) != is_other
 
-    return fits, place + 1
+    return fits, position + 1
 
 
-def _letter(part: str, place: int) -> tuple[str, int]:
+def _letter(part: str, position: int) -> tuple[str, int]:
     """Return a letter of a set, which may be quoted, and where the next one is."""
-    place += part[place : place + 1] == "\\"
-    if place >= len(part):
+    position += part[position : position + 1] == "\\"
+    if position >= len(part):
         raise _Unreadable
-    return part[place], place + 1
+    return part[position], position + 1

@@ -103,10 +103,10 @@ def open_key(folder: Path) -> ProjectKey:
 def stamp_of(folder: Path) -> Stamp | None:
     """Return what tells a folder, and the file of the key in it, from others in their place; None without one."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return None
-    stamp = found.st_dev, found.st_ino
+    stamp = status.st_dev, status.st_ino
     with suppress(OSError):
         # A key that is kept elsewhere has no file.
         key = (folder / _PRIVATE).lstat()

@@ -46,22 +46,22 @@ def _libraries() -> _Libraries:
 
 def look(pid: int) -> Process | None:
     """Return what the kernel says of a process; None if it is not there."""
-    told, room = ctypes.create_string_buffer(SIZE), ctypes.create_string_buffer(_PATH_BYTES)
+    info, path_buffer = ctypes.create_string_buffer(SIZE), ctypes.create_string_buffer(_PATH_BYTES)
     libraries, size = _libraries(), ctypes.c_size_t(SIZE)
     which = (ctypes.c_int * 4)(*_WHICH, pid)
-    if libraries.system.sysctl(which, 4, told, ctypes.byref(size), None, 0) or size.value != SIZE:
+    if libraries.system.sysctl(which, 4, info, ctypes.byref(size), None, 0) or size.value != SIZE:
         return None
-    length = libraries.proc.proc_pidpath(pid, room, _PATH_BYTES)
-    path = os.fsdecode(room.raw[:length]) if length > 0 else ""
-    return parsed(told.raw, path, max(0, libraries.system.getsid(pid)))
+    length = libraries.proc.proc_pidpath(pid, path_buffer, _PATH_BYTES)
+    path = os.fsdecode(path_buffer.raw[:length]) if length > 0 else ""
+    return parsed(info.raw, path, max(0, libraries.system.getsid(pid)))
 
 
-def parsed(told: bytes, path: str, session: int) -> Process | None:
+def parsed(info: bytes, path: str, session: int) -> Process | None:
     """Return the process of a `struct kinfo_proc`; None for one that is empty."""
     pid, user, parent, device = (
-        _NUMBER.unpack_from(told, at)[0] for at in (_PID, _USER, _PARENT, _DEVICE)
+        _NUMBER.unpack_from(info, at)[0] for at in (_PID, _USER, _PARENT, _DEVICE)
     )
-    seconds, microseconds = _STARTED.unpack_from(told)
+    seconds, microseconds = _STARTED.unpack_from(info)
     if not pid:
         return None
     return Process(
@@ -71,13 +71,13 @@ def parsed(told: bytes, path: str, session: int) -> Process | None:
         session=session,
         has_terminal=device != _NO_DEVICE,
         started=seconds * _SECOND + microseconds,
-        executable=path or os.fsdecode(told[_NAME].partition(b"\0")[0]),
+        executable=path or os.fsdecode(info[_NAME].partition(b"\0")[0]),
     )
 
 
 def boot() -> str:
     """Return what tells this boot of the machine from all others; empty if the kernel does not say."""
-    room, size = ctypes.create_string_buffer(64), ctypes.c_size_t(64)
-    asked = b"kern.bootsessionuuid"
-    failed = _libraries().system.sysctlbyname(asked, room, ctypes.byref(size), None, 0)
-    return "" if failed else room.value.decode("ascii", "replace")
+    buffer, size = ctypes.create_string_buffer(64), ctypes.c_size_t(64)
+    name = b"kern.bootsessionuuid"
+    failed = _libraries().system.sysctlbyname(name, buffer, ctypes.byref(size), None, 0)
+    return "" if failed else buffer.value.decode("ascii", "replace")

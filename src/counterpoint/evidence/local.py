@@ -127,12 +127,12 @@ class LocalEvidence:
             missed_logins,
         )
 
-        said = self.checking()
+        settings = self.checking()
         top = paths.real_root(root)
         environs = self.environ, self._serving
-        hidden = hidden_paths(self.database, top, *environs, shown=said.home)
-        logins = hidden_logins(top, *environs, shown=said.home)
-        is_confined = said.sandbox != "off"
+        hidden = hidden_paths(self.database, top, *environs, exposed=settings.home)
+        logins = hidden_logins(top, *environs, exposed=settings.home)
+        is_confined = settings.sandbox != "off"
         guarded = guarded_paths(top, self._serving, logins, hidden) if is_confined else Guarded()
         try:
             execution = commands.run(
@@ -143,8 +143,8 @@ class LocalEvidence:
                 attention=commands.Attention(watch=watch),
                 quotas=self.quotas or quotas_here(),
                 sandbox=Sandbox(
-                    mode=said.sandbox,
-                    network=said.network,
+                    mode=settings.sandbox,
+                    network=settings.network,
                     hidden=hidden,
                     fixed=guarded.fixed,
                     read_only=guarded.read_only,
@@ -155,7 +155,7 @@ class LocalEvidence:
             restored = put_back(guarded)
         return replace(
             execution,
-            missed=missed_logins(execution, self._serving, said.home),
+            missed=missed_logins(execution, self._serving, settings.home),
             protected=(
                 *refused_writes(execution.output, guarded.read_only, top),
                 *restored.paths,

@@ -21,26 +21,32 @@ from counterpoint.kernel.errors import CounterpointError, InvalidInput
 _FOLDER: Final = "specs"
 
 
-def without_own(found: Comparison, root: Path, state: Path | None) -> Comparison:
+def without_own(comparison: Comparison, root: Path, state: Path | None) -> Comparison:
     """Return a comparison of a tree without what this program wrote; state: the folder of the ledger."""
-    if state is None or not any(change.path.startswith(f"{_FOLDER}/") for change in found.changes):
-        return found
+    if state is None or not any(
+        change.path.startswith(f"{_FOLDER}/") for change in comparison.changes
+    ):
+        return comparison
     own = dict(_written(state))
-    left = tuple(
+    changes = tuple(
         change
-        for change in found.changes
+        for change in comparison.changes
         if not _is_own(root, change.path, own.get(Path(change.path).name, ""))
     )
-    return replace(found, changes=left) if len(left) < len(found.changes) else found
+    return (
+        replace(comparison, changes=changes)
+        if len(changes) < len(comparison.changes)
+        else comparison
+    )
 
 
 def _written(state: Path) -> Iterator[tuple[str, str]]:
     """Return the names of the files with the SHA-256 of each."""
     for file in sorted(state.glob(f"{_FOLDER}-*.json")):
         with suppress(OSError, InvalidInput):
-            told = object_of(canonical.load(file.read_bytes()))
-            for name, one in object_of(told.get("files")).items():
-                yield f"{name}.json", str(object_of(one).get("sha256", ""))
+            record = object_of(canonical.load(file.read_bytes()))
+            for name, entry in object_of(record.get("files")).items():
+                yield f"{name}.json", str(object_of(entry).get("sha256", ""))
 
 
 def _is_own(root: Path, path: str, sha256: str) -> bool:

@@ -17,21 +17,21 @@ _LEAST = 1 << 20
 
 
 @contextmanager
-def passing_folder(prefix: str, room: int) -> Generator[Path]:
+def passing_folder(prefix: str, size_bytes: int) -> Generator[Path]:
     """Lend a folder with room for so many bytes: for temporary files, else in the user's state; StoreFull."""
     for where in (None, Path(state_folder(os.environ)) / "passing"):
         try:
             if where is not None:
                 where.mkdir(mode=0o700, parents=True, exist_ok=True)
-            made = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
+            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
         except OSError:
             continue
         try:
-            if shutil.disk_usage(made).free >= room + _LEAST:
-                yield made
+            if shutil.disk_usage(folder).free >= size_bytes + _LEAST:
+                yield folder
                 return
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
     raise StoreFull(
         "there is no room for temporary files, neither in the folder for them nor in the user's state",
         hint="Free some space, or set TMPDIR to a folder that has some.",

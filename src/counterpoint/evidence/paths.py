@@ -89,19 +89,19 @@ def below(root: Path, folder: str, limit: int) -> list[str]:
     """
     top = real_root(root)
     start = top / contain(root, folder)
-    found: list[str] = []
-    for place, folders, files in os.walk(start):
+    paths: list[str] = []
+    for parent, folders, files in os.walk(start):
         folders.sort()
         for name in sorted(files):
-            file = Path(place, name)
+            file = Path(parent, name)
             # A link may lead out of the root.
             if file.is_file() and not file.is_symlink():
-                found.append(file.relative_to(top).as_posix())
-            if len(found) > limit:
+                paths.append(file.relative_to(top).as_posix())
+            if len(paths) > limit:
                 raise InvalidInput(
                     f"`{folder}` has more than {limit} files", hint="Take out what is no artifact."
                 )
-    return found
+    return paths
 
 
 def save(root: Path, path: str, content: bytes | None) -> None:
@@ -109,11 +109,11 @@ def save(root: Path, path: str, content: bytes | None) -> None:
     relative = contain(root, path)
     *folders, name = PurePosixPath(relative).parts or (".",)
     try:
-        with _folder_below(real_root(root), folders, make=content is not None) as place:
+        with _folder_below(real_root(root), folders, make=content is not None) as folder:
             if content is None:
-                os.unlink(name, dir_fd=place)
+                os.unlink(name, dir_fd=folder)
             else:
-                _replace(place, name, content)
+                _replace(folder, name, content)
     except FileNotFoundError:
         return
     except OSError as fault:
@@ -172,46 +172,46 @@ def _read(descriptor: int) -> tuple[str, int]:
 def _open_below(top: Path, relative: str) -> int:
     """Open for reading, step by step from the root, refusing every link."""
     *folders, name = PurePosixPath(relative).parts or (".",)
-    place = os.open(top, _DOWN)
+    descriptor = os.open(top, _DOWN)
     try:
         for folder in folders:
-            below = os.open(folder, _DOWN, dir_fd=place)
-            os.close(place)
-            place = below
-        return os.open(name, _READ, dir_fd=place)
+            below = os.open(folder, _DOWN, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        return os.open(name, _READ, dir_fd=descriptor)
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 @contextmanager
 def _folder_below(top: Path, folders: list[str], *, make: bool) -> Generator[int]:
     """Lend the folder of a file; those on the way are made if asked for."""
-    place = os.open(top, _DOWN)
+    descriptor = os.open(top, _DOWN)
     try:
         for folder in folders:
             if make:
                 with suppress(FileExistsError):
-                    os.mkdir(folder, dir_fd=place)
-            below = os.open(folder, _DOWN, dir_fd=place)
-            os.close(place)
-            place = below
-        yield place
+                    os.mkdir(folder, dir_fd=descriptor)
+            below = os.open(folder, _DOWN, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
-def _replace(place: int, name: str, content: bytes) -> None:
+def _replace(folder: int, name: str, content: bytes) -> None:
     # A name that nobody can guess, so that nobody can lay a link there before us.
     passing = f".{os.urandom(8).hex()}.part"
-    descriptor = os.open(passing, _FRESH, 0o644, dir_fd=place)
+    descriptor = os.open(passing, _FRESH, 0o644, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.rename(passing, name, src_dir_fd=place, dst_dir_fd=place)
+        os.rename(passing, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
-        os.unlink(passing, dir_fd=place)
+        os.unlink(passing, dir_fd=folder)
         raise
     # The name is an entry of the folder, and is durable only with it.
-    os.fsync(place)
+    os.fsync(folder)

@@ -61,10 +61,10 @@ class ConnectedAgents(Collection[str]):
         """Know an agent. hosts: whether it brought a credential: then what it starts may be others."""
         (self._hosts if hosts else self._known)[agent.id] = agent
         if len(self._known) + len(self._hosts) > self._most:
-            for kept in (self._known, self._hosts):
-                for name, was in list(kept.items()):
+            for agents in (self._known, self._hosts):
+                for name, was in list(agents.items()):
                     if not _is_there(was):
-                        kept.pop(name, None)
+                        agents.pop(name, None)
             self._most = max(FEW, 2 * (len(self._known) + len(self._hosts)))
 
     def agents(self) -> list[Connection]:
@@ -84,14 +84,14 @@ class ConnectedAgents(Collection[str]):
 
 def lineage(pid: int) -> tuple[Process, ...]:
     """Return a process and its ancestors, the process first; nothing if it is not there."""
-    found: list[Process] = []
-    while pid > 0 and len(found) < MOST:
+    processes: list[Process] = []
+    while pid > 0 and len(processes) < MOST:
         process = look(pid)
-        if process is None or (found and process.started > found[-1].started):
+        if process is None or (processes and process.started > processes[-1].started):
             break
-        found.append(process)
+        processes.append(process)
         pid = process.parent
-    return tuple(found)
+    return tuple(processes)
 
 
 def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
@@ -103,18 +103,18 @@ def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
     try:
         if _is_foreign(pid):
             return Peer((), boot(), namespace(), is_foreign=True)
-        found = lineage(pid)
-        is_covered = boot() == COVERED or _has_left(found)
-        is_same = all(_mark(look(process.pid)) == _mark(process) for process in found)
-        is_served = is_same and any(serves(process.pid) for process in found[1:])
+        ancestry = lineage(pid)
+        is_covered = boot() == COVERED or _has_left(ancestry)
+        is_same = all(_mark(look(process.pid)) == _mark(process) for process in ancestry)
+        is_served = is_same and any(serves(process.pid) for process in ancestry[1:])
         # Above as many as are looked at there may be anybody.
-        is_served = is_served or len(found) == MOST
+        is_served = is_served or len(ancestry) == MOST
     except Covered:
         # Whether a server has started it cannot be told either; if one has, nobody's key may be used.
-        is_covered, is_same, is_served, found = True, False, True, ()
+        is_covered, is_same, is_served, ancestry = True, False, True, ()
     if is_covered:
         return Peer((), boot(), namespace(), is_foreign=True, is_covered=True, is_served=is_served)
-    return Peer(found if is_same else (), boot(), namespace(), is_served=is_served)
+    return Peer(ancestry if is_same else (), boot(), namespace(), is_served=is_served)
 
 
 def is_check(pid: int) -> bool:
@@ -124,8 +124,8 @@ def is_check(pid: int) -> bool:
     try:
         if not _is_foreign(pid):
             return False
-        found = lineage(pid)
-        return len(found) == MOST or any(_is_runner(process.pid) for process in found)
+        ancestry = lineage(pid)
+        return len(ancestry) == MOST or any(_is_runner(process.pid) for process in ancestry)
     except Covered:
         return False
 
@@ -173,8 +173,8 @@ def has_ended(process: ProcessMark) -> bool | None:
     if not (is_ours and process.pid) or process.boot in {"", COVERED}:
         return None
     try:
-        found = look(process.pid)
-        return found is None or found.started != process.started or _is_zombie(process.pid)
+        current = look(process.pid)
+        return current is None or current.started != process.started or _is_zombie(process.pid)
     except Covered:
         return None
 
@@ -256,12 +256,12 @@ def _is_foreign(pid: int) -> bool:
     return len(numbers) > 1
 
 
-def _has_left(found: tuple[Process, ...]) -> bool:
+def _has_left(ancestry: tuple[Process, ...]) -> bool:
     """Return whether the first of a line lives in another user or mount namespace than one above it; Covered."""
-    if sys.platform == "darwin" or not found:
+    if sys.platform == "darwin" or not ancestry:
         return False
-    own = _namespaces(found[0].pid)
-    above = found[1:-1] if found[-1].name in REAPERS else found[1:]
+    own = _namespaces(ancestry[0].pid)
+    above = ancestry[1:-1] if ancestry[-1].name in REAPERS else ancestry[1:]
     return own is None or any(
         other is not None and not own.is_shared_with(other)
         for other in (_namespaces(process.pid) for process in above)
@@ -315,8 +315,8 @@ def _reader() -> Callable[[int], Process | None]:
 def _look_linux(pid: int) -> Process | None:
     try:
         # The name in the second field may hold anything, brackets too: what counts comes after the last.
-        named, _, rest = procfs.read(f"{pid}/stat").rpartition(_AFTER_NAME)
-        fields = rest.split()
+        name_part, _, field_part = procfs.read(f"{pid}/stat").rpartition(_AFTER_NAME)
+        fields = field_part.split()
         uid = procfs.read_owner(str(pid))
     except Covered:
         raise
@@ -327,7 +327,7 @@ def _look_linux(pid: int) -> Process | None:
     except Covered:
         raise
     except OSError:
-        executable = os.fsdecode(named.partition(b"(")[2])
+        executable = os.fsdecode(name_part.partition(b"(")[2])
     executable = executable.removesuffix(" (deleted)")
     return Process(
         pid=pid,
@@ -385,8 +385,8 @@ def _script(pid: int) -> str:
 def variables_of(pid: int) -> dict[str, str]:
     """Return the variables that a process of this account was started with; none where nothing tells."""
     try:
-        told = procfs.read(f"{pid}/environ")
+        content = procfs.read(f"{pid}/environ")
     except OSError:
         return {}
-    pairs = (os.fsdecode(one).partition("=") for one in told.split(b"\0") if one)
+    pairs = (os.fsdecode(pair).partition("=") for pair in content.split(b"\0") if pair)
     return {name: text for name, _, text in pairs}

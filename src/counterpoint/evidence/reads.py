@@ -218,7 +218,7 @@ def _mark(
     if ledger:
         # What stood for all stands for each of those that there are, so that the others stay as they were.
         projects = dict.fromkeys(ledgers, others) | _projects_in(value) | {ledger: policy}
-        projects = {name: said for name, said in projects.items() if said != "off"}
+        projects = {name: mode for name, mode in projects.items() if mode != "off"}
         others = "off"
     else:
         others = policy

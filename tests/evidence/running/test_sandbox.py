@@ -190,7 +190,7 @@ def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> Non
     environ = {"HOME": str(tmp_path)}
 
     def hidden(*shown: str) -> set[str]:
-        found = hidden_paths(None, Path("/tree"), environ, shown=shown)
+        found = hidden_paths(None, Path("/tree"), environ, exposed=shown)
         return {
             str(Path(one).relative_to(tmp_path))
             for one in found

@@ -191,7 +191,7 @@ def test_a_setting_that_names_no_witness_is_refused(tmp_path: Path, setting: str
             by_git="on",
             remote="",
             elsewhere=setting,
-            kept=tmp_path,
+            checkpoints=tmp_path,
         )
 
 
@@ -203,4 +203,4 @@ def test_a_switch_and_a_remote_that_are_none_are_refused(
     (tmp_path / ".git").mkdir()
     said = {"by_git": "on", "remote": "", "elsewhere": ""} | named
     with pytest.raises(InvalidInput):
-        open_witnesses(tmp_path, {}, SystemClock(), kept=tmp_path, **said)
+        open_witnesses(tmp_path, {}, SystemClock(), checkpoints=tmp_path, **said)

@@ -94,14 +94,14 @@ class _Waiting:
             stderr=subprocess.DEVNULL,
             env={},
         ) as process:
-            given: bytes | None = content
+            unsent: bytes | None = content
             try:
                 while True:
                     try:
-                        printed, _ = process.communicate(given, timeout=self._next())
+                        printed, _ = process.communicate(unsent, timeout=self._next())
                     except subprocess.TimeoutExpired:
                         # What was begun to be given is given on.
-                        given = None
+                        unsent = None
                         self._watch("reading a PDF")
                     else:
                         return process.returncode, printed
@@ -110,10 +110,10 @@ class _Waiting:
 
     def _next(self) -> float:
         """Return how long to wait until the next look; InvalidInput once it took too long."""
-        left = self._end - time.monotonic()
-        if left <= 0:
+        seconds_left = self._end - time.monotonic()
+        if seconds_left <= 0:
             raise _refusal(f"takes longer to read than {self._seconds:.0f} seconds")
-        return min(_TICK, left)
+        return min(_TICK, seconds_left)
 
 
 def _refusal(why: str) -> Exception:
@@ -132,12 +132,12 @@ def main() -> int:
     if reader.is_encrypted:
         return _LOCKED
     pages: list[str] = []
-    room = LETTERS
+    letters_left = LETTERS
     for page in islice(reader.pages, PAGES + 1):
         # Fonts of strangers may say halves of signs, which are no Unicode and could not be kept.
         pages.append(page.extract_text().encode(errors="replace").decode())
-        room -= len(pages[-1])
-        if room < 0 or len(pages) > PAGES:
+        letters_left -= len(pages[-1])
+        if letters_left < 0 or len(pages) > PAGES:
             return _TOO_LONG
     sys.stdout.write(json.dumps(pages))
     return 0

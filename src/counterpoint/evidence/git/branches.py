@@ -38,8 +38,11 @@ def read_branch(
     NotFound without a repository, branch or base; InvalidInput if the difference has more bytes.
     """
     git = GitCall(folder=real_root(root), environ=environ)
-    head, shown = _head(git, name)
-    below = next((one for one in ([base] if base else USUAL_BASES) if _commit(git, one)), "")
+    head, label = _head(git, name)
+    below = next(
+        (candidate for candidate in ([base] if base else USUAL_BASES) if _commit(git, candidate)),
+        "",
+    )
     if not below:
         raise NotFound(
             f"there is no branch {base or ' or '.join(USUAL_BASES)!r} to compare with",
@@ -48,11 +51,11 @@ def read_branch(
     try:
         start = git.line("merge-base", _commit(git, below), head)
     except GitRefused as fault:
-        raise NotFound(f"{shown} and {below} have no commit in common") from fault
+        raise NotFound(f"{label} and {below} have no commit in common") from fault
     diff = git.ask(*_DIFF, start, head, "--")
     if len(diff) > limit:
         raise InvalidInput(
-            f"the difference of {shown} from {below} has {len(diff)} bytes; {limit} is the most",
+            f"the difference of {label} from {below} has {len(diff)} bytes; {limit} is the most",
             hint="Split the work, or keep what is generated out of the repository.",
         )
     listed = git.line(
@@ -64,7 +67,7 @@ def read_branch(
         "--",
     )
     return Branch(
-        name=shown,
+        name=label,
         base=below,
         head=head,
         base_commit=start,
@@ -82,16 +85,16 @@ def read_head(root: Path, name: str, *, environ: Mapping[str, str]) -> str:
 def _head(git: GitCall, name: str) -> tuple[str, str]:
     """Return the commit of a branch (or of HEAD) and what it is called; NotFound."""
     if name:
-        head, shown = _commit(git, name), name
+        head, label = _commit(git, name), name
     else:
         head = _commit(git, "HEAD")
-        shown = git.line("rev-parse", "--abbrev-ref", "HEAD") if head else ""
+        label = git.line("rev-parse", "--abbrev-ref", "HEAD") if head else ""
     if not head:
         raise NotFound(
             f"there is no branch {name!r} here" if name else "there is no commit here",
             hint="Check the name with `git branch`; a branch begins with its first commit.",
         )
-    return head, shown
+    return head, label
 
 
 def _commit(git: GitCall, name: str) -> str:

@@ -103,29 +103,33 @@ class GitCall:
     def _settings(self) -> dict[str, str]:
         """Return the variables that put back what the repository's configuration would start."""
         key = (self.folder, deciding_for_git(self.environ))
-        known = settings.KNOWN.get(key)
-        if known is None or known.found.files is None or known.trace != self._trace(known.found):
+        cached = settings.KNOWN.get(key)
+        if (
+            cached is None
+            or cached.found.files is None
+            or cached.trace != self._trace(cached.found)
+        ):
             began = time.time_ns()
             listed, _ = self._run(settings.LISTING, b"", settings.variables([settings.MARK]))
-            found = settings.read_listing(listed)
-            if not found.is_heard:
+            listing = settings.read_listing(listed)
+            if not listing.is_heard:
                 raise ProgramMissing(
                     "this git does not take settings by its environment, so that a repository could"
                     " start programs by it",
                     hint="Install git 2.31 or newer.",
                 )
-            seen = self._trace(found)
+            seen = self._trace(listing)
             # What was written while it was read may have been read as it was before.
-            known = settings.Known(
-                found=found, trace=seen if settings.is_settled(seen, began) else ()
+            cached = settings.Known(
+                found=listing, trace=seen if settings.is_settled(seen, began) else ()
             )
-            settings.remember(key, known)
-        for said in known.found.reads:
-            waiting.refuse(self.folder / Path(said).expanduser())
-        return settings.variables(known.found.told)
+            settings.remember(key, cached)
+        for path in cached.found.reads:
+            waiting.refuse(self.folder / Path(path).expanduser())
+        return settings.variables(cached.found.told)
 
-    def _trace(self, found: settings.Found) -> tuple[object, ...]:
-        return settings.trace(self.folder, found.files or ())
+    def _trace(self, listing: settings.Found) -> tuple[object, ...]:
+        return settings.trace(self.folder, listing.files or ())
 
     def _run(
         self, arguments: Sequence[str], stdin: bytes, extra: Mapping[str, str]
@@ -159,12 +163,12 @@ class GitCall:
         limit = waiting.limit(self.folder, self.limit_seconds)
         first = min(limit, waiting.PATIENCE)
         try:
-            found = process.communicate(stdin, timeout=first)
+            output = process.communicate(stdin, timeout=first)
         except subprocess.TimeoutExpired:
             waiting.refuse_below(self.folder)
-            found = process.communicate(timeout=limit - first)
+            output = process.communicate(timeout=limit - first)
         waiting.LATE.pop(self.folder, None)
-        return found
+        return output
 
     def agrees(self, *arguments: str) -> bool:
         """Return whether git ends with 0."""

@@ -130,8 +130,8 @@ def _index(
 ) -> Generator[dict[str, str], None, None]:
     """Lend a copy of the index with the entries as they must be."""
     # Whoever works in the tree uses the index meanwhile: it is read, and never written.
-    room = 2 * original.stat().st_size if original.exists() else 0
-    with passing_folder("counterpoint-index-", room) as folder:
+    space_bytes = 2 * original.stat().st_size if original.exists() else 0
+    with passing_folder("counterpoint-index-", space_bytes) as folder:
         copy = folder / "index"
         if original.exists():
             # With its times: by them git tells whether a file may have changed within the same

@@ -36,11 +36,11 @@ class OpenTrees:
 
         key, now = (top, deciding_for_git(environ)), standing(top)
         # Without the lock: of a tree that two make at once `_keep` lets one stand.
-        found = self._known.get(key)
-        if found is not None and now is not None and found[0] == now:
-            return found[1]
+        cached = self._known.get(key)
+        if cached is not None and now is not None and cached[0] == now:
+            return cached[1]
         # What was read of the index is handed on: it may still be the same index.
-        before = found[1].hidden if found is not None else None
+        before = cached[1].hidden if cached is not None else None
         try:
             tree = open_tree(GitCall(folder=top, environ=environ), before)
         except ProgramMissing:
@@ -51,7 +51,7 @@ class OpenTrees:
     def _keep(self, key: _Key, now: tuple[int, ...] | None, tree: GitTree) -> GitTree:
         """Return the tree that all share: the one that is known already if it is the same."""
         with self._lock:
-            found = self._known.get(key)
-            same = found[1] if found is not None and found[1] == tree else tree
+            cached = self._known.get(key)
+            same = cached[1] if cached is not None and cached[1] == tree else tree
             self._known[key] = (now, same)
             return same

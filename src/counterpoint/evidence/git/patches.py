@@ -44,18 +44,18 @@ class Patches:
         start: empty for before the first commit. NotFound for a commit that is not there.
         """
         ends = (self._known(start), self._known(end))
-        named = [f":(top,literal){path}" for path in paths]
-        if not named:
+        pathspecs = [f":(top,literal){path}" for path in paths]
+        if not pathspecs:
             return "", ()
-        told = self._ask(*_DIFF, _colour(colour), *ends, "--", *named)
-        differ = self._ask(*_DIFF, "--no-renames", "--name-only", "-z", *ends, "--", *named)
-        return told, tuple(differ.split("\0")[:-1])
+        text = self._ask(*_DIFF, _colour(colour), *ends, "--", *pathspecs)
+        differ = self._ask(*_DIFF, "--no-renames", "--name-only", "-z", *ends, "--", *pathspecs)
+        return text, tuple(differ.split("\0")[:-1])
 
     def on_disk(self, start: str, paths: Sequence[str], *, colour: bool = False) -> str:
         """Return the text of what differs from a commit to the files on disk; NotFound for no such commit."""
         begin = self._known(start)
-        named = [f":(top,literal){path}" for path in paths]
-        if not named:
+        pathspecs = [f":(top,literal){path}" for path in paths]
+        if not pathspecs:
             return ""
         index = Path(self._git.line("rev-parse", "--git-path", "index"))
         index = self._git.folder / index
@@ -65,14 +65,14 @@ class Patches:
             if size:
                 shutil.copy2(index, copy)
             extra = {"GIT_INDEX_FILE": str(copy)}
-            there = [
-                one
-                for one, path in zip(named, paths, strict=True)
+            present = [
+                spec
+                for spec, path in zip(pathspecs, paths, strict=True)
                 if (self._top / path).is_symlink() or (self._top / path).exists()
             ]
-            if there:
-                self._ask("add", "--intent-to-add", "--force", "--", *there, extra=extra)
-            return self._ask(*_DIFF, _colour(colour), begin, "--", *named, extra=extra)
+            if present:
+                self._ask("add", "--intent-to-add", "--force", "--", *present, extra=extra)
+            return self._ask(*_DIFF, _colour(colour), begin, "--", *pathspecs, extra=extra)
 
     @property
     def _top(self) -> Path:
@@ -94,5 +94,5 @@ class Patches:
             ) from fault
 
 
-def _colour(wanted: bool) -> str:
-    return "--color=always" if wanted else "--color=never"
+def _colour(colour: bool) -> str:
+    return "--color=always" if colour else "--color=never"

@@ -65,9 +65,9 @@ def present(sentence: str, paths: Collection[str]) -> tuple[str, ...]:
     """Return one warning for all the paths, or none for no path."""
     if not paths:
         return ()
-    named = sorted(paths)[:_NAMED]
+    examples = sorted(paths)[:_NAMED]
     more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return (f"{', '.join(f'`{path}`' for path in named)}{more}: {sentence}",)
+    return (f"{', '.join(f'`{path}`' for path in examples)}{more}: {sentence}",)
 
 
 def _by_content(measured: Measured) -> dict[str, FileChange]:
@@ -128,12 +128,12 @@ def _equal(measured: Measured, changes: Mapping[str, FileChange]) -> dict[str, R
     return {path: Rename(previous=previous) for path, previous in pairs.items()}
 
 
-def shown_difference(difference: Difference, shown: Callable[[str], str]) -> Difference:
+def shown_difference(difference: Difference, to_unicode: Callable[[str], str]) -> Difference:
     """Return the same difference with every name made Unicode."""
     return Difference(
-        lines={shown(path): line for path, line in difference.lines.items()},
+        lines={to_unicode(path): line for path, line in difference.lines.items()},
         renames={
-            shown(path): replace(pair, previous=shown(pair.previous))
+            to_unicode(path): replace(pair, previous=to_unicode(pair.previous))
             for path, pair in difference.renames.items()
         },
     )

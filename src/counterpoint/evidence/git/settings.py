@@ -87,64 +87,76 @@ class Known:
 def read_listing(listed: bytes) -> Found:
     """Return what is found in the answer to `LISTING`."""
     settings = list(_settings(listed))
-    own = [one for one in settings if one.scope in _OWN]
-    users = [one for one in settings if one.scope in _USERS]
-    told = dict(_instead(own, users))
-    pairs = list(told.items())
-    if any(_HELPERS.fullmatch(one.name) for one in own):
+    own = [setting for setting in settings if setting.scope in _OWN]
+    users = [setting for setting in settings if setting.scope in _USERS]
+    overrides = dict(_override_settings(own, users))
+    pairs = list(overrides.items())
+    if any(_HELPERS.fullmatch(setting.name) for setting in own):
         # An empty one forgets all that were named before.
         pairs.append(("credential.helper", ""))
-        pairs += [(one.name, one.value) for one in users if _HELPERS.fullmatch(one.name)]
-    includes = any(_INCLUDES.fullmatch(one.name) for one in own)
+        pairs += [
+            (setting.name, setting.value) for setting in users if _HELPERS.fullmatch(setting.name)
+        ]
+    includes = any(_INCLUDES.fullmatch(setting.name) for setting in own)
     return Found(
         told=tuple(pairs),
-        files=None if includes else tuple(dict.fromkeys(one.file for one in own)),
-        reads=tuple(one.value for one in own if one.name in _READS),
-        is_heard=any((one.name, one.value) == MARK for one in settings),
-        all_files=tuple(dict.fromkeys(one.file for one in (*users, *own))),
+        files=None if includes else tuple(dict.fromkeys(setting.file for setting in own)),
+        reads=tuple(setting.value for setting in own if setting.name in _READS),
+        is_heard=any((setting.name, setting.value) == MARK for setting in settings),
+        all_files=tuple(dict.fromkeys(setting.file for setting in (*users, *own))),
         hooks=next(
-            (one.value for one in reversed((*users, *own)) if one.name == "core.hookspath"), ""
+            (
+                setting.value
+                for setting in reversed((*users, *own))
+                if setting.name == "core.hookspath"
+            ),
+            "",
         ),
     )
 
 
 def _settings(listed: bytes) -> Iterator[_Setting]:
     parts = iter(os.fsdecode(listed).split("\0")[:-1])
-    for scope, origin, rest in zip(parts, parts, parts, strict=False):
-        name, _, value = rest.partition("\n")
+    for scope, origin, entry in zip(parts, parts, parts, strict=False):
+        name, _, value = entry.partition("\n")
         yield _Setting(scope=scope, file=origin.removeprefix("file:"), name=name, value=value)
 
 
-def _instead(own: Sequence[_Setting], users: Sequence[_Setting]) -> Iterator[tuple[str, str]]:
-    said = {one.name: one.value for one in users}
-    for one in own:
+def _override_settings(
+    own: Sequence[_Setting], users: Sequence[_Setting]
+) -> Iterator[tuple[str, str]]:
+    user_values = {setting.name: setting.value for setting in users}
+    for own_setting in own:
         for pattern, nothing in _STARTS:
-            if pattern.fullmatch(one.name):
-                yield one.name, said.get(one.name, nothing)
+            if pattern.fullmatch(own_setting.name):
+                yield own_setting.name, user_values.get(own_setting.name, nothing)
 
 
-def variables(told: Sequence[tuple[str, str]]) -> dict[str, str]:
+def variables(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the environment that tells git settings."""
-    named = {"GIT_CONFIG_COUNT": str(len(told))}
-    for number, (name, value) in enumerate(told):
-        named |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return named
+    environment = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    for number, (name, value) in enumerate(pairs):
+        environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return environment
 
 
 def trace(folder: Path, files: Sequence[str]) -> tuple[object, ...]:
     """Return what changes when the repository of a folder, or one of its files of settings, does."""
-    top = next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), folder)
+    top = next(
+        (ancestor for ancestor in (folder, *folder.parents) if os.path.lexists(ancestor / ".git")),
+        folder,
+    )
     mark = top / ".git"
     own = git_folder(mark)
     # Git begins a path that does not begin at the root where the tree does.
-    named = [top / file for file in files]
-    return (str(top), *(_state(path) for path in (mark, own / "config.worktree", *named)))
+    paths = [top / file for file in files]
+    return (str(top), *(_state(path) for path in (mark, own / "config.worktree", *paths)))
 
 
 def is_settled(seen: tuple[object, ...], began: int) -> bool:
     """Return whether no file of a trace was written while git was asked, nor a moment before (in nanoseconds)."""
-    states = [one for one in seen if isinstance(one, _State)]
-    return all(one.changed < began - _TICK for one in states)
+    states = [state for state in seen if isinstance(state, _State)]
+    return all(state.changed < began - _TICK for state in states)
 
 
 class _State(NamedTuple):
@@ -159,13 +171,15 @@ class _State(NamedTuple):
 
 def _state(path: Path) -> _State | tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         # What comes and goes in a folder says nothing of settings.
-        return found.st_dev, found.st_ino
-    return _State(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        return status.st_dev, status.st_ino
+    return _State(
+        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    )
 
 
 KNOWN: Final[dict[tuple[Path, tuple[str, ...]], Known]] = {}
@@ -173,8 +187,8 @@ KNOWN: Final[dict[tuple[Path, tuple[str, ...]], Known]] = {}
 MOST: Final = 256
 
 
-def remember(key: tuple[Path, tuple[str, ...]], known: Known) -> None:
+def remember(key: tuple[Path, tuple[str, ...]], entry: Known) -> None:
     """Keep what was found; of very many the first goes."""
-    KNOWN[key] = known
+    KNOWN[key] = entry
     if len(KNOWN) > MOST:
         KNOWN.pop(next(iter(KNOWN)), None)

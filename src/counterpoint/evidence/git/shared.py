@@ -31,28 +31,28 @@ class SharedLook(Generic[T]):
     def take(self) -> T:
         """Return what a look that began after this call found; raise what it raised."""
         with self._lock:
-            mine, before = self._next, self._present
-            is_first = mine is None
-            if mine is None:
-                mine = self._next = Future()
+            future, before = self._next, self._present
+            is_first = future is None
+            if future is None:
+                future = self._next = Future()
         if is_first:
             if before is not None:
                 # Only waited for: whether that look failed is the business of those who share it.
                 before.exception()
-            self._begin(mine)
-        return mine.result()
+            self._begin(future)
+        return future.result()
 
-    def _begin(self, mine: Future[T]) -> None:
+    def _begin(self, future: Future[T]) -> None:
         with self._lock:
             # From here on it is too late to share this one.
-            self._present, self._next = mine, None
+            self._present, self._next = future, None
         try:
-            mine.set_result(self._look())
+            future.set_result(self._look())
         except BaseException as fault:
             # Whatever ends it must not leave the others waiting.
-            mine.set_exception(fault)
+            future.set_exception(fault)
             raise
         finally:
             with self._lock:
                 # What was found can be large, and is of no use to whoever asks from now on.
-                self._present = None if self._present is mine else self._present
+                self._present = None if self._present is future else self._present

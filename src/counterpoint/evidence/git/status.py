@@ -66,11 +66,11 @@ class Hidden:
         except FileNotFoundError:
             return ()
         now = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-        before, found = self._known
+        before, paths = self._known
         if before != now:
-            found = tuple(self._read())
-            self._known = (now, found)
-        return tuple(path for path in found if os.path.lexists(self.git.folder / path))
+            paths = tuple(self._read())
+            self._known = (now, paths)
+        return tuple(path for path in paths if os.path.lexists(self.git.folder / path))
 
     def _read(self) -> Iterable[str]:
         listed = os.fsdecode(self.git.ask("ls-files", "-v", "-z", "--", *BELOW))
@@ -104,11 +104,11 @@ def read_status(git: GitCall, prefix: str, hidden: Callable[[], Iterable[str]]) 
     conflicts: set[str] = set()
     nested: set[str] = set()
     for part in output.split("\0")[:-1]:
-        kind, _, rest = part.partition(" ")
+        kind, _, record = part.partition(" ")
         if kind == "#":
-            name, _, facts[name] = rest.partition(" ")
+            name, _, facts[name] = record.partition(" ")
         elif kind == "?":
-            path = rest.removeprefix(prefix)
+            path = record.removeprefix(prefix)
             if path.endswith("/"):
                 nested.add(path.removesuffix("/"))
             else:
@@ -116,10 +116,10 @@ def read_status(git: GitCall, prefix: str, hidden: Callable[[], Iterable[str]]) 
                 letters[path] = "D?" if path in letters else "??"
         else:
             # Of the format's fields the path is the last, so that it may have spaces.
-            path = rest.split(" ", 9 if kind == "u" else 7)[-1].removeprefix(prefix)
+            path = record.split(" ", 9 if kind == "u" else 7)[-1].removeprefix(prefix)
             if kind == "u":
                 conflicts.add(path)
-            letters.setdefault(path, rest[:2])
+            letters.setdefault(path, record[:2])
     for path in hidden():
         letters.setdefault(path, "hh")
     commit, branch = facts["branch.oid"], facts["branch.head"]
@@ -130,8 +130,8 @@ def read_status(git: GitCall, prefix: str, hidden: Callable[[], Iterable[str]]) 
         conflicts=conflicts,
         nested=nested,
         warnings=tuple(
-            f"`{shown(found[1])}` cannot be listed ({found[2]})"
-            for found in map(_CLOSED.fullmatch, remarks)
-            if found
+            f"`{shown(match[1])}` cannot be listed ({match[2]})"
+            for match in map(_CLOSED.fullmatch, remarks)
+            if match
         ),
     )

@@ -26,7 +26,9 @@ _PART: Final = b"link"
 def refuse_tracked(database: Path, environ: Mapping[str, str]) -> None:
     """Raise Unavailable if git tracks a database or what lies beside it."""
     folder = database.parent
-    top = next((one for one in folder.parents if os.path.lexists(one / ".git")), None)
+    top = next(
+        (ancestor for ancestor in folder.parents if os.path.lexists(ancestor / ".git")), None
+    )
     if top is None or not folder.is_dir() or not _may_track(top, folder):
         return
     from counterpoint.evidence.git.call import GitCall, GitRefused

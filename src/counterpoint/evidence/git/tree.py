@@ -193,44 +193,46 @@ class GitTree:
             passed_over=[path for path in blind if not status.letters[path].endswith("?")],
             no_files=odd,
         )
-        known = {*by_commit.lines, *fresh, *status.letters} if status.commit else None
-        found = on_disk(
+        candidates = {*by_commit.lines, *fresh, *status.letters} if status.commit else None
+        difference = on_disk(
             self.git,
             older or self.empty_tree,
             self.prefix,
             self.index,
             entries,
-            known,
+            candidates,
             doubted={raw(path) for path in start.files},
             is_counted=is_counted,
         )
         for path in blind:
             if not status.letters[path].endswith("?") or path in fresh:
-                found.lines[path] = Line(kind=_kind(found.lines.get(path), status.letters[path]))
-        return found
+                difference.lines[path] = Line(
+                    kind=_kind(difference.lines.get(path), status.letters[path])
+                )
+        return difference
 
     def _of_history(
         self, start: Snapshot, end: Snapshot, past: _Past, *, many: bool
     ) -> tuple[str, ...]:
         short = start.commit[:12]
-        found: list[str] = []
+        remarks: list[str] = []
         if past == "gone":
-            found.append(
+            remarks.append(
                 f"the start commit {short} is no longer in the repository: what was"
                 " committed since is not known, only what differs from HEAD"
             )
         elif past == "lost":
-            found.append(f"HEAD had the commit {short} at the start and now has none")
+            remarks.append(f"HEAD had the commit {short} at the start and now has none")
         elif past == "beside":
-            found.append(
+            remarks.append(
                 f"HEAD does not descend from the start commit {short} (amended,"
                 " rebased or another branch): the changes are the difference of both trees"
             )
         if self.shallow and start.commit != end.commit:
-            found.append("the history is shallow: the list of commits may be incomplete")
+            remarks.append("the history is shallow: the list of commits may be incomplete")
         if many:
-            found.append(f"only the last {_MOST_COMMITS:,} commits are listed")
-        return tuple(found)
+            remarks.append(f"only the last {_MOST_COMMITS:,} commits are listed")
+        return tuple(remarks)
 
     def _look(self) -> _Look:
         # Two programs that read the same index do not wait for each other.
@@ -239,7 +241,7 @@ class GitTree:
         marks = {path: self._mark(path) for path in status.letters}
         warnings = list(status.warnings)
         warnings += [
-            f"`{shown(path)}` {found.remark}" for path, found in marks.items() if found.remark
+            f"`{shown(path)}` {mark.remark}" for path, mark in marks.items() if mark.remark
         ]
         warnings += present(
             "is a submodule with changes that are not committed in it, which are not looked into",
@@ -268,8 +270,8 @@ class GitTree:
             listed = self.git.parts(ask)
         except GitRefused:
             return []
-        named = [one.partition("\n")[2] for one in listed]
-        below = [one.removeprefix(self.prefix) for one in named if one.startswith(self.prefix)]
+        paths = [line.partition("\n")[2] for line in listed]
+        below = [path.removeprefix(self.prefix) for path in paths if path.startswith(self.prefix)]
         return [path for path in sorted(set(below)) if self._is_dirty(path)]
 
     def _is_dirty(self, path: str) -> bool:
@@ -280,10 +282,10 @@ class GitTree:
             return False
         inside = open_tree(GitCall(folder=real, environ=self.git.environ))
         try:
-            found = None if isinstance(inside, str) else inside.snapshot()
+            snapshot = None if isinstance(inside, str) else inside.snapshot()
         except Unavailable:
             return True
-        return found is not None and bool(found.files or found.warnings)
+        return snapshot is not None and bool(snapshot.files or snapshot.warnings)
 
     def _mark_now(self, look: _Look, path: str) -> str:
         if path in look.snapshot.files:
@@ -346,18 +348,20 @@ def open_tree(git: GitCall, hidden: Hidden | None = None) -> GitTree | str:
 
 def _find_fault(root: Path) -> str:
     """Return what is wrong with the nearest `.git` at or above a folder; empty if git only does not look that far."""
-    folder = next((here for here in (root, *root.parents) if os.path.lexists(here / ".git")), root)
+    folder = next(
+        (ancestor for ancestor in (root, *root.parents) if os.path.lexists(ancestor / ".git")), root
+    )
     return find_git_fault(str(folder))
 
 
 def is_marked(root: Path) -> bool:
     """Return whether the folder or one above it has a `.git`: else git need not be asked."""
     # As texts: to make a path of each folder takes longer than to look.
-    here = str(root)
-    while not os.path.lexists(f"{here}/.git"):
-        if not here:
+    ancestor = str(root)
+    while not os.path.lexists(f"{ancestor}/.git"):
+        if not ancestor:
             return False
-        here = here.rpartition("/")[0]
+        ancestor = ancestor.rpartition("/")[0]
     return True
 
 

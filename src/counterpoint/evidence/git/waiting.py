@@ -54,8 +54,8 @@ def refuse_waiting(folder: Path) -> None:
     """Raise Unavailable if git would wait for something that it reads of a folder in any case, or was found to wait for."""
     for path in _read_first(folder):
         refuse(path)
-    if (known := FOUND.get(folder)) is not None:
-        refuse(known)
+    if (blocking := FOUND.get(folder)) is not None:
+        refuse(blocking)
         FOUND.pop(folder, None)
 
 
@@ -87,10 +87,10 @@ def was_late(folder: Path) -> None:
     _keep(LATE, folder, monotonic())
 
 
-def _keep(known: dict[Path, _T], folder: Path, fact: _T) -> None:
-    known[folder] = fact
-    if len(known) > _MOST:
-        known.pop(next(iter(known)), None)
+def _keep(facts: dict[Path, _T], folder: Path, fact: _T) -> None:
+    facts[folder] = fact
+    if len(facts) > _MOST:
+        facts.pop(next(iter(facts)), None)
 
 
 def read_plain(path: Path) -> bytes:
@@ -107,24 +107,24 @@ def git_folder(mark: Path) -> Path:
     if mark.is_dir():
         return mark
     try:
-        said = os.fsdecode(read_plain(mark))
+        content = os.fsdecode(read_plain(mark))
     except OSError:
         return mark
-    return mark.parent / said.strip().removeprefix("gitdir: ")
+    return mark.parent / content.strip().removeprefix("gitdir: ")
 
 
 def _read_first(folder: Path) -> Iterator[str]:
     # As texts: it is asked before each call of git, and most of the time would go into making paths.
-    place, below = str(folder), ""
-    while place != below:
+    current, below = str(folder), ""
+    while current != below:
         for name in _OF_FOLDERS:
-            yield f"{place}/{name}"
-        mark = f"{place}/.git"
+            yield f"{current}/{name}"
+        mark = f"{current}/.git"
         if os.path.lexists(mark):
             yield mark
             yield from _of_repository(mark if os.path.isdir(mark) else str(git_folder(Path(mark))))  # noqa: PTH112 - a path would cost more than the look
             return
-        place, below = os.path.dirname(place), place  # noqa: PTH120 - a path would cost more than the look
+        current, below = os.path.dirname(current), current  # noqa: PTH120 - a path would cost more than the look
 
 
 def _of_repository(own: str) -> Iterator[str]:
@@ -142,8 +142,8 @@ def _find(folder: Path) -> Path | None:
     waiting = deque([str(folder)])
     while waiting and monotonic() < until:
         try:
-            with os.scandir(waiting.popleft()) as found:
-                for entry in found:
+            with os.scandir(waiting.popleft()) as entries:
+                for entry in entries:
                     if entry.name in _OF_FOLDERS:
                         if _waited_for(entry.path):
                             return Path(entry.path)

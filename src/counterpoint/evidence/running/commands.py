@@ -93,12 +93,12 @@ def run(
     transcript = Transcript(command.output_limit)
     started_at = clock.now()
     digest = _digest(program)
-    told = _Attendance(transcript, attention, quotas).attend(order)
-    if told.get("sandbox") == "refused":
-        raise SandboxMissing(f"no sandbox can be had here: {told['refused']}")
-    if fault := told.get("errno"):
+    answer = _Attendance(transcript, attention, quotas).attend(order)
+    if answer.get("sandbox") == "refused":
+        raise SandboxMissing(f"no sandbox can be had here: {answer['refused']}")
+    if fault := answer.get("errno"):
         raise _not_run(command.argv[0], int(fault))
-    status, reason = told.get("exit_code"), told["ended_for"]
+    status, reason = answer.get("exit_code"), answer["ended_for"]
     return Execution(
         argv=command.argv,
         # Nobody could wait for it: a process that the kernel cannot end hangs in a call of its own.
@@ -112,9 +112,9 @@ def run(
         ended_for=reason,
         program=str(program),
         program_sha256=digest,
-        sandbox=told.get("sandbox", "none"),
-        unconfined=told.get("refused", ""),
-        network=sandbox.network or told.get("sandbox", "none") == "none",
+        sandbox=answer.get("sandbox", "none"),
+        unconfined=answer.get("refused", ""),
+        network=sandbox.network or answer.get("sandbox", "none") == "none",
         quotas=quotas,
     )
 
@@ -167,11 +167,11 @@ def find_program(name: str, folder: Path, environ: Mapping[str, str]) -> Path:
         # A path is meant from the folder that the command runs in.
         return Path(os.path.abspath(folder / name))  # noqa: PTH100 - `..` after a link means what the text says
     denied = False
-    for place in environ.get("PATH", os.defpath).split(os.pathsep):
-        found = folder / place / name
-        if found.is_file():
-            if os.access(found, os.X_OK):
-                return found
+    for entry in environ.get("PATH", os.defpath).split(os.pathsep):
+        file = folder / entry / name
+        if file.is_file():
+            if os.access(file, os.X_OK):
+                return file
             denied = True
     raise _not_run(name, errno.EACCES if denied else errno.ENOENT)
 
@@ -247,8 +247,8 @@ class _Attendance:
         if not self._answer:
             # It was killed, or cannot kill what it is to end: what came of the command is not known.
             return {"exit_code": None, "ended_for": "time" if latest else ""}
-        told: dict[str, Any] = json.loads(self._answer)
-        return told | ({"ended_for": reason} if reason else {})
+        answer: dict[str, Any] = json.loads(self._answer)
+        return answer | ({"ended_for": reason} if reason else {})
 
     def _listen(self, ours: socket.socket) -> bool:
         piece = ours.recv(_CHUNK)
@@ -287,10 +287,10 @@ class _Attendance:
 def _start(control: int, output: int) -> subprocess.Popen[bytes]:
     """Start a runner, which has these two and nothing else of ours; Unavailable."""
     # Two levels above this package is what it is imported from.
-    place = str(Path(counterpoint.__file__).parents[1])
+    package_root = str(Path(counterpoint.__file__).parents[1])
     try:
         return subprocess.Popen(  # noqa: S603 - this interpreter, and a text that stands above
-            [sys.executable, "-I", "-S", "-c", RUNNER, place],
+            [sys.executable, "-I", "-S", "-c", RUNNER, package_root],
             cwd="/",
             env={},
             stdin=control,

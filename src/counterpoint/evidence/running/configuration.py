@@ -54,8 +54,8 @@ def read_checking(home: Path) -> Checking:
 def load_checking(text: str) -> Checking:
     """Return what the text of such a file says; MalformedDocument."""
     whole = _whole(text)
-    known = {TABLE, MIRRORED, MODELS, WEB}
-    faults = [_stray(name, whole[name]) for name in sorted(set(whole) - known)]
+    table_names = {TABLE, MIRRORED, MODELS, WEB}
+    faults = [_stray(name, whole[name]) for name in sorted(set(whole) - table_names)]
     table = _table(whole)
     faults += [
         f"`{name}` is not known below [{TABLE}]{_near(name)}"
@@ -84,7 +84,7 @@ def load_checking(text: str) -> Checking:
     if not faults and sandbox not in get_args(Sandboxing):
         faults.append(f"`sandbox` below [{TABLE}] must be one of {', '.join(get_args(Sandboxing))}")
     commands = table.get("commands", [])
-    if not faults and not all(_is_command(one) for one in commands):
+    if not faults and not all(_is_command(command) for command in commands):
         faults.append(
             f"each of `commands` below [{TABLE}] must be a list of words, with a program first"
         )
@@ -112,9 +112,11 @@ def load_checking(text: str) -> Checking:
 def _mirror_faults(table: Any) -> list[str]:
     if type(table) is not dict:
         return [f"`{MIRRORED}` is not a table"]
-    said = cast("dict[str, Any]", table)
-    faults = [f"`{name}` is not known below [{MIRRORED}]" for name in sorted(set(said) - {MIRROR})]
-    if type(said.get(MIRROR, False)) is not bool:
+    fields = cast("dict[str, Any]", table)
+    faults = [
+        f"`{name}` is not known below [{MIRRORED}]" for name in sorted(set(fields) - {MIRROR})
+    ]
+    if type(fields.get(MIRROR, False)) is not bool:
         faults.append(f"`{MIRROR}` must be true or false")
     return faults
 
@@ -123,8 +125,8 @@ def _is_command(words: object) -> bool:
     """Return whether these are the words of a command, which names its program."""
     if type(words) is not list or not words:
         return False
-    found = cast("list[object]", words)
-    return all(type(word) is str for word in found) and found[0] not in {"", "*"}
+    items = cast("list[object]", words)
+    return all(type(word) is str for word in items) and items[0] not in {"", "*"}
 
 
 def read_text(home: Path) -> str:

@@ -95,17 +95,17 @@ def put_back(guarded: Guarded) -> Restored:
 def _resolve(path: Path) -> tuple[str, list[tuple[str, str]]]:
     """Return where a path leads, by a path that has no link on its way, and the links that it goes by, with what they say."""
     links: list[tuple[str, str]] = []
-    place, waiting = Path("/"), str(Path.cwd() / path).split("/")[::-1]
+    current, waiting = Path("/"), str(Path.cwd() / path).split("/")[::-1]
     while waiting and len(links) <= _MOST_LINKS:
         name = waiting.pop()
-        inner = place.parent if name == ".." else place / name
+        inner = current.parent if name == ".." else current / name
         if name not in {"", ".", ".."} and inner.is_symlink():
             target = str(inner.readlink())
             links.append((str(inner), target))
             waiting += reversed(target.split("/"))
-            inner = Path("/") if target.startswith("/") else place
-        place = inner
-    return str(place), links
+            inner = Path("/") if target.startswith("/") else current
+        current = inner
+    return str(current), links
 
 
 def _outermost(names: set[str]) -> tuple[str, ...]:
@@ -133,10 +133,10 @@ def _of_trees(folder: Path) -> Iterator[Path]:
 def refused_writes(output: str, read_only: tuple[str, ...], top: Path) -> tuple[str, ...]:
     """Return which of the read-only files an output says could not be written, as they are named from the top of the tree."""
     lines = [line for line in output.splitlines() if any(text in line for text in _REFUSALS)]
-    named = [(path, os.path.relpath(path, top)) for path in read_only]
+    labels = [(path, os.path.relpath(path, top)) for path in read_only]
     return tuple(
         short if not short.startswith("..") else path
-        for path, short in named
+        for path, short in labels
         if any(path in line or short in line for line in lines)
     )
 
@@ -163,11 +163,11 @@ def _settings(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         yield Path(home, ".gitconfig")
         yield Path(environ.get("XDG_CONFIG_HOME") or f"{home}/.config", "git/config")
     with suppress(GitRefused, ProgramMissing):
-        found = GitCall(folder=top, environ=environ).read_settings()
-        for file in found.all_files:
+        settings = GitCall(folder=top, environ=environ).read_settings()
+        for file in settings.all_files:
             yield top / file
-        if found.hooks:
-            yield top / Path(found.hooks).expanduser()
+        if settings.hooks:
+            yield top / Path(settings.hooks).expanduser()
 
 
 def _of_modules(folder: Path, most: int = _MOST_MODULES) -> Iterator[Path]:
@@ -187,8 +187,8 @@ def _of_modules(folder: Path, most: int = _MOST_MODULES) -> Iterator[Path]:
 def _mark_of(module: Path) -> Iterator[Path]:
     """Return the file that leads from the working tree of a submodule to its repository."""
     with suppress(OSError):
-        if said := _WORKTREE.search(read_plain(module / "config")):
-            mark = module / os.fsdecode(said[1]) / ".git"
+        if match := _WORKTREE.search(read_plain(module / "config")):
+            mark = module / os.fsdecode(match[1]) / ".git"
             # One that leads anywhere else is none of this module's.
             if not mark.is_symlink() and mark.is_file():
                 yield mark
@@ -203,13 +203,13 @@ def _folders(folder: Path) -> list[Path]:
 
 def _in_place(places: Iterable[Path]) -> tuple[str, ...]:
     """Return folders that must not be moved, and those that they lie in, as far as this account could move them."""
-    found: set[str] = set()
+    folders: set[str] = set()
     for folder in places:
         for path in (folder, *folder.parents):
             # What lies in a folder that cannot be written is moved by nobody, but by who may let himself write.
             if path != path.parent and (os.access(path.parent, os.W_OK) or _is_own(path.parent)):
-                found.add(os.path.realpath(path))
-    return tuple(sorted(found, key=lambda path: path.count("/")))
+                folders.add(os.path.realpath(path))
+    return tuple(sorted(folders, key=lambda path: path.count("/")))
 
 
 def _is_own(folder: Path) -> bool:

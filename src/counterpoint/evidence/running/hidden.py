@@ -64,35 +64,35 @@ _DENIED: Final = re.compile(
 
 
 def hidden_paths(
-    database: Path | None, tree: Path, *environs: Mapping[str, str], shown: Sequence[str] = ()
+    database: Path | None, tree: Path, *environs: Mapping[str, str], exposed: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the folders and files that a command in a tree must not see.
 
-    environs: whose state it is. shown: what it sees of the home all the same.
+    environs: whose state it is. exposed: what it sees of the home all the same.
     """
-    found = [Path(own_folder())]
+    paths = [Path(own_folder())]
     databases = {database} if database is not None else set[Path]()
     for environ in environs:
-        found += [
+        paths += [
             Path(state_folder(environ)),
             folder_of(environ),
             Path(provider_folder(environ)),
         ]
         databases |= {*known_places(Path(state_folder(environ)))}
-    for place in sorted(databases):
-        folder = place.parent
+    for file in sorted(databases):
+        folder = file.parent
         is_own = folder.name == FOLDER and not tree.is_relative_to(folder)
-        found += [folder] if is_own else sorted(folder.glob(f"{place.name}*"))
-    found += _without_needed(tree, (*_keys(environs, shown), *_sockets(environs)))
+        paths += [folder] if is_own else sorted(folder.glob(f"{file.name}*"))
+    paths += _without_needed(tree, (*_keys(environs, exposed), *_sockets(environs)))
     # A link would be followed to what it shows, which is hidden just so.
-    return tuple(sorted({os.path.realpath(path) for path in found if path.exists()}))
+    return tuple(sorted({os.path.realpath(path) for path in paths if path.exists()}))
 
 
 def hidden_logins(
-    tree: Path, *environs: Mapping[str, str], shown: Sequence[str] = ()
+    tree: Path, *environs: Mapping[str, str], exposed: Sequence[str] = ()
 ) -> tuple[Path, ...]:
     """Return where the homes have what a command in a tree must not see, or would have it, links not followed."""
-    return tuple(path for path in _keys(environs, shown) if [*_without_needed(tree, [path])])
+    return tuple(path for path in _keys(environs, exposed) if [*_without_needed(tree, [path])])
 
 
 def _without_needed(tree: Path, paths: Iterable[Path]) -> Iterator[Path]:
@@ -105,7 +105,7 @@ def _without_needed(tree: Path, paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def missed_logins(
-    execution: Execution, environ: Mapping[str, str], shown: Sequence[str] = ()
+    execution: Execution, environ: Mapping[str, str], exposed: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the hidden logins that a command seems to have failed for, by their paths in the home.
 
@@ -115,7 +115,9 @@ def missed_logins(
         return ()
     homes = [home for home in (environ.get("HOME", ""), _home()) if home]
     hidden = [
-        key for key in KEYS if key not in shown and any(Path(home, key).exists() for home in homes)
+        key
+        for key in KEYS
+        if key not in exposed and any(Path(home, key).exists() for home in homes)
     ]
     is_denied = _DENIED.search(execution.output) is not None
     text = " ".join((*execution.argv, execution.output)) if is_denied else ""
@@ -128,11 +130,11 @@ def missed_logins(
     )
 
 
-def _keys(environs: tuple[Mapping[str, str], ...], shown: Sequence[str]) -> Iterator[Path]:
+def _keys(environs: tuple[Mapping[str, str], ...], exposed: Sequence[str]) -> Iterator[Path]:
     """Return what holds keys. Where only a part of a folder is to be seen, the rest of it is hidden, each thing by itself."""
     homes = {environ.get("HOME", "") for environ in environs} | {_home()}
     for home in homes - {""}:
-        seen = {Path(home, path) for path in shown}
+        seen = {Path(home, path) for path in exposed}
         waiting = [Path(home, name) for name in KEYS]
         while waiting:
             path = waiting.pop()
@@ -158,25 +160,25 @@ def _sockets(environs: tuple[Mapping[str, str], ...]) -> Iterator[Path]:
         if _is_private(Path(folder)):
             yield Path(folder)
     for environ in environs:
-        named = {name: environ.get(name, "") for name in SOCKETS}
+        variables = {name: environ.get(name, "") for name in SOCKETS}
         # `unix:path=/run/…,guid=…` and `/…/S.gpg-agent:1:1`
-        for text in named.values():
+        for text in variables.values():
             path = Path(text.removeprefix("unix:path=").partition(",")[0].partition(":")[0])
             if path.is_absolute():
                 yield path
                 if _is_private(path.parent):
                     # A folder of its own has what belongs to it, too.
                     yield path.parent
-    for place in {"/tmp", tempfile.gettempdir()}:  # noqa: S108 -- looked at, not written into
+    for temporary in {"/tmp", tempfile.gettempdir()}:  # noqa: S108 -- looked at, not written into
         for pattern in _MADE:
-            yield from (path for path in Path(place).glob(pattern) if _is_private(path))
+            yield from (path for path in Path(temporary).glob(pattern) if _is_private(path))
 
 
 def _is_private(folder: Path) -> bool:
     """Return whether a folder is this account's, and closed to others."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    is_closed = stat.S_ISDIR(found.st_mode) and not found.st_mode & _FOR_OTHERS
-    return is_closed and found.st_uid == os.getuid()
+    is_closed = stat.S_ISDIR(status.st_mode) and not status.st_mode & _FOR_OTHERS
+    return is_closed and status.st_uid == os.getuid()

@@ -63,8 +63,8 @@ def read_models(value: Any) -> tuple[Modelling, list[str]]:
         table.take(name, is_tables, "a table of tables", {}) for name in ("providers", "prices")
     )
     faults: list[str] = []
-    said = [_provider(name, one, faults) for name, one in providers.items()]
-    listed = [_price(name, one, faults) for name, one in prices.items()]
+    provider_list = [_provider(name, entry, faults) for name, entry in providers.items()]
+    listed = [_price(name, entry, faults) for name, entry in prices.items()]
     money = f"a number of dollars from 0 to {MOST_DOLLARS}"
     order = table.take("order", is_names, "a list of names of providers", [])
     day = table.take("daily_usd", is_money, money, DAY_LIMIT_MICROS / micros(1))
@@ -73,16 +73,16 @@ def read_models(value: Any) -> tuple[Modelling, list[str]]:
         "keep_hours", _is_hours, "whole hours, from 0 to 8760", CACHE_SECONDS // 3600
     )
     embedding = _embedding(table, faults)
-    found = Modelling(
+    modelling = Modelling(
         order=tuple(order),
-        providers=tuple(said),
+        providers=tuple(provider_list),
         prices=tuple(listed),
         day_limit=micros(day),
         limit=micros(limit),
         cache_seconds=hours * 3600,
         embedding=embedding,
     )
-    return found, [*table.end(), *faults]
+    return modelling, [*table.end(), *faults]
 
 
 def _provider(name: str, value: Mapping[str, Any], faults: list[str]) -> SaidProvider:
@@ -92,12 +92,12 @@ def _provider(name: str, value: Mapping[str, Any], faults: list[str]) -> SaidPro
             f"{name[:60]!r} is no name of a provider: lower-case letters, digits, hyphens"
         )
     kinds = ", ".join(get_args(ProviderKind))
-    kind = table.take("kind", lambda one: one in get_args(ProviderKind), f"one of {kinds}", None)
+    kind = table.take("kind", lambda word: word in get_args(ProviderKind), f"one of {kinds}", None)
     address = table.take("address", is_address, "https://…, or http:// to this machine", "")
     command = table.take("command", _is_command, "a list of words, with a program first", [])
     model = table.take("model", is_word, "the name of a model", "")
     models = table.take("models", is_names, "a list of names of models", [])
-    is_on = table.take("enabled", lambda one: type(one) is bool, "true or false", True)
+    is_on = table.take("enabled", lambda flag: type(flag) is bool, "true or false", True)
     if address and command:
         table.faults.append(f"[{table.place}] has an address and a command")
     faults += table.end()
@@ -113,31 +113,31 @@ def _provider(name: str, value: Mapping[str, Any], faults: list[str]) -> SaidPro
 
 
 def _embedding(whole: Table, faults: list[str]) -> SaidEmbedding | None:
-    value = whole.take("embedding", lambda one: type(one) is dict, "a table", None)
+    value = whole.take("embedding", lambda embedding: type(embedding) is dict, "a table", None)
     if value is None:
         return None
     table = Table(f"{_MODELS}.embedding", dict(cast("dict[str, Any]", value)))
-    needed = [one for one in ("provider", "model") if one not in value]
-    table.faults += [f"`{one}` is missing below [{table.place}]" for one in needed]
+    needed = [key for key in ("provider", "model") if key not in value]
+    table.faults += [f"`{key}` is missing below [{table.place}]" for key in needed]
     kinds = get_args(EmbeddingKind)
     part = "a number from 0 to 1"
-    said = SaidEmbedding(
+    settings = SaidEmbedding(
         provider=table.take("provider", is_word, "the name of a provider", ""),
         model=table.take("model", is_word, "the name of a model", ""),
-        kind=table.take("kind", lambda one: one in kinds, f"one of {', '.join(kinds)}", ""),
+        kind=table.take("kind", lambda word: word in kinds, f"one of {', '.join(kinds)}", ""),
         dimensions=table.take("dimensions", _is_dimensions, "a whole number from 8 to 4096", 0),
         weight=table.take("weight", _is_part, part, 0.5),
         least=table.take("least", _is_part, part, 0.3),
     )
     faults += table.end()
-    return said
+    return settings
 
 
 def _price(name: str, value: Mapping[str, Any], faults: list[str]) -> Price:
     table = Table(f'{_MODELS}.prices."{name[:60]}"', dict(value))
     money = "dollars for a million tokens"
-    needed = [one for one in ("input", "output") if one not in value]
-    table.faults += [f"`{one}` is missing below [{table.place}]" for one in needed]
+    needed = [key for key in ("input", "output") if key not in value]
+    table.faults += [f"`{key}` is missing below [{table.place}]" for key in needed]
     fresh = table.take("input", is_money, money, 0)
     cached = table.take("cached", is_money, money, fresh)
     output = table.take("output", is_money, money, 0)
@@ -161,4 +161,4 @@ def _is_command(value: Any) -> bool:
     if type(value) is not list or not value:
         return False
     words = cast("list[Any]", value)
-    return len(words) <= MANY and all(type(one) is str for one in words) and bool(words[0])
+    return len(words) <= MANY and all(type(word) is str for word in words) and bool(words[0])

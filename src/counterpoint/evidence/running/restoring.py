@@ -177,6 +177,6 @@ def _describe(path: str, fault: OSError) -> str:
 def _is_own(path: str) -> bool:
     """Return whether this account has a path and the folder that it lies in."""
     with suppress(OSError):
-        statuses = [place.lstat() for place in (Path(path), Path(path).parent)]
+        statuses = [location.lstat() for location in (Path(path), Path(path).parent)]
         return all(status.st_uid == os.geteuid() for status in statuses)
     return False

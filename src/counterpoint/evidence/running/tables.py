@@ -41,12 +41,12 @@ class Table:
         ]
 
 
-def _stray(name: str, place: str) -> str:
-    words = f"`{name}` is not known below [{place}]"
-    if name.casefold() not in _SECRETS or not place.startswith(_OF_PROVIDERS):
+def _stray(name: str, table_name: str) -> str:
+    words = f"`{name}` is not known below [{table_name}]"
+    if name.casefold() not in _SECRETS or not table_name.startswith(_OF_PROVIDERS):
         return words
     # Whoever puts a key here has to learn that the file is read by others, and where it belongs.
-    provider = place.rpartition(".")[2]
+    provider = table_name.rpartition(".")[2]
     return f"{words}: keys do not belong in this file; take it out, then run `counterpoint provider login {provider}`"
 
 
@@ -59,8 +59,8 @@ def is_tables(value: Any) -> bool:
     """Return whether a value is a table of tables."""
     if type(value) is not dict:
         return False
-    found = cast("dict[str, Any]", value)
-    return len(found) <= _SEVERAL and all(type(one) is dict for one in found.values())
+    tables = cast("dict[str, Any]", value)
+    return len(tables) <= _SEVERAL and all(type(table) is dict for table in tables.values())
 
 
 def is_money(value: Any) -> bool:
@@ -78,7 +78,7 @@ def is_names(value: Any) -> bool:
     return (
         type(value) is list
         and len(cast("list[Any]", value)) <= MANY
-        and all(is_word(one) for one in cast("list[Any]", value))
+        and all(is_word(word) for word in cast("list[Any]", value))
     )
 
 

@@ -49,9 +49,9 @@ class Transcript:
         if self.size <= self._limit:
             return (self._head + self._tail).decode("utf-8", "replace")
         # The marker names fewer bytes than this one, so it is never longer.
-        room = max(0, self._limit - len(_marker(self.size)))
-        head = _without_cut_end(self._head[: room // 2])
-        tail = _without_cut_start(self._last(room - room // 2))
+        bytes_left = max(0, self._limit - len(_marker(self.size)))
+        head = _without_cut_end(self._head[: bytes_left // 2])
+        tail = _without_cut_start(self._last(bytes_left - bytes_left // 2))
         left_out = self.size - len(head) - len(tail)
         return (head + _marker(left_out) + tail).decode("utf-8", "replace")
 

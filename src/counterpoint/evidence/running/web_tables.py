@@ -47,17 +47,17 @@ def read_web(value: Any) -> tuple[Browsing, list[str]]:
     table = Table(_WEB, dict(cast("dict[str, Any]", value)))
     searchers = table.take("search", is_tables, "a table of tables", {})
     faults: list[str] = []
-    said = tuple(_searcher(name, one, faults) for name, one in searchers.items())
+    providers = tuple(_searcher(name, entry, faults) for name, entry in searchers.items())
     money = f"a number of dollars from 0 to {MOST_DOLLARS}"
     limit = table.take("research_usd", is_money, money, STUDY_LIMIT_MICROS / micros(1))
-    found = Browsing(
+    browsing = Browsing(
         order=tuple(table.take("order", is_names, "a list of names of providers", [])),
-        searchers=said,
+        searchers=providers,
         fetches=table.take("fetch", _is_flag, "true or false", False),
         hosts=tuple(table.take("hosts", _is_hosts, "a list of `host:port`, in small letters", [])),
         study_limit=micros(limit),
     )
-    return found, [*table.end(), *faults]
+    return browsing, [*table.end(), *faults]
 
 
 def _searcher(name: str, value: Mapping[str, Any], faults: list[str]) -> SaidSearcher:
@@ -67,7 +67,7 @@ def _searcher(name: str, value: Mapping[str, Any], faults: list[str]) -> SaidSea
             f"{name[:60]!r} is no name of a provider: lower-case letters, digits, hyphens"
         )
     kinds = get_args(SearcherKind)
-    kind = table.take("kind", lambda one: one in kinds, f"one of {', '.join(kinds)}", None)
+    kind = table.take("kind", lambda word: word in kinds, f"one of {', '.join(kinds)}", None)
     address = table.take("address", is_address, "https://…, or http:// to this machine", "")
     engine = table.take("engine", is_word, "the id of a search engine", "")
     price = table.take("usd_per_thousand", is_money, "dollars for a thousand searches", None)
@@ -88,4 +88,4 @@ def _is_flag(value: Any) -> bool:
 
 
 def _is_hosts(value: Any) -> bool:
-    return is_names(value) and all(_HOST.fullmatch(one) for one in value)
+    return is_names(value) and all(_HOST.fullmatch(host) for host in value)

@@ -36,43 +36,43 @@ _WITH_VALUE: Final = ("-X", "-W")
 _VARIABLE: Final = b"COUNTERPOINT_DB="
 
 
-def connected_agents(database: Path, place: str, now: Timestamp) -> list[Connection]:
+def connected_agents(database: Path, location: str, now: Timestamp) -> list[Connection]:
     """List the agents that are connected to a ledger, or were to its server as long as that is there; Unavailable.
 
     With them come those above this process that are connected to any other ledger.
-    place: where the ledger is, as it is shown: the path of the database, or an address.
+    location: where the ledger is, as it is shown: the path of the database, or an address.
     """
     from counterpoint.protocol.rendezvous import find_rendezvous
 
-    told = find_rendezvous(database).ask("agents") or {}
-    listed = cast("list[dict[str, Any]]", told.get("agents", []))
-    found = [Connection(**one) for one in listed]
+    answer = find_rendezvous(database).ask("agents") or {}
+    listed = cast("list[dict[str, Any]]", answer.get("agents", []))
+    agents = [Connection(**fields) for fields in listed]
     try:
         relays = [*_relays()]
     except procfs.Covered:
         # Any of them may be hidden, and so be above this process or have left it.
-        return [*found, unseen_caller(COVERED, project="", now=now)]
+        return [*agents, unseen_caller(COVERED, project="", now=now)]
     if not relays:
         # Who started this process decides only which of them count.
-        return found
-    above, here = candidates(peer(os.getpid())), {*_of(relays, partial(_is_at, place))}
+        return agents
+    above, pids_at_ledger = candidates(peer(os.getpid())), {*_of(relays, partial(_is_at, location))}
     for pid in _of(relays, _is_any):
         agent = agent_behind(peer(pid), now)
-        if agent is not None and (pid in here or agent.id in above):
-            found.append(agent)
-    return found
+        if agent is not None and (pid in pids_at_ledger or agent.id in above):
+            agents.append(agent)
+    return agents
 
 
 def _is_any(_folder: str, _ledger: str) -> bool:
     return True
 
 
-def _is_at(place: str, folder: str, ledger: str) -> bool:
+def _is_at(location: str, folder: str, ledger: str) -> bool:
     """Return whether what a process in a folder calls a ledger is the one at a place. ledger: empty without a name."""
-    if is_address(place) or is_address(ledger):
-        return is_address(ledger) and masked(ledger) == place
-    named = str(Path(folder) / Path(ledger).expanduser()) if ledger else ""
-    return find_database(folder, named) == place
+    if is_address(location) or is_address(ledger):
+        return is_address(ledger) and masked(ledger) == location
+    ledger_path = str(Path(folder) / Path(ledger).expanduser()) if ledger else ""
+    return find_database(folder, ledger_path) == location
 
 
 def serving(is_of: Callable[[str, str], bool]) -> Iterator[int]:
@@ -89,7 +89,7 @@ def _relays() -> Iterator[tuple[int, list[str]]]:
         return
     # A pattern would be compiled for this one look.
     for pid in (int(name) for name in procfs.list_names() if name.isdecimal()):
-        after = [*dropwhile(_is_option, _given(words_of(pid)))]
+        after = [*dropwhile(_is_option, _get_program_words(words_of(pid)))]
         if after[:1] == [_SERVES]:
             yield pid, after
 
@@ -100,17 +100,17 @@ def _of(
     return (pid for pid, after in relays if _is_of(pid, after, is_of))
 
 
-def _given(words: list[str]) -> list[str]:
+def _get_program_words(words: list[str]) -> list[str]:
     """Return what this program was given as words, where it is what a process runs; else nothing."""
-    left = words
-    while left and not is_program(left[0]):
+    remaining = words
+    while remaining and not is_program(remaining[0]):
         # The interpreter, and its options; those that are run in place of a program end it.
-        if left is not words and not left[0].startswith("-"):
+        if remaining is not words and not remaining[0].startswith("-"):
             return []
-        if left[0] in _INSTEAD:
+        if remaining[0] in _INSTEAD:
             return []
-        left = left[2:] if left[0] in _WITH_VALUE else left[1:]
-    return left[1:]
+        remaining = remaining[2:] if remaining[0] in _WITH_VALUE else remaining[1:]
+    return remaining[1:]
 
 
 def _is_option(word: str) -> bool:
@@ -121,12 +121,12 @@ def _is_of(pid: int, after: list[str], is_of: Callable[[str, str], bool]) -> boo
     try:
         if procfs.read_owner(str(pid)) != os.getuid():
             return False
-        place = procfs.read_link(f"{pid}/cwd")
+        folder = procfs.read_link(f"{pid}/cwd")
         variables = procfs.read(f"{pid}/environ").split(b"\0")
-        set_to = [one for one in variables if one.startswith(_VARIABLE)]
-        named = [os.fsdecode(one.removeprefix(_VARIABLE)) for one in set_to]
+        set_to = [variable for variable in variables if variable.startswith(_VARIABLE)]
+        ledgers = [os.fsdecode(entry.removeprefix(_VARIABLE)) for entry in set_to]
         # The last word counts, and before any variable.
-        return is_of(place, ["", *named, *named_ledgers(after)][-1])
+        return is_of(folder, ["", *ledgers, *named_ledgers(after)][-1])
     except PermissionError:
         return True
     except OSError:

@@ -45,15 +45,15 @@ def state_folder(environ: Mapping[str, str]) -> Path:
 def check_private(folder: Path) -> None:
     """Pass if nobody else can put anything into a folder; SignerAway."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as fault:
         raise SignerAway(f"{folder} cannot be read ({fault.strerror})") from fault
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise SignerAway(
             f"{folder} is a link, or belongs to somebody else",
             hint="Move it away, and look who could have put it there.",
         )
-    if found.st_mode & _WRITE_FOR_OTHERS:
+    if status.st_mode & _WRITE_FOR_OTHERS:
         raise SignerAway(
             f"others can write {folder}",
             hint=f"Run `chmod 700 {folder}`, and make sure that what is in it is still yours.",
@@ -98,9 +98,9 @@ def read_lines(path: Path, *, tail: int = 0) -> list[bytes]:
         with os.fdopen(descriptor, "rb") as file:
             start = max(0, file.seek(0, os.SEEK_END) - tail) if tail else 0
             file.seek(start)
-            found = file.read()
+            content = file.read()
             # What a process left unfinished when it was killed was never given to anybody.
-            return found[: _whole(found)].split(b"\n")[1 if start else 0 : -1]
+            return content[: _whole(content)].split(b"\n")[1 if start else 0 : -1]
     except FileNotFoundError:
         return []
     except OSError as fault:
@@ -140,6 +140,6 @@ def _whole_size(descriptor: int, size: int) -> int:
     return 0
 
 
-def _whole(found: bytes) -> int:
+def _whole(content: bytes) -> int:
     """Return how many bytes at the beginning are whole lines; in none are zeros, which a cut of power leaves for what it took."""
-    return found.partition(b"\0")[0].rfind(b"\n") + 1
+    return content.partition(b"\0")[0].rfind(b"\n") + 1

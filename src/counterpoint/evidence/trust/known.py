@@ -74,7 +74,7 @@ class KnownLedgers:
 
     def remember(self, project: str, ledger: str, time: str) -> None:
         """Know from now on that a ledger is here; SignerAway."""
-        if any((one.project, one.ledger) == (project, ledger) for one in self.here()):
+        if any((entry.project, entry.ledger) == (project, ledger) for entry in self.here()):
             return
         self._append([{"ledger": ledger, "project": project, "time": time}])
 
@@ -82,8 +82,8 @@ class KnownLedgers:
         """Know that ledgers are gone, because a person said why; SignerAway."""
         self._append(
             [
-                {"ledger": one.ledger, "project": one.project, "reason": reason, "time": time}
-                for one in gone
+                {"ledger": entry.ledger, "project": entry.project, "reason": reason, "time": time}
+                for entry in gone
             ]
         )
 
@@ -107,7 +107,7 @@ def known_places(state: Path) -> Iterator[Path]:
     for file in files:
         with suppress(SignerAway, OSError):
             places = [Path(str(line.get("place", ""))) for line in _lines(file)]
-            yield from (place for place in places if place.is_absolute())
+            yield from (location for location in places if location.is_absolute())
 
 
 @frozen
@@ -129,37 +129,41 @@ class Past:
         return self.known and self.known.folder.with_name("rescued")
 
     def gone(
-        self, project: str = "", found: Callable[[], object] | None = None
+        self, project: str = "", find_content: Callable[[], object] | None = None
     ) -> LedgerGone | None:
         """Return the refusal to begin a ledger where others were; None where none was, or it is there.
 
-        project: only this one's. found: what is there of it; without it, the database if it has bytes.
+        project: only this one's. find_content: what is there of it; without it, the database if it has bytes.
         """
-        found = found or self._has_bytes
-        if found():
+        find_content = find_content or self._has_bytes
+        if find_content():
             return None
-        lost = [one for one in self.missing() if project in {"", one.project}]
+        lost = [entry for entry in self.missing() if project in {"", entry.project}]
         # A process that makes it meanwhile remembers it last: what is known may be newer than the first look.
-        return self._refusal(lost) if lost and not found() else None
+        return self._refusal(lost) if lost and not find_content() else None
 
     def _has_bytes(self) -> bool:
         return self.database.exists() and bool(self.database.stat().st_size)
 
     def missing(self) -> list[KnownLedger]:
         """Return the ledgers that were here and are not gone on purpose, as far as anything remembers."""
-        found: dict[str, KnownLedger] = {}
+        by_ledger: dict[str, KnownLedger] = {}
         with suppress(Unavailable):
             for origin, ledger in self.placed().items():
-                found[ledger] = KnownLedger(ledger=ledger, project=origin.rpartition("/")[2])
+                by_ledger[ledger] = KnownLedger(ledger=ledger, project=origin.rpartition("/")[2])
         with suppress(Unavailable):
-            for one in self.heads():
-                if self.known is None or not self.known.is_settled(one.ledger):
-                    found[one.ledger] = one
+            for entry in self.heads():
+                if self.known is None or not self.known.is_settled(entry.ledger):
+                    by_ledger[entry.ledger] = entry
         if self.known is not None:
             with suppress(Unavailable):
-                found |= {one.ledger: one for one in self.known.here()}
-                return [one for one in found.values() if not self.known.is_forgotten(one.ledger)]
-        return [*found.values()]
+                by_ledger |= {entry.ledger: entry for entry in self.known.here()}
+                return [
+                    entry
+                    for entry in by_ledger.values()
+                    if not self.known.is_forgotten(entry.ledger)
+                ]
+        return [*by_ledger.values()]
 
     def remember(self, project: Project) -> None:
         """Know that a ledger is here from now on, if this account can keep it."""
@@ -174,14 +178,14 @@ class Past:
 
     def _refusal(self, gone: Sequence[KnownLedger]) -> LedgerGone:
         saved = [*map(str, self.saved())]
-        named = " and ".join(
-            f"{one.project} ({one.ledger}{f', since {one.since}' if one.since else ''})"
-            for one in gone
+        descriptions = " and ".join(
+            f"{entry.project} ({entry.ledger}{f', since {entry.since}' if entry.since else ''})"
+            for entry in gone
         )
         copies = f"; what a server still had of it is in {', '.join(saved)}" if saved else ""
         return LedgerGone(
-            f"there is no ledger in {self.database.parent}, but there was one: {named}{copies}",
-            ledgers=[one.ledger for one in gone],
+            f"there is no ledger in {self.database.parent}, but there was one: {descriptions}{copies}",
+            ledgers=[entry.ledger for entry in gone],
             saved=saved,
         )
 
@@ -197,10 +201,10 @@ def open_past(
     heads: Callable[[], Iterable[KnownLedger]],
 ) -> Past:
     """Return what is known of the ledgers of a database; what is asked for is asked when one is missing."""
-    known = None
+    known_ledgers = None
     with suppress(SignerAway):
-        known = KnownLedgers(folder=state_folder(os.environ) / LEDGERS, place=str(database))
-    return Past(database=database, known=known, placed=placed, heads=heads)
+        known_ledgers = KnownLedgers(folder=state_folder(os.environ) / LEDGERS, place=str(database))
+    return Past(database=database, known=known_ledgers, placed=placed, heads=heads)
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

@@ -44,9 +44,9 @@ class LocalToken:
         except OSError:
             return ""
         try:
-            found = os.fstat(descriptor)
-            is_mine = stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid()
-            if not is_mine or found.st_mode & _FOR_OTHERS:
+            status = os.fstat(descriptor)
+            is_mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+            if not is_mine or status.st_mode & _FOR_OTHERS:
                 return ""
             return os.read(descriptor, _LONGEST).decode("ascii", "replace").strip()
         finally:
@@ -54,8 +54,8 @@ class LocalToken:
 
     def make(self) -> str:
         """Return the token, made unless it is there; Unavailable."""
-        if found := self.read():
-            return found
+        if token := self.read():
+            return token
         if not self.path.is_absolute():
             raise Unavailable(
                 "this account has no home for a token of its own",
@@ -65,18 +65,18 @@ class LocalToken:
             folders.make_private(self.path.parent)
         except SignerAway as fault:
             raise Unavailable(fault.message, hint=fault.steps) from fault
-        made = f"{SECRET_PREFIX}{secrets.token_hex(_BYTES)}\n"
+        content = f"{SECRET_PREFIX}{secrets.token_hex(_BYTES)}\n"
         try:
-            publish_file(self.path, made.encode(), mode=0o600)
+            publish_file(self.path, content.encode(), mode=0o600)
         except OSError as fault:
             raise Unavailable(f"{self.path} cannot be written ({fault.strerror})") from fault
-        found = self.read()
-        if not found:
+        token = self.read()
+        if not token:
             raise Unavailable(
                 f"{self.path} is no file that only this account reads",
                 hint="Look who could have put it there, take it away, and start again.",
             )
-        return found
+        return token
 
     def remove(self) -> bool:
         """Take the token away; answer whether there was one."""
@@ -85,7 +85,7 @@ class LocalToken:
         return was_there
 
 
-def local_token(environ: Mapping[str, str], place: str, project: str) -> LocalToken:
+def local_token(environ: Mapping[str, str], location: str, project: str) -> LocalToken:
     """Return where the token for a project of a database lies, or would."""
-    name = sha256(f"{place}\0{project}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    name = sha256(f"{location}\0{project}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return LocalToken(path=Path(state_folder(environ), "tokens", name))

@@ -20,42 +20,42 @@ _SECRET = "cursors"  # noqa: S105 -- the name of a file
 _LENGTH = 32
 
 
-def open_signer(setting: str, place: str, clock: Clock) -> Signer:
+def open_signer(setting: str, location: str, clock: Clock) -> Signer:
     """Return the signer that a setting names; it opens its key when it is asked. InvalidInput.
 
-    place: the database; empty for one that passes away with this process.
+    location: the database; empty for one that passes away with this process.
     """
     # Loaded here: whoever only lists and reads asks for no signature.
     from counterpoint.evidence.keys import fresh_key
     from counterpoint.evidence.trust.signer import MemorySigner
 
-    if not place:
+    if not location:
         return MemorySigner(key=fresh_key, clock=clock)
-    sort, _, rest = setting.partition(":")
+    sort, _, arguments = setting.partition(":")
     if setting in {"file", "keyring"}:
-        return own_signer(setting, place, clock)
-    if sort == "command" and (words := _words(rest)):
+        return own_signer(setting, location, clock)
+    if sort == "command" and (words := _words(arguments)):
         from counterpoint.evidence.trust.program import CommandSigner
 
-        return CommandSigner(words=words, place=place)
+        return CommandSigner(words=words, place=location)
     raise InvalidInput(
         f"{setting!r} is no signer",
         hint="Set COUNTERPOINT_SIGNER to `file`, `keyring` or `command:PROGRAM WORDS`, or leave it out.",
     )
 
 
-def own_signer(setting: str, place: str, clock: Clock) -> FileSigner:
+def own_signer(setting: str, location: str, clock: Clock) -> FileSigner:
     """Return the signer of this account; its keys lie in files, or in the keyring if that is set."""
     from counterpoint.evidence.trust.signer import FileSigner
 
     root = state_folder(os.environ) / "signer"
     if setting != "keyring":
-        return FileSigner(root=root, place=place, clock=clock)
+        return FileSigner(root=root, place=location, clock=clock)
     from counterpoint.evidence.trust import system_keys as keyring
 
     return FileSigner(
         root=root,
-        place=place,
+        place=location,
         clock=clock,
         find=keyring.find_key,
         open=keyring.open_key,
@@ -63,9 +63,9 @@ def own_signer(setting: str, place: str, clock: Clock) -> FileSigner:
     )
 
 
-def own_places(place: str, clock: Clock) -> dict[str, str]:
+def own_places(location: str, clock: Clock) -> dict[str, str]:
     """Return each ledger that this account's own signer signed in a database by its name; SignerAway."""
-    return own_signer("file", place, clock).placed()
+    return own_signer("file", location, clock).placed()
 
 
 def _words(text: str) -> list[str]:
@@ -97,9 +97,9 @@ def cursor_secret(folder: Path, *, make: bool = True) -> bytes:
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
-            kept = file.read(_LENGTH)
-        if len(kept) == _LENGTH:
-            return kept
+            secret = file.read(_LENGTH)
+        if len(secret) == _LENGTH:
+            return secret
     return fresh
 
 

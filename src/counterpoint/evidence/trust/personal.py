@@ -65,8 +65,8 @@ def held(folder: Path) -> list[HeldKey]:
     if not folder.is_dir():
         return []
     _refuse_shared(folder)
-    found = (_load(path) for path in sorted(folder.glob("*.json")))
-    return [key for key in found if key is not None]
+    keys = (_load(path) for path in sorted(folder.glob("*.json")))
+    return [key for key in keys if key is not None]
 
 
 def make(folder: Path, passphrase: str) -> HeldKey:
@@ -153,8 +153,8 @@ def _read(path: Path) -> bytes:
     except OSError as fault:
         raise Unavailable(f"your key {path} cannot be read: {fault.strerror}") from fault
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_mode & _FOR_OTHERS:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_mode & _FOR_OTHERS:
             raise Unavailable(
                 f"your key {path} is no plain file of yours alone",
                 hint=f"Run `chmod 600 {path}`; if others could read it, revoke it.",

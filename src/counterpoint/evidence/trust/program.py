@@ -46,8 +46,8 @@ class CommandSigner:
 
     def known_key(self, ledger: str) -> bytes | None:
         """Return the public key if there is one."""
-        found = self._ask("known_key", ledger=ledger)
-        return self._bytes(found) if found is not None else None
+        answer = self._ask("known_key", ledger=ledger)
+        return self._bytes(answer) if answer is not None else None
 
     def last(self, ledger: str) -> SignedHead | None:
         """Return the head that was signed last."""
@@ -56,10 +56,10 @@ class CommandSigner:
     def placed(self) -> dict[str, str]:
         """Return each ledger that was signed in this place by its name, and is not gone."""
         try:
-            found = canonical.object_of(self._ask("placed"))
+            answer = canonical.object_of(self._ask("placed"))
         except InvalidInput as fault:
             raise SignerAway("what the signer's program says cannot be read") from fault
-        return {origin: str(ledger) for origin, ledger in found.items()}
+        return {origin: str(ledger) for origin, ledger in answer.items()}
 
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size of the present epoch."""
@@ -77,10 +77,10 @@ class CommandSigner:
         self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
     ) -> list[WriterSignature | None]:
         """Have signed what writers wrote; None for what the program will not sign (any more)."""
-        ranges: list[Json] = [lines.range_json(one) for one in asked]
-        made = self._ask("sign_ranges", ledger=ledger, origin=origin, ranges=ranges)
+        ranges: list[Json] = [lines.range_json(growth) for growth in asked]
+        answer = self._ask("sign_ranges", ledger=ledger, origin=origin, ranges=ranges)
         try:
-            return lines.signatures_of(made, asked)
+            return lines.signatures_of(answer, asked)
         except (KeyError, TypeError, ValueError) as fault:
             raise SignerAway("what the signer's program says cannot be read") from fault
 
@@ -115,7 +115,7 @@ class CommandSigner:
         except (KeyError, TypeError, ValueError) as fault:
             raise SignerAway("what the signer's program says cannot be read") from fault
 
-    def _ask(self, do: str, **said: Json) -> Json:
+    def _ask(self, do: str, **fields: Json) -> Json:
         """Return what the program answers; SignerAway, and what it refuses."""
         with self._turn:
             if time.monotonic() < self._not_before:
@@ -125,7 +125,7 @@ class CommandSigner:
                 if self._process is None:
                     self._start()
                     self._greet(end)
-                line = self._exchange(lines.request(do, **said), end)
+                line = self._exchange(lines.request(do, **fields), end)
             except (OSError, SignerAway) as fault:
                 self._end()
                 self._not_before = time.monotonic() + PAUSE
@@ -162,18 +162,18 @@ class CommandSigner:
         if process is None or process.stdin is None or process.stdout is None:
             raise SignerAway("it was not started")
         write, read = process.stdin.fileno(), process.stdout.fileno()
-        left = memoryview(line + b"\n")
+        unsent = memoryview(line + b"\n")
         poll = select.poll()
         poll.register(read, select.POLLIN)
         poll.register(write, select.POLLOUT)
-        while left or b"\n" not in self._kept:
+        while unsent or b"\n" not in self._kept:
             ready = poll.poll(max(0.0, end - time.monotonic()) * 1000)
             if not ready:
                 raise SignerAway(f"no answer within {PATIENCE:.0f} seconds")
             # A program that reads nothing takes no more than a pipe holds.
-            if left and any(one == write for one, _ in ready):
-                left = left[os.write(write, left) :]
-                if not left:
+            if unsent and any(descriptor == write for descriptor, _ in ready):
+                unsent = unsent[os.write(write, unsent) :]
+                if not unsent:
                     poll.unregister(write)
                 continue
             piece = os.read(read, _CHUNK)
@@ -182,8 +182,8 @@ class CommandSigner:
             self._kept += piece
             if len(self._kept) > lines.LONGEST:
                 raise SignerAway("it says more than an answer has")
-        said, _, self._kept = self._kept.partition(b"\n")
-        return said
+        answer_line, _, self._kept = self._kept.partition(b"\n")
+        return answer_line
 
     def _end(self) -> None:
         process, self._process = self._process, None

@@ -64,28 +64,30 @@ class Ranges:
     last: dict[str, SignedRange] = field(default_factory=dict[str, SignedRange])
 
     def sign(
-        self, key: KeyPair, origin: str, asked: Sequence[WriterGrowth]
+        self, key: KeyPair, origin: str, growths: Sequence[WriterGrowth]
     ) -> list[WriterSignature | None]:
         """Sign what goes on from what was signed, and remember it; InvalidInput for a name that no key has."""
-        return [self._sign(key, origin, one) for one in asked]
+        return [self._sign(key, origin, growth) for growth in growths]
 
-    def _sign(self, key: KeyPair, origin: str, asked: WriterGrowth) -> WriterSignature | None:
-        if not may_sign(self.last.get(asked.writer), self.floor, asked):
+    def _sign(self, key: KeyPair, origin: str, growth: WriterGrowth) -> WriterSignature | None:
+        if not may_sign(self.last.get(growth.writer), self.floor, growth):
             return None
-        pair = key.derived(f"counterpoint/writer/v1\n{asked.writer}")
+        pair = key.derived(f"counterpoint/writer/v1\n{growth.writer}")
         named_by = VerifierKey(name=origin, public_key=key.public_key)
-        its = writer_key(origin, asked.writer, pair.public_key)
-        found = Range(first=asked.first, last=asked.last, count=asked.count, root=asked.root)
-        made = WriterSignature(
-            writer=asked.writer,
-            first=asked.first,
-            delegation=seal_delegation(named_by, asked.writer, pair.public_key, key.sign),
-            note=seal_range(its, origin, asked.writer, found, pair.sign),
+        its = writer_key(origin, growth.writer, pair.public_key)
+        signed_range = Range(
+            first=growth.first, last=growth.last, count=growth.count, root=growth.root
         )
-        self.last[asked.writer] = SignedRange(
-            first=asked.first, last=asked.last, count=asked.count, root=asked.root
+        signature = WriterSignature(
+            writer=growth.writer,
+            first=growth.first,
+            delegation=seal_delegation(named_by, growth.writer, pair.public_key, key.sign),
+            note=seal_range(its, origin, growth.writer, signed_range, pair.sign),
         )
-        return made
+        self.last[growth.writer] = SignedRange(
+            first=growth.first, last=growth.last, count=growth.count, root=growth.root
+        )
+        return signature
 
     def enter(self, epoch: int) -> None:
         """Forget what was signed in another epoch than this."""
@@ -95,7 +97,7 @@ class Ranges:
 
     def shorten(self) -> None:
         """Forget all but the writers that were signed for last."""
-        by_place = sorted(self.last.items(), key=lambda one: one[1].last)
+        by_place = sorted(self.last.items(), key=lambda pair: pair[1].last)
         for writer, gone in by_place[:-MOST]:
             self.floor = max(self.floor, gone.last)
             del self.last[writer]
@@ -125,14 +127,14 @@ class Ranges:
         if writers is None:
             yield canonical.dump({"epoch": self.epoch, "floor": self.floor})
         for writer in self.last if writers is None else writers:
-            one = self.last[writer]
+            signed = self.last[writer]
             yield canonical.dump(
                 {
-                    "count": one.count,
+                    "count": signed.count,
                     "epoch": self.epoch,
-                    "first": one.first,
-                    "last": one.last,
-                    "root": one.root.hex(),
+                    "first": signed.first,
+                    "last": signed.last,
+                    "root": signed.root.hex(),
                     "writer": writer,
                 }
             )
@@ -147,26 +149,28 @@ class KeptRanges:
     _ranges: Ranges = field(init=False, default_factory=Ranges)
 
     def sign(
-        self, key: KeyPair, origin: str, asked: Sequence[WriterGrowth], epoch: int
+        self, key: KeyPair, origin: str, growths: Sequence[WriterGrowth], epoch: int
     ) -> list[WriterSignature | None]:
         """Sign what goes on from what was signed in an epoch. The caller holds the lock; InvalidInput, SignerAway."""
         ranges = self._read()
         ranges.enter(epoch)
         # Not known any more if what follows fails half way.
         self._stamp = None
-        made = ranges.sign(key, origin, asked)
-        writers = list(dict.fromkeys(one.writer for one in made if one is not None))
+        signatures = ranges.sign(key, origin, growths)
+        writers = list(
+            dict.fromkeys(signature.writer for signature in signatures if signature is not None)
+        )
         if writers:
             append_lines(self.path, list(ranges.lines(writers)))
             if self.path.stat().st_size > LARGEST:
                 ranges.shorten()
                 replace_file(self.path, b"".join(line + b"\n" for line in ranges.lines()))
         self._stamp = _stamp_of(self.path)
-        return made
+        return signatures
 
     def _read(self) -> Ranges:
-        found = _stamp_of(self.path)
-        if found is None or found != self._stamp:
+        stamp = _stamp_of(self.path)
+        if stamp is None or stamp != self._stamp:
             self._ranges = Ranges()
             for line in read_lines(self.path):
                 self._ranges.read(line)
@@ -176,7 +180,7 @@ class KeptRanges:
 def _stamp_of(path: Path) -> tuple[int, ...] | None:
     """Return what tells a file from what it was before; None without one."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -13,10 +13,10 @@ _PIECE: Final = 1 << 22
 def files_of(database: Path, *others: Path) -> list[Path]:
     """Return the files of a database, of the folder of a ledger that it lies in, and of other folders."""
     folder = database.parent
-    found = {path for path in folder.glob(f"{database.name}*") if path.is_file()}
-    for place in (folder if folder.name == ".counterpoint" else database, *others):
-        found |= {path for path in place.rglob("*") if path.is_file()}
-    return sorted(found)
+    files = {path for path in folder.glob(f"{database.name}*") if path.is_file()}
+    for location in (folder if folder.name == ".counterpoint" else database, *others):
+        files |= {path for path in location.rglob("*") if path.is_file()}
+    return sorted(files)
 
 
 def files_of_tree(tree: Path) -> Iterator[Path]:

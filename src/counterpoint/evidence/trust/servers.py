@@ -44,7 +44,9 @@ def says_it_serves(words: list[str], database: str) -> bool:
     if _SERVING.isdisjoint(after):
         return False
     # From which folder a path that does not begin at the root was meant, nobody knows any more.
-    return not any(Path(one).is_absolute() and one != database for one in named_ledgers(after))
+    return not any(
+        Path(ledger).is_absolute() and ledger != database for ledger in named_ledgers(after)
+    )
 
 
 def words_of(pid: int) -> list[str]:
@@ -59,8 +61,8 @@ def words_of(pid: int) -> list[str]:
 
 def said(words: list[str]) -> list[str]:
     """Return what was said to this program by the words of a process; nothing if those are of another one."""
-    place = next((n for n, one in enumerate(words) if is_program(one)), None)
-    return [] if place is None else words[place + 1 :]
+    position = next((n for n, word in enumerate(words) if is_program(word)), None)
+    return [] if position is None else words[position + 1 :]
 
 
 def is_program(word: str) -> bool:
@@ -70,8 +72,8 @@ def is_program(word: str) -> bool:
 
 def named_ledgers(words: list[str]) -> list[str]:
     """Return each ledger that words name, the last of which counts."""
-    named = [after for word, after in pairwise(words) if word == _LEDGER]
-    return named + [word.partition("=")[2] for word in words if word.startswith(f"{_LEDGER}=")]
+    ledgers = [after for word, after in pairwise(words) if word == _LEDGER]
+    return ledgers + [word.partition("=")[2] for word in words if word.startswith(f"{_LEDGER}=")]
 
 
 def _holds(pid: int, lock: str) -> bool:
@@ -96,7 +98,7 @@ def _sees_others(pid: int) -> bool:
 
 def _known(lock: str) -> int:
     try:
-        told: Any = json.loads(Path(lock).with_suffix(".json").read_bytes())
-        return int(told["pid"])
+        record: Any = json.loads(Path(lock).with_suffix(".json").read_bytes())
+        return int(record["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0

@@ -114,9 +114,9 @@ class FileSigner:
             return {}
         check_private(self.root)
         lines = map(_object, read_lines(self.root / _PLACES))
-        mine = [line for line in lines if line.get("database") == self._database]
-        found = {str(line.get("origin")): str(line.get("ledger", "")) for line in mine}
-        return {origin: ledger for origin, ledger in found.items() if ledger}
+        own_lines = [line for line in lines if line.get("database") == self._database]
+        ledgers = {str(line.get("origin")): str(line.get("ledger", "")) for line in own_lines}
+        return {origin: ledger for origin, ledger in ledgers.items() if ledger}
 
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size of the present epoch; makes nothing."""
@@ -148,8 +148,8 @@ class FileSigner:
         with locked(self.root):
             last = self.last(ledger)
             path = self._folder(ledger) / _RANGES
-            kept = self._ranges.setdefault(ledger, KeptRanges(path=path))
-            return kept.sign(key, origin, asked, last.epoch if last else FIRST_EPOCH)
+            ranges = self._ranges.setdefault(ledger, KeptRanges(path=path))
+            return ranges.sign(key, origin, asked, last.epoch if last else FIRST_EPOCH)
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""
@@ -164,9 +164,9 @@ class FileSigner:
         key = self._key(ledger)
         with locked(self.root):
             check_epoch(self.last(ledger), head)
-            made = self._keep(ledger, key, head)
+            signed = self._keep(ledger, key, head)
             self._place(dict.fromkeys(head.gone, ""))
-            return made
+            return signed
 
     def close(self) -> None:
         """Forget the keys."""
@@ -195,10 +195,10 @@ class FileSigner:
         return True
 
     def _keep(self, ledger: str, key: ProjectKey, head: Growth) -> SignedHead:
-        made = _seal(head, key, self.clock)
-        append_lines(self._folder(ledger) / _HEADS, [canonical.dump(head_json(made))])
+        signed_head = _seal(head, key, self.clock)
+        append_lines(self._folder(ledger) / _HEADS, [canonical.dump(head_json(signed_head))])
         self._place({head.origin: ledger})
-        return made
+        return signed_head
 
     def _check_place(self, ledger: str, head: Growth) -> None:
         if fault := place_fault(self.placed().get(head.origin), ledger):
@@ -208,13 +208,13 @@ class FileSigner:
     def _database(self) -> str:
         return sha256(self.place.encode()).hexdigest()
 
-    def _place(self, told: Mapping[str, str]) -> None:
+    def _place(self, ledgers: Mapping[str, str]) -> None:
         """Remember which ledgers are in this database, by their names; an empty one: it is gone."""
-        known = self.placed()
+        recorded = self.placed()
         lines = [
             canonical.dump({"database": self._database, "ledger": ledger, "origin": origin})
-            for origin, ledger in told.items()
-            if known.get(origin, "") != ledger
+            for origin, ledger in ledgers.items()
+            if recorded.get(origin, "") != ledger
         ]
         if lines:
             append_lines(self.root / _PLACES, lines)
@@ -278,8 +278,10 @@ class MemorySigner:
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size."""
         last = self.last(ledger)
-        mine = [one for one in self._heads.get(ledger, []) if last and one.epoch == last.epoch]
-        return next((one for one in mine if one.size == size), None)
+        own_heads = [
+            head for head in self._heads.get(ledger, []) if last and head.epoch == last.epoch
+        ]
+        return next((head for head in own_heads if head.size == size), None)
 
     def public_key(self, ledger: str) -> bytes:
         """Return the public key, the same for every ledger."""
@@ -297,9 +299,9 @@ class MemorySigner:
     ) -> list[WriterSignature | None]:
         """Sign what writers wrote; None for what would be signed twice or backwards."""
         last = self.last(ledger)
-        kept = self._ranges.setdefault(ledger, Ranges())
-        kept.enter(last.epoch if last else FIRST_EPOCH)
-        return kept.sign(self._key, origin, asked)
+        ranges = self._ranges.setdefault(ledger, Ranges())
+        ranges.enter(last.epoch if last else FIRST_EPOCH)
+        return ranges.sign(self._key, origin, asked)
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""
@@ -315,9 +317,9 @@ class MemorySigner:
         """Hold nothing: it passes away with the process."""
 
     def _keep(self, ledger: str, head: Growth) -> SignedHead:
-        made = _seal(head, self._key, self.clock)
-        self._heads.setdefault(ledger, []).append(made)
-        return made
+        signed_head = _seal(head, self._key, self.clock)
+        self._heads.setdefault(ledger, []).append(signed_head)
+        return signed_head
 
 
 def _refuse_other(statement: bytes) -> None:
@@ -335,8 +337,8 @@ def _refuse_other(statement: bytes) -> None:
 
 
 def _seal(head: Growth, key: KeyPair, clock: Clock) -> SignedHead:
-    named = VerifierKey(name=head.origin, public_key=key.public_key)
-    note = checkpoints.seal(checkpoint_of(head), key.sign, named)
+    verifier = VerifierKey(name=head.origin, public_key=key.public_key)
+    note = checkpoints.seal(checkpoint_of(head), key.sign, verifier)
     return SignedHead(size=head.size, root=head.root, epoch=head.epoch, time=clock.now(), note=note)
 
 

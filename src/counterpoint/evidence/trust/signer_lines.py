@@ -50,7 +50,8 @@ NUMBER: Final = 1
 LONGEST: Final = 4_000_000
 _HELLO: Final = "counterpoint_signer"
 _REFUSALS: Final[Mapping[str, type[CounterpointError]]] = {
-    one().code: one for one in (Forbidden, ForkRefused, InvalidInput, SignerAway, StaleVersion)
+    error().code: error
+    for error in (Forbidden, ForkRefused, InvalidInput, SignerAway, StaleVersion)
 }
 
 
@@ -66,35 +67,35 @@ class PermittingSigner(Signer, Protocol):
         ...
 
 
-def hello(place: str) -> bytes:
+def hello(location: str) -> bytes:
     """Return the first line."""
-    return canonical.dump({_HELLO: NUMBER, "place": place})
+    return canonical.dump({_HELLO: NUMBER, "place": location})
 
 
 def place_of(line: bytes) -> str:
     """Return the place of a first line; InvalidInput for any other."""
-    said = canonical.object_of(canonical.load(line))
-    if said.get(_HELLO) != NUMBER:
+    fields = canonical.object_of(canonical.load(line))
+    if fields.get(_HELLO) != NUMBER:
         raise InvalidInput(
             f"this signer speaks version {NUMBER} of its lines",
             hint="Install the same version of the program on both sides.",
         )
-    return str(said.get("place", ""))
+    return str(fields.get("place", ""))
 
 
-def request(do: str, **said: Json) -> bytes:
+def request(do: str, **fields: Json) -> bytes:
     """Return the line that asks for something."""
-    return canonical.dump({"do": do, **said})
+    return canonical.dump({"do": do, **fields})
 
 
 def answer(signer: PermittingSigner, line: bytes) -> bytes:
     """Return the line that answers one."""
     try:
-        said = canonical.object_of(canonical.load(line))
-        verb = _VERBS.get(str(said.get("do")))
+        fields = canonical.object_of(canonical.load(line))
+        verb = _VERBS.get(str(fields.get("do")))
         if verb is None:
-            raise InvalidInput(f"a signer does not know {said.get('do')!r}")
-        return accepted(verb(signer, said))
+            raise InvalidInput(f"a signer does not know {fields.get('do')!r}")
+        return accepted(verb(signer, fields))
     except CounterpointError as fault:
         return refused(fault)
     except (KeyError, TypeError, ValueError) as fault:
@@ -116,10 +117,10 @@ def refused(fault: CounterpointError) -> bytes:
 def value_of(line: bytes) -> Json:
     """Return the value of an answer; SignerAway for a line that is none, else the refusal that it tells."""
     try:
-        said = canonical.object_of(canonical.load(line))
-        if "ok" in said:
-            return said["ok"]
-        error = canonical.object_of(said["error"])
+        fields = canonical.object_of(canonical.load(line))
+        if "ok" in fields:
+            return fields["ok"]
+        error = canonical.object_of(fields["error"])
     except (KeyError, InvalidInput) as fault:
         raise SignerAway("what the signer's program says cannot be read") from fault
     kind = _REFUSALS.get(str(error.get("code")), SignerAway)
@@ -155,7 +156,7 @@ def growth_json(head: Growth) -> dict[str, Json]:
         "epoch": head.epoch,
         "gone": list(head.gone),
         "origin": head.origin,
-        "proof": [one.hex() for one in head.proof],
+        "proof": [node.hex() for node in head.proof],
         "root": head.root.hex(),
         "size": head.size,
     }
@@ -167,22 +168,22 @@ def _growth_of(value: Any) -> Growth:
         size=int(value["size"]),
         root=bytes.fromhex(value["root"]),
         before=int(value["before"]),
-        proof=tuple(bytes.fromhex(one) for one in value["proof"]),
+        proof=tuple(bytes.fromhex(node) for node in value["proof"]),
         epoch=int(value["epoch"]),
         gone=tuple(map(str, value["gone"])),
     )
 
 
-def range_json(asked: WriterGrowth) -> dict[str, Json]:
+def range_json(growth: WriterGrowth) -> dict[str, Json]:
     """Return the JSON of a range that is to be signed."""
     return {
-        "before": asked.before,
-        "count": asked.count,
-        "first": asked.first,
-        "last": asked.last,
-        "proof": [one.hex() for one in asked.proof],
-        "root": asked.root.hex(),
-        "writer": asked.writer,
+        "before": growth.before,
+        "count": growth.count,
+        "first": growth.first,
+        "last": growth.last,
+        "proof": [node.hex() for node in growth.proof],
+        "root": growth.root.hex(),
+        "writer": growth.writer,
     }
 
 
@@ -194,42 +195,45 @@ def _range_of(value: Any) -> WriterGrowth:
         count=int(value["count"]),
         root=bytes.fromhex(value["root"]),
         before=int(value["before"]),
-        proof=tuple(bytes.fromhex(one) for one in value["proof"]),
+        proof=tuple(bytes.fromhex(node) for node in value["proof"]),
     )
 
 
-def signatures_of(value: Any, asked: Sequence[WriterGrowth]) -> list[WriterSignature | None]:
+def signatures_of(value: Any, growths: Sequence[WriterGrowth]) -> list[WriterSignature | None]:
     """Return what was signed of ranges; KeyError, TypeError, ValueError."""
     return [
         None
-        if one is None
+        if fields is None
         else WriterSignature(
             writer=growth.writer,
             first=growth.first,
-            delegation=str(one["delegation"]),
-            note=str(one["note"]),
+            delegation=str(fields["delegation"]),
+            note=str(fields["note"]),
         )
-        for growth, one in zip(asked, value, strict=True)
+        for growth, fields in zip(growths, value, strict=True)
     ]
 
 
-def _sign_ranges(signer: PermittingSigner, said: Mapping[str, Any]) -> Json:
-    asked = [_range_of(one) for one in said["ranges"]]
-    made = signer.sign_ranges(str(said["ledger"]), str(said["origin"]), asked)
-    return [{"delegation": one.delegation, "note": one.note} if one else None for one in made]
+def _sign_ranges(signer: PermittingSigner, fields: Mapping[str, Any]) -> Json:
+    growths = [_range_of(entry) for entry in fields["ranges"]]
+    signatures = signer.sign_ranges(str(fields["ledger"]), str(fields["origin"]), growths)
+    return [
+        {"delegation": signature.delegation, "note": signature.note} if signature else None
+        for signature in signatures
+    ]
 
 
 def _maybe(head: SignedHead | None) -> Json:
     return head_json(head) if head else None
 
 
-def _known_key(signer: PermittingSigner, said: Mapping[str, Any]) -> Json:
-    found = signer.known_key(str(said["ledger"]))
-    return found.hex() if found else None
+def _known_key(signer: PermittingSigner, fields: Mapping[str, Any]) -> Json:
+    key = signer.known_key(str(fields["ledger"]))
+    return key.hex() if key else None
 
 
-def _open_epoch(signer: PermittingSigner, said: Mapping[str, Any]) -> Json:
-    ledger = str(said["ledger"])
+def _open_epoch(signer: PermittingSigner, fields: Mapping[str, Any]) -> Json:
+    ledger = str(fields["ledger"])
     # Taken before it is used: of two that ask at once one has it, and who is killed in between has used it.
     if not signer.take_permit(ledger):
         raise Forbidden(
@@ -237,7 +241,7 @@ def _open_epoch(signer: PermittingSigner, said: Mapping[str, Any]) -> Json:
             hint=f"Run `counterpoint signer --permit-epoch {ledger}` there, and open the epoch again.",
         )
     try:
-        return head_json(signer.open_epoch(ledger, _growth_of(said["head"])))
+        return head_json(signer.open_epoch(ledger, _growth_of(fields["head"])))
     except CounterpointError:
         # What is refused costs no permit.
         signer.permit_epoch(ledger)
@@ -246,16 +250,18 @@ def _open_epoch(signer: PermittingSigner, said: Mapping[str, Any]) -> Json:
 
 _VERBS: Final[Mapping[str, Callable[[PermittingSigner, Mapping[str, Any]], Json]]] = {
     "known_key": _known_key,
-    "last": lambda signer, said: _maybe(signer.last(str(said["ledger"]))),
-    "signed": lambda signer, said: _maybe(signer.signed(str(said["ledger"]), int(said["size"]))),
+    "last": lambda signer, fields: _maybe(signer.last(str(fields["ledger"]))),
+    "signed": lambda signer, fields: _maybe(
+        signer.signed(str(fields["ledger"]), int(fields["size"]))
+    ),
     "placed": lambda signer, _: dict(signer.placed()),
-    "public_key": lambda signer, said: signer.public_key(str(said["ledger"])).hex(),
-    "sign": lambda signer, said: signer.sign(
-        str(said["ledger"]), bytes.fromhex(said["statement"])
+    "public_key": lambda signer, fields: signer.public_key(str(fields["ledger"])).hex(),
+    "sign": lambda signer, fields: signer.sign(
+        str(fields["ledger"]), bytes.fromhex(fields["statement"])
     ).hex(),
     "sign_ranges": _sign_ranges,
-    "sign_head": lambda signer, said: head_json(
-        signer.sign_head(str(said["ledger"]), _growth_of(said["head"]))
+    "sign_head": lambda signer, fields: head_json(
+        signer.sign_head(str(fields["ledger"]), _growth_of(fields["head"]))
     ),
     "open_epoch": _open_epoch,
 }

@@ -55,14 +55,14 @@ def look_up(name: str) -> FoundKey:
         return FoundKey(public_key=_public(name.removeprefix(_LITERAL)), storage="agent", path="")
     path = Path(name).expanduser().absolute()
     private = path.with_suffix("") if path.suffix == ".pub" else path
-    shown = private.with_name(f"{private.name}.pub")
-    if not shown.is_file():
+    public = private.with_name(f"{private.name}.pub")
+    if not public.is_file():
         raise NotFound(
-            f"there is no public key {shown}", hint=f"Write it with `ssh-keygen -y -f {private}`."
+            f"there is no public key {public}", hint=f"Write it with `ssh-keygen -y -f {private}`."
         )
-    public_key = _public(shown.read_text(encoding="utf-8", errors="replace"))
+    public_key = _public(public.read_text(encoding="utf-8", errors="replace"))
     if not private.is_file():
-        return FoundKey(public_key=public_key, storage="agent", path=str(shown))
+        return FoundKey(public_key=public_key, storage="agent", path=str(public))
     if sshsig.is_hardware(public_key):
         return FoundKey(public_key=public_key, storage="hardware", path=str(private))
     if _is_open(private):
@@ -84,13 +84,13 @@ def sign(path: str, public_key: str, message: bytes, *, is_agent: bool) -> str:
             path = str(Path(folder) / "key.pub")
             Path(path).write_text(f"{public_key}\n")
         command = (_PROGRAM, "-Y", "sign", "-q", "-n", sshsig.NAMESPACE, "-f", path)
-        made = _run(command, environ, message)
-    if made.returncode:
+        process = _run(command, environ, message)
+    if process.returncode:
         raise Forbidden(
-            "ssh-keygen did not sign: " + made.stderr.decode(errors="replace").strip()[:200],
+            "ssh-keygen did not sign: " + process.stderr.decode(errors="replace").strip()[:200],
             hint="Nothing was changed: unlock the key, or ask its agent, and try again.",
         )
-    return sshsig.unarmoured(made.stdout.decode(errors="replace"))
+    return sshsig.unarmoured(process.stdout.decode(errors="replace"))
 
 
 def _public(line: str) -> str:
@@ -129,7 +129,7 @@ def _run(
 
 def _git(root: Path, environ: Mapping[str, str], name: str) -> str:
     try:
-        asked = _run(("git", "-C", str(root), "config", "--get", name), environ, b"")
+        process = _run(("git", "-C", str(root), "config", "--get", name), environ, b"")
     except ProgramMissing:
         return ""
-    return asked.stdout.decode(errors="replace").strip()
+    return process.stdout.decode(errors="replace").strip()

@@ -21,8 +21,8 @@ _HINT: Final = "Unlock or set up a keyring, or set COUNTERPOINT_SIGNER to `file`
 
 def find_key(folder: Path) -> ProjectKey | None:
     """Return the key of the ledger that a folder is of, None if there is none; SignerAway."""
-    found = _get(folder.name)
-    return load_key(found.encode()) if found is not None else None
+    stored = _get(folder.name)
+    return load_key(stored.encode()) if stored is not None else None
 
 
 def find_public(_folder: Path) -> bytes | None:
@@ -37,10 +37,10 @@ def open_key(folder: Path) -> ProjectKey:
         key = find_key(folder)
         if key is not None:
             return key
-        made = make_key()
-        _set(folder.name, made.decode())
+        fresh = make_key()
+        _set(folder.name, fresh.decode())
         key = find_key(folder)
-    if key is None or key.public_key != load_key(made).public_key:
+    if key is None or key.public_key != load_key(fresh).public_key:
         raise SignerAway("the keyring of this system keeps nothing", hint=_HINT)
     return key
 

@@ -73,7 +73,7 @@ class Address:
                 over.start()
                 connection.request("POST", f"{self.path}/{name}", body, headers)
                 answer = connection.getresponse()
-                found = answer.read(LARGEST + 1)
+                content = answer.read(LARGEST + 1)
                 kind = answer.headers.get_content_type()
                 status = answer.status
                 # What was cut off may look like the end of an answer.
@@ -85,9 +85,9 @@ class Address:
             over.cancel()
         if is_late:
             raise Unavailable("it does not answer in time", hint=_HINT)
-        if len(found) > LARGEST:
+        if len(content) > LARGEST:
             raise Unavailable(f"its answer has more than {LARGEST} bytes", hint=_HINT)
-        return Answered(status=status, kind=kind, body=found)
+        return Answered(status=status, kind=kind, body=content)
 
 
 def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:

@@ -79,11 +79,11 @@ class Cosigner:
         size = self._submit(head, head.size)
         if isinstance(size, WitnessedHead):
             return size
-        known = self.known(ledger)
-        if known is not None and known.size == size:
-            return known
+        witnessed = self.known(ledger)
+        if witnessed is not None and witnessed.size == size:
+            return witnessed
         if size == 0:
-            if known is not None:
+            if witnessed is not None:
                 raise Unavailable("it has no head of this log any more")
             return None
         if size > head.size:
@@ -100,8 +100,8 @@ class Cosigner:
 
     def cosign(self, ledger: str, head: SignedHead, prove: Prove) -> str:
         """Return a head with its cosignature; ForkRefused if it contradicts what it has, Unavailable."""
-        known = self.known(ledger)
-        size = known.size if known and known.size <= head.size else 0
+        witnessed = self.known(ledger)
+        size = witnessed.size if witnessed and witnessed.size <= head.size else 0
         for _ in range(2):
             answer = self._submit(head, size, prove(size, head.size))
             if isinstance(answer, WitnessedHead):
@@ -115,8 +115,8 @@ class Cosigner:
         self, head: SignedHead, old: int, proof: tuple[bytes, ...] = ()
     ) -> WitnessedHead | int:
         """Return the head as it cosigned it, or the size that it has; ForkRefused, Unavailable."""
-        asked = Submission(old=old, proof=proof, note=head.note)
-        answer = self.address.post(_CALL, asked.to_bytes())
+        submission = Submission(old=old, proof=proof, note=head.note)
+        answer = self.address.post(_CALL, submission.to_bytes())
         if answer.status == _DONE:
             return self._cosigned(head.note, answer)
         if answer.status == _CONFLICT and answer.kind == _SIZE_TYPE:
@@ -142,9 +142,9 @@ class Cosigner:
     def _cosigned(self, note: str, answer: Answered) -> WitnessedHead:
         """Return a head with the lines of this key that a witness answered; Unavailable without any."""
         try:
-            found = open_note(note.rpartition("\n\n")[0] + "\n\n" + answer.body.decode())
-            mine = {one.signature: None for one in claims_of(found, self.key)}
-            lines = "".join(signature_line(self.key, one) for one in mine)
+            opened = open_note(note.rpartition("\n\n")[0] + "\n\n" + answer.body.decode())
+            signatures = {claim.signature: None for claim in claims_of(opened, self.key)}
+            lines = "".join(signature_line(self.key, signature) for signature in signatures)
             return self._head(note + lines)
         except (MalformedDocument, LedgerBroken, UnicodeDecodeError) as fault:
             raise Unavailable("its answer has no cosignature of its key that fits") from fault

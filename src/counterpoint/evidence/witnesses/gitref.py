@@ -50,8 +50,8 @@ class GitRef:
 
     def known(self, ledger: str) -> WitnessedHead | None:
         """Return the head that the ref has; Unavailable, ProofMismatch if it is something else."""
-        found = self._read(ledger)
-        return found[1] if found else None
+        commit_and_head = self._read(ledger)
+        return commit_and_head[1] if commit_and_head else None
 
     def all(self) -> Iterator[tuple[str, WitnessedHead]]:
         """Return every ledger that has a ref here, with its head; Unavailable."""
@@ -62,8 +62,8 @@ class GitRef:
         for ref in refs:
             # What somebody else wrote there is no head of ours.
             with suppress(LedgerBroken):
-                if found := read_head(self.git, ref):
-                    yield ref.removeprefix(_REFS), found[1]
+                if commit_and_head := read_head(self.git, ref):
+                    yield ref.removeprefix(_REFS), commit_and_head[1]
 
     def ask(self, ledger: str, head: SignedHead, prove: Prove) -> WitnessedHead | None:
         """Return the same: there is nobody to ask."""
@@ -151,26 +151,26 @@ class GitRemote:
                     "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fspath(objects),
                 }
                 self.git.ask(*_FETCH, _UPLOAD, "--", self.remote, ref, extra=beside)
-                found = read_head(self.git, commit, beside)
+                commit_and_head = read_head(self.git, commit, beside)
         except GitRefused as fault:
             raise Unavailable(f"git does not reach it: {fault}") from fault
-        return found[1] if found else None
+        return commit_and_head[1] if commit_and_head else None
 
     def keep(self, ledger: str, head: SignedHead, prove: Prove) -> None:
         """Push the ref as the repository has it, without force; Unavailable."""
         del head, prove
         ref = _ref(ledger)
-        found = read_head(self.git, ref)
-        if found is None:
+        commit_and_head = read_head(self.git, ref)
+        if commit_and_head is None:
             raise Unavailable("the repository has no head that could be pushed")
         try:
             address = self.git.line("remote", "get-url", "--push", "--", self.remote)
             receive = _NO_HOOKS if _is_here(address) else _RECEIVE
             push = ("push", "--quiet", "--no-verify", receive, "--", self.remote)
-            self.git.ask(*push, f"{found[0]}:{ref}", extra=_SILENT)
+            self.git.ask(*push, f"{commit_and_head[0]}:{ref}", extra=_SILENT)
         except GitRefused as fault:
             raise Unavailable(f"git does not push to it: {fault}") from fault
-        self._sent[ledger] = found[1]
+        self._sent[ledger] = commit_and_head[1]
 
     def cosign(self, ledger: str, head: SignedHead, prove: Prove) -> str:
         """Return nothing: a remote signs no head."""
@@ -225,16 +225,16 @@ def read_head(
 
     Unavailable if git says nothing; ProofMismatch if it is another thing than we write.
     """
-    asked = f"{commit}^{{commit}}\n{commit}:{_FILE}\n".encode()
+    query = f"{commit}^{{commit}}\n{commit}:{_FILE}\n".encode()
     try:
-        answer = git.ask("cat-file", "--batch", stdin=asked, extra=extra)
+        answer = git.ask("cat-file", "--batch", stdin=query, extra=extra)
     except GitRefused as fault:
         raise Unavailable(f"git does not read it: {' '.join(str(fault).split())}") from fault
-    name, found, rest = _object(answer)
-    if found is None:
+    name, content, remainder = _object(answer)
+    if content is None:
         return None
-    _, note, _ = _object(rest)
-    date = _COMMITTED.search(found)
+    _, note, _ = _object(remainder)
+    date = _COMMITTED.search(content)
     if note is None or date is None or len(note) > _LARGEST:
         raise _strange()
     try:
@@ -254,12 +254,12 @@ def _is_here(address: str) -> bool:
 
 def _object(answer: bytes) -> tuple[str, bytes | None, bytes]:
     """Return name and content of the first object that `cat-file --batch` tells of, and the rest."""
-    line, _, rest = answer.partition(b"\n")
+    line, _, remainder = answer.partition(b"\n")
     words = line.split()
     if len(words) != 3 or not words[2].isdigit():  # noqa: PLR2004 - name, type, size
-        return "", None, rest
+        return "", None, remainder
     end = int(words[2])
-    return words[0].decode(), rest[:end], rest[end + 1 :]
+    return words[0].decode(), remainder[:end], remainder[end + 1 :]
 
 
 def _size(note: bytes) -> int:

@@ -53,19 +53,19 @@ class LocalWitness:
 
     def cosign(self, body: bytes) -> str:
         """Return the cosignature over a submitted checkpoint, remembered; the errors of `submission.py`."""
-        asked = Submission.from_bytes(body)
-        note, found = open_submitted(asked.note, self.logs)
+        submission = Submission.from_bytes(body)
+        note, checkpoint = open_submitted(submission.note, self.logs)
         with locked(self.folder):
-            check_submission(asked, found, self._last(found.origin))
+            check_submission(submission, checkpoint, self._last(checkpoint.origin))
             now = self.clock.now()
-            kept = {
-                "note": asked.note,
-                "origin": found.origin,
-                "root": found.root.hex(),
-                "size": found.size,
+            record = {
+                "note": submission.note,
+                "origin": checkpoint.origin,
+                "root": checkpoint.root.hex(),
+                "size": checkpoint.size,
                 "time": now,
             }
-            replace_file(self._file(found.origin), canonical.dump(kept))
+            replace_file(self._file(checkpoint.origin), canonical.dump(record))
             return cosign(note.text, self.key, self._pair.sign, int(moment(now).timestamp()))
 
     def forget(self, origin: str) -> None:
@@ -108,19 +108,19 @@ def open_local(
     make_private(folder)
     with locked(folder):
         pair = open_key(folder)
-        kept = folder / "name"
-        if not kept.exists():
+        name_file = folder / "name"
+        if not name_file.exists():
             chosen = name or f"counterpoint-witness/{pair.public_key.hex()[:8]}"
             if not _NAME.fullmatch(chosen):
                 raise InvalidInput(
                     f"{chosen!r} is no name of a key", hint="Give one word without `+`."
                 )
-            replace_file(kept, chosen.encode())
-        mine = kept.read_text(encoding="utf-8")
-    if name not in {"", mine}:
+            replace_file(name_file, chosen.encode())
+        key_name = name_file.read_text(encoding="utf-8")
+    if name not in {"", key_name}:
         raise InvalidInput(
-            f"this witness is called {mine}",
+            f"this witness is called {key_name}",
             hint="A key has one name: give another folder for another witness.",
         )
-    key = CosignerKey(name=mine, public_key=pair.public_key)
+    key = CosignerKey(name=key_name, public_key=pair.public_key)
     return LocalWitness(folder=folder, logs=logs, clock=clock, key=key, _pair=pair)

@@ -24,19 +24,19 @@ def open_witnesses(
     by_git: str,
     remote: str,
     elsewhere: str,
-    kept: Path,
+    checkpoints: Path,
 ) -> tuple[Witness, ...]:
     """Return every witness of the project in a folder; InvalidInput for a setting that names none.
 
     by_git: `on` or `off`. remote: the git remote that heads are pushed to; empty for none. elsewhere: those
-    that cosign, `VKEY URL` by commas. kept: the folder of checkpoints.
+    that cosign, `VKEY URL` by commas. checkpoints: the folder of checkpoints.
     """
     if by_git not in _SWITCH:
         raise InvalidInput(
             f"COUNTERPOINT_GIT_WITNESS is {by_git[:40]!r}", hint="Set it to `on` or `off`."
         )
-    mine = open_git(home, environ, clock, remote) if _SWITCH[by_git] else ()
-    return (*mine, *_cosigners(elsewhere, kept / COSIGNED))
+    git_witnesses = open_git(home, environ, clock, remote) if _SWITCH[by_git] else ()
+    return (*git_witnesses, *_cosigners(elsewhere, checkpoints / COSIGNED))
 
 
 def _cosigners(setting: str, folder: Path) -> Iterator[Witness]:

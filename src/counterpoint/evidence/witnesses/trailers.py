@@ -60,19 +60,19 @@ def read_trailers(
     if not git.agrees("rev-parse", "--quiet", "--verify", "HEAD^{commit}"):
         return ()
     try:
-        told = git.ask(
+        output = git.ask(
             "log", "--no-show-signature", f"--max-count={MOST}", _FORMAT, "--branches", "HEAD", "--"
         )
     except GitRefused as fault:
         raise Unavailable(f"git does not read commits: {fault}") from fault
-    found: dict[str, WitnessedHead] = {}
-    for head in _heads(told.decode("utf-8", "replace"), ledger):
-        found.setdefault(head.note, head)
-    return tuple(found.values())
+    heads: dict[str, WitnessedHead] = {}
+    for head in _heads(output.decode("utf-8", "replace"), ledger):
+        heads.setdefault(head.note, head)
+    return tuple(heads.values())
 
 
-def _heads(told: str, ledger: str) -> Iterator[WitnessedHead]:
-    for commit in told.split("\x1e")[1:]:
+def _heads(log: str, ledger: str) -> Iterator[WitnessedHead]:
+    for commit in log.split("\x1e")[1:]:
         seconds, _, values = commit.partition(" ")
         for value in values.split("\x1f"):
             if (parsed := parse_trailer(value, ledger)) is not None:
