@@ -199,13 +199,15 @@ def test_followers_that_come_and_go_miss_nothing_and_hear_nothing_twice(
         connect(repository, "--in-process", "--surface", "workflow", "--agent", f"pipe-{n}")
         for n in range(2)
     ]
-    socket, stream = (Follower(address=address, token=secret, wanted=4 * EVENTS) for _ in range(2))
+    socket, stream = (
+        Follower(address=address, token=secret, addresses=4 * EVENTS) for _ in range(2)
+    )
     jobs: list[Callable[[], None]] = [socket.on_sockets, stream.on_streams]
     jobs += [lambda n=n: work_over_http(address, f"http-{n}", secret) for n in range(2)]
     jobs += [lambda n=n, c=c: work_over_pipes(c, f"pipe-{n}") for n, c in enumerate(pipes)]
     run_together(jobs)
 
-    again = Follower(address=address, token=secret, wanted=4 * EVENTS)
+    again = Follower(address=address, token=secret, addresses=4 * EVENTS)
     again.on_streams()
     places = [place for place, _, _ in again.heard]
     order = [tuple(map(int, place.split("."))) for place in places]
@@ -221,7 +223,7 @@ def test_followers_that_come_and_go_miss_nothing_and_hear_nothing_twice(
     assert_told_by_workflow(again)
     flow = again.heard[-1][2]["workflow_id"]
     mine = [one for one in again.heard if one[2]["workflow_id"] == flow]
-    only = Follower(address=address, token=secret, wanted=len(mine), query=f"&about={flow}")
+    only = Follower(address=address, token=secret, addresses=len(mine), query=f"&about={flow}")
     only.on_sockets()
     assert [one[:2] for one in only.heard] == [one[:2] for one in mine]
 

@@ -91,18 +91,18 @@ def action(
     )
 
     def wrap(function: Callable[Concatenate[C, ...], Json]) -> Action[C]:
-        made = make(function)
-        taken = (_OWN if command else {ACTION}) & made.parameters.own
+        built = make(function)
+        taken = (_OWN if command else {ACTION}) & built.parameters.own
         if taken:
             raise TypeError(
                 f"{function.__name__}: {', '.join(sorted(taken))} says which action it is"
             )
-        chosen = name or _normal(made.name)
+        chosen = name or _normal(built.name)
         return Action(
             name=f"{chosen} {command}".rstrip(),
-            description=made.description,
-            function=made.function,
-            parameters=made.parameters,
+            description=built.description,
+            function=built.function,
+            parameters=built.parameters,
             reads=reads,
             destructive=destructive,
             idempotent=idempotent,
@@ -131,12 +131,12 @@ class ActionTool(Tool[C]):
 
     def __post_init__(self) -> None:
         """Refuse two actions of one name with ValueError."""
-        for one in (*self.actions, *self.shut):
-            self._know(one.action, one.command, one)
-            for called in one.legacy:
-                self._know(called, "", replace(one, called=called))
-            if one.command:
-                self._commands.setdefault(one.action, []).append(one.command)
+        for action in (*self.actions, *self.shut):
+            self._register(action.action, action.command, action)
+            for called in action.legacy:
+                self._register(called, "", replace(action, called=called))
+            if action.command:
+                self._commands.setdefault(action.action, []).append(action.command)
 
     @property
     @override
@@ -145,28 +145,31 @@ class ActionTool(Tool[C]):
 
     @override
     def meant(self, arguments: Mapping[str, Json]) -> Tool[C] | None:
-        asked, said = arguments.get(ACTION), arguments.get(COMMAND)
-        if not isinstance(asked, str):
+        action_value, command_value = arguments.get(ACTION), arguments.get(COMMAND)
+        if not isinstance(action_value, str):
             return None
-        name, command = _normal(asked), _normal(said) if isinstance(said, str) else ""
-        found = self._named.get((name, command))
+        name, command = (
+            _normal(action_value),
+            _normal(command_value) if isinstance(command_value, str) else "",
+        )
+        match = self._named.get((name, command))
         # Of an action without commands this one is an argument too many, which `chosen` refuses.
-        return found or self._named.get((name, ""))
+        return match or self._named.get((name, ""))
 
     @override
     def closes(self, part: Tool[C] | None) -> bool:
-        return isinstance(part, Action) and any(part.name == one.name for one in self.shut)
+        return isinstance(part, Action) and any(part.name == closed.name for closed in self.shut)
 
     @override
     def chosen(self, arguments: Mapping[str, Json]) -> Chosen[C]:
-        found = self.meant(arguments)
-        if found is None:
+        meant_part = self.meant(arguments)
+        if meant_part is None:
             raise self._unnamed(arguments)
-        part = cast("Action[C]", found)
+        part = cast("Action[C]", meant_part)
         own = _OWN if part.command and not part.called else {ACTION}
         # A model may fill in every argument of the list: null for those of other actions.
         empty = self.parameters.accepted - part.parameters.accepted
-        rest = {
+        others = {
             name: value
             for name, value in arguments.items()
             if name not in own and not (value is None and name in empty)
@@ -175,53 +178,61 @@ class ActionTool(Tool[C]):
         def elsewhere(name: str) -> str:
             return self._elsewhere(name, part)
 
-        return Chosen(tool=part, arguments=rest, elsewhere=elsewhere)
+        return Chosen(tool=part, arguments=others, elsewhere=elsewhere)
 
     @override
     def narrowed(self, keep: Callable[[Tool[C]], bool]) -> Tool[C] | None:
-        kept = tuple(one for one in self.actions if keep(one))
-        if len(kept) == len(self.actions):
+        remaining = tuple(action for action in self.actions if keep(action))
+        if len(remaining) == len(self.actions):
             return self
-        others = tuple(one for one in self.actions if one not in kept)
-        return _made(self.name, self.description, kept, (*self.shut, *others)) if kept else None
+        others = tuple(action for action in self.actions if action not in remaining)
+        return (
+            _make_tool(self.name, self.description, remaining, (*self.shut, *others))
+            if remaining
+            else None
+        )
 
-    def _know(self, name: str, command: str, one: Action[C]) -> None:
+    def _register(self, name: str, command: str, action: Action[C]) -> None:
         if (name, command) in self._named:
             raise ValueError(f"{self.name}: two actions are named {name} {command}".rstrip())
-        self._named[name, command] = one
+        self._named[name, command] = action
 
     def _unnamed(self, arguments: Mapping[str, Json]) -> InvalidInput:
         """Return the refusal of a call that names no action."""
         if ACTION not in arguments:
             return self._unknown(
-                ACTION, None, {one.action: one.description for one in self.actions}
+                ACTION, None, {action.action: action.description for action in self.actions}
             )
-        asked = arguments[ACTION]
-        if not isinstance(asked, str):
-            return refusal([fault((ACTION,), f"must be text, not {show(asked)}")])
-        commands = self._commands.get(_normal(asked))
+        action_value = arguments[ACTION]
+        if not isinstance(action_value, str):
+            return refusal([fault((ACTION,), f"must be text, not {show(action_value)}")])
+        commands = self._commands.get(_normal(action_value))
         if commands is None:
-            known = {one.action: one.description for one in self.actions}
-            return self._unknown(ACTION, asked, known)
-        said = arguments.get(COMMAND)
-        if said is not None and not isinstance(said, str):
-            return refusal([fault((COMMAND,), f"must be text, not {show(said)}")])
-        return self._unknown(COMMAND, said, dict.fromkeys(commands, ""))
+            descriptions = {action.action: action.description for action in self.actions}
+            return self._unknown(ACTION, action_value, descriptions)
+        command_value = arguments.get(COMMAND)
+        if command_value is not None and not isinstance(command_value, str):
+            return refusal([fault((COMMAND,), f"must be text, not {show(command_value)}")])
+        return self._unknown(COMMAND, command_value, dict.fromkeys(commands, ""))
 
-    def _unknown(self, place: str, said: str | None, known: Mapping[str, str]) -> InvalidInput:
+    def _unknown(
+        self, argument: str, value: str | None, descriptions: Mapping[str, str]
+    ) -> InvalidInput:
         """Return the refusal of a name that there is not, or of none."""
-        allowed: list[Json] = list(known)
-        listing = ", ".join(known)
-        if said is None:
-            return refusal([fault((place,), f"{MISSING}; one of: {listing}", allowed=allowed)])
-        near = meant(_normal(said[:_NAME]), known)
+        allowed: list[Json] = list(descriptions)
+        listing = ", ".join(descriptions)
+        if value is None:
+            return refusal([fault((argument,), f"{MISSING}; one of: {listing}", allowed=allowed)])
+        near = meant(_normal(value[:_NAME]), descriptions)
         offer = f"; did you mean {near}?" if near else ""
         facts: dict[str, Json] = {"allowed": allowed, **({"nearest": near} if near else {})}
-        return refusal([fault((place,), f"{show(said)} is not one of: {listing}{offer}", **facts)])
+        return refusal(
+            [fault((argument,), f"{show(value)} is not one of: {listing}{offer}", **facts)]
+        )
 
     def _elsewhere(self, name: str, part: Action[C]) -> str:
         """Return what is wrong with an argument that other actions take; empty if none does."""
-        takers = [one.spoken for one in self.actions if name in one.parameters.accepted]
+        takers = [action.spoken for action in self.actions if name in action.parameters.accepted]
         if name == COMMAND:
             takers = [*self._commands, *takers]
         if not takers:
@@ -246,16 +257,16 @@ def of_actions(
         raise ValueError(f"{name}: a tool needs an action")
     own = tuple(
         replace(
-            one,
-            name=f"{name} {one.spoken}",
-            parameters=one.parameters.joined(beside or {}, aliases or {}),
+            action,
+            name=f"{name} {action.spoken}",
+            parameters=action.parameters.joined(beside or {}, aliases or {}),
         )
-        for one in actions
+        for action in actions
     )
-    return _made(name, sentence, own, ())
+    return _make_tool(name, sentence, own, ())
 
 
-def _made(
+def _make_tool(
     name: str, sentence: str, actions: tuple[Action[C], ...], shut: tuple[Action[C], ...]
 ) -> ActionTool[C]:
     return ActionTool(
@@ -263,10 +274,10 @@ def _made(
         description=sentence,
         function=actions[0].function,
         parameters=Union(actions),
-        reads=all(one.reads for one in actions),
-        destructive=any(one.destructive for one in actions),
-        idempotent=all(one.idempotent for one in actions),
-        open_world=any(one.open_world for one in actions),
+        reads=all(action.reads for action in actions),
+        destructive=any(action.destructive for action in actions),
+        idempotent=all(action.idempotent for action in actions),
+        open_world=any(action.open_world for action in actions),
         actions=actions,
         shut=shut,
     )
@@ -277,19 +288,20 @@ class Union(Parameters):
 
     def __init__(self, actions: Sequence[Action[Any]]) -> None:
         """Keep the actions; nothing of them is worked out before it is asked for."""
-        super().__init__(_which, takes_key=any(not one.reads for one in actions))
+        super().__init__(_which, takes_key=any(not action.reads for action in actions))
         self._actions = tuple(actions)
         self.aliases = {
             spelling: meaning
-            for one in self._actions
-            for spelling, meaning in one.parameters.aliases.items()
+            for action in self._actions
+            for spelling, meaning in action.parameters.aliases.items()
         }
 
     @cached_property
     @override
     def progress(self) -> str | None:
         return next(
-            (one.parameters.progress for one in self._actions if one.parameters.progress), None
+            (action.parameters.progress for action in self._actions if action.parameters.progress),
+            None,
         )
 
     @cached_property
@@ -300,36 +312,36 @@ class Union(Parameters):
     @cached_property
     @override
     def required(self) -> tuple[str, ...]:
-        needed = Counter(name for one in self._actions for name in one.parameters.required)
+        needed = Counter(name for action in self._actions for name in action.parameters.required)
         by_all = (name for name, count in needed.items() if count == len(self._actions))
         return (ACTION, *by_all)
 
     @cached_property
     @override
     def accepted(self) -> frozenset[str]:
-        taken = frozenset[str]().union(*(one.parameters.accepted for one in self._actions))
+        taken = frozenset[str]().union(*(action.parameters.accepted for action in self._actions))
         return taken | _OWN
 
     @cached_property
     @override
     def whole(self) -> dict[str, Json]:
-        return self._union(lambda one: one.parameters.whole)
+        return self._union(lambda action: action.parameters.whole)
 
     @cached_property
     @override
     def schema(self) -> dict[str, Json]:
-        return self._union(lambda one: one.parameters.schema)
+        return self._union(lambda action: action.parameters.schema)
 
     def _union(self, schema_of: Callable[[Action[Any]], Schema]) -> Schema:
         properties = {**_which_of(self._actions)}
-        beside = {name for one in self._actions for name in one.parameters.beside}
-        every = _by_name(schema_of(one) for one in self._actions)
+        beside = {name for action in self._actions for name in action.parameters.beside}
+        every = _by_name(schema_of(action) for action in self._actions)
         # What has nothing to do with an action comes last.
         for name, parts in sorted(every.items(), key=lambda item: item[0] in beside):
             if name in properties:
                 # One action has several under this name, and another takes it as its own: any text may stand there.
                 both = [cast("Schema", properties[name]), *parts]
-                words = "; or: ".join(str(one.get("description", "")) for one in both)
+                words = "; or: ".join(str(schema.get("description", "")) for schema in both)
                 properties[name] = {"type": "string", "description": words}
             elif name != KEY:
                 properties[name] = widest(parts)
@@ -346,23 +358,23 @@ class Union(Parameters):
 
 def describe(actions: Sequence[Action[Any]]) -> str:
     """Return what a model reads of actions: a line for each that is not plain, or requires what others do not."""
-    unsaid = _unsaid(actions)
+    unsaid = _find_implied(actions)
     lines: list[str] = []
-    for one in actions:
-        needs = [name for name in one.parameters.required if name not in unsaid]
+    for action in actions:
+        needs = [name for name in action.parameters.required if name not in unsaid]
         takes = f"({', '.join(needs)})" if needs else ""
-        if not one.plain:
-            lines.append(f"{one.spoken}{takes}: {one.description.rstrip('.')}")
+        if not action.plain:
+            lines.append(f"{action.spoken}{takes}: {action.description.rstrip('.')}")
         elif takes:
-            lines.append(f"{one.spoken}{takes}")
+            lines.append(f"{action.spoken}{takes}")
     marked = any("(" in line.partition(":")[0] for line in lines)
     return "\n".join([f"What to do{' (needs)' if marked else ''}", *lines])
 
 
-def _unsaid(actions: Sequence[Action[Any]]) -> set[str]:
+def _find_implied(actions: Sequence[Action[Any]]) -> set[str]:
     """Return what goes without saying: what all actions require, or many take and three quarters of them require."""
-    taken = Counter(name for one in actions for name in one.parameters.names)
-    required = Counter(name for one in actions for name in one.parameters.required)
+    taken = Counter(name for action in actions for name in action.parameters.names)
+    required = Counter(name for action in actions for name in action.parameters.required)
     return {
         name
         for name, count in required.items()
@@ -372,25 +384,25 @@ def _unsaid(actions: Sequence[Action[Any]]) -> set[str]:
 
 def _which_of(actions: Sequence[Action[Any]]) -> dict[str, Json]:
     """Return the properties that say which action is meant."""
-    names = dict.fromkeys(one.action for one in actions)
-    found: dict[str, Json] = {
+    names = dict.fromkeys(action.action for action in actions)
+    properties: dict[str, Json] = {
         ACTION: {"type": "string", "enum": list(names), "description": describe(actions)}
     }
-    commands = dict.fromkeys(one.command for one in actions if one.command)
+    commands = dict.fromkeys(action.command for action in actions if action.command)
     if commands:
-        takers = ", ".join(dict.fromkeys(one.action for one in actions if one.command))
+        takers = ", ".join(dict.fromkeys(action.action for action in actions if action.command))
         words = f"What of {takers}"
-        found[COMMAND] = {"type": "string", "enum": list(commands), "description": words}
-    return found
+        properties[COMMAND] = {"type": "string", "enum": list(commands), "description": words}
+    return properties
 
 
 def _by_name(schemas: Iterator[Schema]) -> dict[str, list[Schema]]:
     """Return every property of some schemas with all its forms, in the order in which they are met."""
-    found: dict[str, list[Schema]] = {}
+    parts_by_name: dict[str, list[Schema]] = {}
     for schema in schemas:
         for name, part in cast("dict[str, Schema]", schema["properties"]).items():
-            found.setdefault(name, []).append(part)
-    return found
+            parts_by_name.setdefault(name, []).append(part)
+    return parts_by_name
 
 
 def _normal(name: str) -> str:

@@ -64,41 +64,43 @@ def check(
     if not arguments and not parameters.required:
         # The first call of an agent is often one: it need not wait until a validator is built.
         return Checked(values={}, given={}, key=None)
-    given, faults = _renamed(parameters, arguments)
-    drop_client_arguments(given, parameters.accepted)
-    faults += _misplaced(parameters, given, elsewhere)
+    received, faults = _renamed(parameters, arguments)
+    drop_client_arguments(received, parameters.accepted)
+    faults += _misplaced(parameters, received, elsewhere)
     if not _is_writable(arguments):
         raise refusal(_unwritable(arguments))
     errors: Errors = []
     # What was unpacked may hold what is to be unpacked; whoever packs deeper is refused.
     for _ in range(_REPAIRS):
-        text = _measured(parameters, given)
+        text = _measured(parameters, received)
         try:
             # As JSON: there strict means what JSON can say, and a list may become a tuple.
             values = parameters.validator.validate_json(text, strict=True)
         except ValidationError as error:
             errors = _errors_of(error)
         else:
-            return _accepted(parameters, values, given, faults)
+            return _accepted(parameters, values, received, faults)
         # A copy, because what the caller gave is not ours to change.
         copy = cast("dict[str, Json]", orjson.loads(text))
         if not repair(parameters, copy, errors):
             break
-        given = copy
-    found, rest = present(errors, given, parameters.whole, parameters.described_at, most=_LISTED)
-    raise refusal(faults + found, rest)
+        received = copy
+    listed_faults, unlisted = present(
+        errors, received, parameters.whole, parameters.described_at, most=_LISTED
+    )
+    raise refusal(faults + listed_faults, unlisted)
 
 
-def _measured(parameters: Parameters, given: dict[str, Json]) -> bytes:
+def _measured(parameters: Parameters, received: dict[str, Json]) -> bytes:
     """Return the JSON of arguments; InvalidInput if they have none, or are too long to be looked at."""
-    text = _written(given)
+    text = _written(received)
     # A schema is built for what can have too many entries or names, and not for a first small call.
     if len(text or " " * _SMALL) >= _SMALL:
-        oversize = list(oversized(parameters.whole, given, parameters.trees))
+        oversize = list(oversized(parameters.whole, received, parameters.trees))
         if oversize:
             raise refusal(oversize)
-    if text is None or not _is_writable(given):
-        raise refusal(_unwritable(given))
+    if text is None or not _is_writable(received):
+        raise refusal(_unwritable(received))
     return text
 
 
@@ -112,72 +114,75 @@ def _errors_of(error: ValidationError) -> Errors:
 
 
 def _accepted(
-    parameters: Parameters, values: dict[str, Any], given: dict[str, Json], faults: list[Fault]
+    parameters: Parameters, values: dict[str, Any], received: dict[str, Json], faults: list[Fault]
 ) -> Checked:
     """Return the arguments that the validator took; InvalidInput for the faults found before."""
     if faults:
         raise refusal(faults)
-    given.pop(KEY, None)
+    received.pop(KEY, None)
     key = cast("str | None", values.pop(KEY, None))
     for name in parameters.beside:
         values.pop(name, None)
-    return Checked(values=values, given=given, key=key)
+    return Checked(values=values, given=received, key=key)
 
 
 def refusal(faults: list[Fault], unsaid: int = 0) -> InvalidInput:
     """Return the error that carries these faults; unsaid: how many more there are."""
-    only_unknown = all(one.get("kind") == "unknown" for one in faults)
-    named = [
-        f"{one['path']}: {one['problem']}" if one["path"] else str(one["problem"]) for one in faults
+    only_unknown = all(entry.get("kind") == "unknown" for entry in faults)
+    messages = [
+        f"{entry['path']}: {entry['problem']}" if entry["path"] else str(entry["problem"])
+        for entry in faults
     ]
-    rest = len(named) + unsaid - _NAMED
-    message = "; ".join(named[:_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
-    listed = [{key: part for key, part in one.items() if key != "kind"} for one in faults]
+    unnamed = len(messages) + unsaid - _NAMED
+    message = "; ".join(messages[:_NAMED]) + (f"; and {unnamed} more" if unnamed > 0 else "")
+    listed = [{key: part for key, part in entry.items() if key != "kind"} for entry in faults]
     error = UnknownArgument if only_unknown else InvalidInput
-    made = error(
+    refused = error(
         message,
         hint="Correct the arguments named in the message and call again; nothing was changed.",
         faults=listed[:_LISTED],
     )
-    made.kinds = tuple(str(one.get("kind", "")) for one in faults[:_LISTED])
-    return made
+    refused.kinds = tuple(str(entry.get("kind", "")) for entry in faults[:_LISTED])
+    return refused
 
 
 def _renamed(
     parameters: Parameters, arguments: Mapping[str, Json]
 ) -> tuple[dict[str, Json], list[Fault]]:
     """Put every alias under its own name; a name given twice is a fault."""
-    given: dict[str, Json] = {}
+    received: dict[str, Json] = {}
     origin: dict[str, str] = {}
     faults: list[Fault] = []
     for spelling, value in arguments.items():
         name = parameters.aliases.get(spelling, spelling)
-        if name in given and value is None:
+        if name in received and value is None:
             continue
-        if given.get(name) is not None:
+        if received.get(name) is not None:
             twice = f"is given twice, as {origin[name]} and as {spelling}; give it once"
             faults.append(fault((name,), twice))
-        given[name] = value
+        received[name] = value
         origin[name] = spelling
-    return given, faults
+    return received, faults
 
 
-def _misplaced(parameters: Parameters, given: dict[str, Json], elsewhere: Elsewhere) -> list[Fault]:
+def _misplaced(
+    parameters: Parameters, received: dict[str, Json], elsewhere: Elsewhere
+) -> list[Fault]:
     """Take out what something beside takes; each such argument is a fault."""
     faults: list[Fault] = []
-    for name in given.keys() - parameters.accepted if elsewhere is not nowhere else ():
+    for name in received.keys() - parameters.accepted if elsewhere is not nowhere else ():
         words = elsewhere(name)
         if words:
-            del given[name]
+            del received[name]
             taken: list[Json] = list(parameters.names)
             faults.append(fault((name,), words, kind="unknown", valid=taken))
-    return sorted(faults, key=lambda one: str(one["path"]))
+    return sorted(faults, key=lambda entry: str(entry["path"]))
 
 
-def _written(given: dict[str, Json]) -> bytes | None:
+def _written(received: dict[str, Json]) -> bytes | None:
     """Return the JSON of arguments; None if they have none."""
     try:
-        return orjson.dumps(given)
+        return orjson.dumps(received)
     except (TypeError, ValueError):
         return None
 
@@ -229,7 +234,7 @@ def _unwritable(arguments: Mapping[str, Json]) -> list[Fault]:
             waiting.extend(((*path, name), part) for name, part in inside.items())
         elif isinstance(value, list):
             entries = cast("list[Json]", value)
-            waiting.extend(((*path, place), part) for place, part in enumerate(entries))
+            waiting.extend(((*path, index), part) for index, part in enumerate(entries))
     # The stack gave the last ones first.
     return faults[::-1]
 

@@ -43,8 +43,8 @@ class ToolRefused(Exception):
     @property
     def code(self) -> str:
         """The code of the refusal where the dialect names it as `error`, else empty."""
-        named = self.envelope.get("error")
-        return named if isinstance(named, str) else ""
+        error = self.envelope.get("error")
+        return error if isinstance(error, str) else ""
 
 
 class Connection:

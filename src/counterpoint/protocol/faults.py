@@ -97,8 +97,8 @@ def unknown(path: Path, valid: Mapping[str, str]) -> Fault:
     offer = f"; did you mean {near}?" if near else ""
     # Of an object that may have any names none can be told.
     none = "" if path[1:] else " None is taken here."
-    known = f" Valid: {', '.join(valid)}." if valid else none
-    problem = f"there is no such argument{offer or '.'}{known}"
+    valid_names = f" Valid: {', '.join(valid)}." if valid else none
+    problem = f"there is no such argument{offer or '.'}{valid_names}"
     facts: Fault = {"valid": list(valid)}
     if near:
         facts["nearest"] = near
@@ -113,16 +113,22 @@ def meant(name: str, valid: Mapping[str, str]) -> str:
     the words; it is the nearest in letters.
     """
     words = _words(name)
-    same = [one for one in valid if words - _ID and _words(one) - _ID == words - _ID]
+    same = [
+        candidate for candidate in valid if words - _ID and _words(candidate) - _ID == words - _ID
+    ]
     if words <= _THING:
-        things = [one for one in valid if _words(one) <= _THING]
+        things = [candidate for candidate in valid if _words(candidate) <= _THING]
         return next(iter((*same, *things)), "")
     # Cut by whoever calls, because comparing takes time in proportion to the square of the length.
     written = difflib.get_close_matches(name, valid, n=1, cutoff=_NEARLY)
-    told = [one for one, text in valid.items() if words - _ID and words - _ID <= _words(text)]
+    described = [
+        candidate
+        for candidate, text in valid.items()
+        if words - _ID and words - _ID <= _words(text)
+    ]
     by_letters = difflib.get_close_matches(name, valid, n=1)
-    found = (written, same, told if len(told) == 1 else [], by_letters)
-    return next((some[0] for some in found if some), "")
+    matches = (written, same, described if len(described) == 1 else [], by_letters)
+    return next((some[0] for some in matches if some), "")
 
 
 _NEARLY = 0.8
@@ -139,7 +145,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def present(
-    errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema, names: Names, *, most: int
+    errors: Iterable[Mapping[str, Any]], received: Json, schema: Schema, names: Names, *, most: int
 ) -> tuple[list[Fault], int]:
     """Return the faults that pydantic's errors stand for, one for each place, and how many more there are than the most.
 
@@ -148,22 +154,26 @@ def present(
     # Pydantic tells one error for each branch of a union; a caller made one mistake.
     places: dict[Path, list[Mapping[str, Any]]] = {}
     for error in errors:
-        places.setdefault(place_of(error, given), []).append(error)
+        places.setdefault(place_of(error, received), []).append(error)
     above = _above(places)
-    told = [path for path, found in places.items() if path not in above or not _is_sort(found)]
-    faults = [_one(path, places[path], given, schema, names) for path in told[:most]]
-    return faults, len(told) - len(faults)
+    listed = [
+        path
+        for path, path_errors in places.items()
+        if path not in above or not _is_sort(path_errors)
+    ]
+    faults = [_make_fault(path, places[path], received, schema, names) for path in listed[:most]]
+    return faults, len(listed) - len(faults)
 
 
 def _above(places: Iterable[Path]) -> set[Path]:
     """Return every place that another one is inside of."""
     above: set[Path] = set()
-    for place in places:
-        for length in range(len(place) - 1, -1, -1):
+    for path in places:
+        for length in range(len(path) - 1, -1, -1):
             # Those above one that is known are known too: each is met once.
-            if place[:length] in above:
+            if path[:length] in above:
                 break
-            above.add(place[:length])
+            above.add(path[:length])
     return above
 
 
@@ -172,20 +182,20 @@ def _is_sort(errors: list[Mapping[str, Any]]) -> bool:
     return all(error["type"] in KINDS for error in errors)
 
 
-def _one(
-    path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema, names: Names
+def _make_fault(
+    path: Path, errors: list[Mapping[str, Any]], received: Json, schema: Schema, names: Names
 ) -> Fault:
     """Return the fault of one place; a union that failed speaks for all its branches."""
-    wanted = dict.fromkeys(KINDS[one["type"]] for one in errors if one["type"] in KINDS)
-    others = [one for one in errors if one["type"] not in KINDS]
+    expected = dict.fromkeys(KINDS[error["type"]] for error in errors if error["type"] in KINDS)
+    others = [error for error in errors if error["type"] not in KINDS]
     if others:
         if others[0]["type"] == "extra_forbidden":
             return unknown(path, names(path[:-1]))
         # A branch that took the type and refused the value knows best what is wrong.
-        return _refused(path, others[0], value_at(given, path), schema)
-    value = value_at(given, path)
+        return _refused(path, others[0], value_at(received, path), schema)
+    value = value_at(received, path)
     kind = str(errors[0]["type"])
-    return fault(path, f"must be {' or '.join(wanted)}, not {show(value)}", kind=kind)
+    return fault(path, f"must be {' or '.join(expected)}, not {show(value)}", kind=kind)
 
 
 def _refused(path: Path, error: Mapping[str, Any], value: Json, schema: Schema) -> Fault:
@@ -203,7 +213,7 @@ def _refused(path: Path, error: Mapping[str, Any], value: Json, schema: Schema) 
 def _not_among(path: Path, value: Json, schema: Schema, context: Mapping[str, Any]) -> Fault:
     part = part_at(schema, path)
     allowed = cast("list[Json]", part.get("enum", [part["const"]] if "const" in part else []))
-    words = [str(one) for one in allowed]
+    words = [str(choice) for choice in allowed]
     listing = ", ".join(words) if words else str(context.get("expected", ""))
     near = difflib.get_close_matches(value[:_NAME], words, n=1) if isinstance(value, str) else []
     offer = f"; did you mean {near[0]}?" if near else ""
@@ -217,9 +227,9 @@ def _out_of_range(
     words, name = _BOUNDS[kind]
     facts: Fault = {}
     for key, names in (("lowest", _LOWEST), ("highest", _HIGHEST)):
-        found = next((part[name] for name in names if name in part), None)
-        if found is not None:
-            facts[key] = found
+        bound = next((part[name] for name in names if name in part), None)
+        if bound is not None:
+            facts[key] = bound
     return fault(path, f"{show(value)} is {words} {context[name]}", kind=kind, **facts)
 
 
@@ -284,10 +294,10 @@ _WORDINGS: dict[str, Wording] = {
 }
 
 
-def place_of(error: Mapping[str, Any], given: Json) -> Path:
+def place_of(error: Mapping[str, Any], received: Json) -> Path:
     """Return where in the arguments an error is, without the names of union branches."""
     path: list[str | int] = []
-    value = given
+    value = received
     steps = cast("tuple[str | int, ...]", error["loc"])
     for number, step in enumerate(steps):
         if isinstance(step, str) and isinstance(value, dict):
@@ -305,9 +315,9 @@ def place_of(error: Mapping[str, Any], given: Json) -> Path:
     return tuple(path)
 
 
-def value_at(given: Json, path: Path) -> Json:
+def value_at(received: Json, path: Path) -> Json:
     """Return the value at a place in the arguments; None if there is none."""
-    value = given
+    value = received
     for step in path:
         try:
             value = value[step]

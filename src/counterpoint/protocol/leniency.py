@@ -27,33 +27,33 @@ _INTEGERS: Final = frozenset({"int_type", "int_from_float", "literal_error", "en
 _TYPES_BY_WORD: Final = MappingProxyType({"a list": list, "an object": dict})
 
 
-def drop_client_arguments(given: dict[str, Json], accepted: Collection[str]) -> None:
+def drop_client_arguments(received: dict[str, Json], accepted: Collection[str]) -> None:
     """Take out what a known client adds to every call, unless the tool has an argument of that name."""
     for name in CLIENTS_BY_ARGUMENT.keys() - accepted:
-        given.pop(name, None)
+        received.pop(name, None)
 
 
 def repair(
-    parameters: Parameters, given: dict[str, Json], errors: Iterable[Mapping[str, Any]]
+    parameters: Parameters, received: dict[str, Json], errors: Iterable[Mapping[str, Any]]
 ) -> bool:
     """Change refused values to what is plainly meant, in place; return whether any was changed."""
     errors_by_place: dict[Path, set[str]] = {}
     for error in errors:
-        errors_by_place.setdefault(place_of(error, given), set()).add(str(error["type"]))
+        errors_by_place.setdefault(place_of(error, received), set()).add(str(error["type"]))
     changes = [
-        _repair_value(parameters, given, *part) for part in errors_by_place.items() if part[0]
+        _repair_value(parameters, received, *part) for part in errors_by_place.items() if part[0]
     ]
     return any(changes)
 
 
 def _repair_value(
-    parameters: Parameters, given: dict[str, Json], path: Path, kinds: set[str]
+    parameters: Parameters, received: dict[str, Json], path: Path, kinds: set[str]
 ) -> bool:
     if kinds & {"extra_forbidden", "missing"}:
         return False
-    container: Any = value_at(given, path[:-1])
+    container: Any = value_at(received, path[:-1])
     name = path[-1]
-    value = value_at(given, path)
+    value = value_at(received, path)
     if value is None:
         return _drop_null(parameters, path, container)
     if isinstance(value, float) and value.is_integer() and kinds & _INTEGERS:

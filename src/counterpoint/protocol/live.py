@@ -51,10 +51,14 @@ class Follower(Generic[C]):
     """What waits for changes on behalf of one subscriber, in a thread of its own."""
 
     def __init__(
-        self, watch: Watch[C], call: Callable[[], C], wanted: set[str], stopped: Callable[[], None]
+        self,
+        watch: Watch[C],
+        call: Callable[[], C],
+        addresses: set[str],
+        stopped: Callable[[], None],
     ) -> None:
         """Prepare to watch for addresses, as whoever makes the calls; `stopped` is called once."""
-        self.wanted = wanted
+        self.wanted = addresses
         self._watch = watch
         self._call = call
         self._stopped = stopped
@@ -202,8 +206,8 @@ class Live(Generic[C]):
         number = context.request_id
         if number is None:
             raise MCPError(wire.INVALID_REQUEST, "subscriptions/listen needs a request id")
-        asked = dict.fromkeys(params.notifications.resource_subscriptions or ())
-        honored = [uri for uri in asked if self._surface.has_resource(uri)]
+        uris = dict.fromkeys(params.notifications.resource_subscriptions or ())
+        honored = [uri for uri in uris if self._surface.has_resource(uri)]
         follower = await self._opened(context, set(honored))
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: number}
         try:
@@ -263,17 +267,17 @@ class Live(Generic[C]):
                     await line.close()
         return wire.EmptyResult()
 
-    async def _opened(self, context: Context, wanted: set[str]) -> Follower[C]:
+    async def _opened(self, context: Context, addresses: set[str]) -> Follower[C]:
         """Return a follower that runs if there is anything to wait for."""
         if self._streams >= MOST_STREAMS:
             raise _too_many(f"{MOST_STREAMS} subscribers")
-        if len(wanted) > MOST_ADDRESSES:
+        if len(addresses) > MOST_ADDRESSES:
             raise _too_many(f"{MOST_ADDRESSES} addresses")
         # Counted before the thread starts: of two that come at once only one is the last.
         self._streams += 1
-        follower = Follower(self._watch, self._caller(context), wanted, self._closed)
+        follower = Follower(self._watch, self._caller(context), addresses, self._closed)
         try:
-            if wanted:
+            if addresses:
                 await follower.start(self._workers)
         except CounterpointError as fault:
             follower.stop()

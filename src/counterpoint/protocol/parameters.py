@@ -134,26 +134,26 @@ class Parameters:
     @cached_property
     def schema(self) -> dict[str, Json]:
         """The lean schema as clients see it."""
-        shown = dict(self.whole)
-        every = cast("dict[str, Json]", shown.get("properties", {}))
-        shown["properties"] = {name: every[name] for name in self.names}
+        lean = dict(self.whole)
+        every = cast("dict[str, Json]", lean.get("properties", {}))
+        lean["properties"] = {name: every[name] for name in self.names}
         required = [name for name in self.required if name not in self.hidden]
         if required:
-            shown["required"] = required
+            lean["required"] = required
         else:
-            shown.pop("required", None)
-        return shown
+            lean.pop("required", None)
+        return lean
 
     def described_at(self, path: Sequence[str | int]) -> dict[str, str]:
         """Return the names that an object at a place in the arguments may have, each with its description.
 
         The schema may leave out what stands deeper: then they are those of the type.
         """
-        found = described_at(self.whole if path else self.schema, tuple(path))
-        if found or not path:
-            return found
-        first, *rest = path
-        inner = _fields_at(self._fields.get(str(first)), rest)
+        descriptions = described_at(self.whole if path else self.schema, tuple(path))
+        if descriptions or not path:
+            return descriptions
+        first, *inner_path = path
+        inner = _fields_at(self._fields.get(str(first)), inner_path)
         return {name: _description(hint) for name, hint in inner.items()}
 
     @cached_property
@@ -218,13 +218,13 @@ class Parameters:
 
 def _fields_at(hint: Any, path: Sequence[str | int]) -> dict[str, Any]:
     """Return the fields of the objects that an annotation admits at a place, each with its annotation."""
-    found = [hint]
+    hints = [hint]
     for step in path:
-        found = [below for one in found for below in _below(one, step)]
+        hints = [below for annotation in hints for below in _below(annotation, step)]
     return {
         name: inner
-        for one in found
-        for branch in _branches(one)
+        for annotation in hints
+        for branch in _branches(annotation)
         for name, inner in _fields(branch).items()
     }
 
@@ -246,8 +246,8 @@ def _branches(hint: Any) -> Iterator[Any]:
     if origin in {Annotated, typing_extensions.NotRequired, typing_extensions.Required}:
         yield from _branches(typing.get_args(hint)[0])
     elif origin in {typing.Union, UnionType}:
-        for one in typing.get_args(hint):
-            yield from _branches(one)
+        for argument in typing.get_args(hint):
+            yield from _branches(argument)
     else:
         yield hint
 
@@ -259,5 +259,7 @@ def _fields(hint: Any) -> dict[str, Any]:
 
 
 def _description(hint: Any) -> str:
-    said = (getattr(one, "description", None) for one in getattr(hint, "__metadata__", ()))
-    return next((text for text in said if text), "")
+    descriptions = (
+        getattr(mark, "description", None) for mark in getattr(hint, "__metadata__", ())
+    )
+    return next((text for text in descriptions if text), "")

@@ -90,12 +90,12 @@ def _descriptor(to: socket.socket, pid: int) -> int:
 def _peer(to: socket.socket, users: Collection[int]) -> tuple[int, int]:
     """Return process and user at the other end, 0 for a process that the system does not name; Forbidden."""
     if sys.platform == "darwin":
-        told = to.getsockopt(_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
-        user = _XUCRED.unpack_from(told)[1]
+        credentials = to.getsockopt(_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
+        user = _XUCRED.unpack_from(credentials)[1]
         pid = int.from_bytes(to.getsockopt(_LOCAL, _LOCAL_PEERPID, 4), sys.byteorder)
     elif hasattr(socket, "SO_PEERCRED"):
-        told = to.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        pid, user, _ = _CREDENTIALS.unpack(told)
+        credentials = to.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, user, _ = _CREDENTIALS.unpack(credentials)
     else:
         return 0, os.getuid()
     # The mode of the socket keeps others out already; not every system looks at it.

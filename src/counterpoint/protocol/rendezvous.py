@@ -177,7 +177,7 @@ class Rendezvous:
         # Before it is made known below: whoever finds it can connect.
         listener.listen(128)
         listener.setblocking(False)
-        known = {
+        record = {
             "protocol": PROTOCOL,
             "version": __version__,
             "pid": os.getpid(),
@@ -185,7 +185,7 @@ class Rendezvous:
             "started_at": (clock or SystemClock()).now(),
         }
         try:
-            _write(self.file("json"), orjson.dumps(known))
+            _write(self.file("json"), orjson.dumps(record))
         except OSError as fault:
             listener.close()
             path.unlink(missing_ok=True)
@@ -202,8 +202,8 @@ class Rendezvous:
 
         Raises Unavailable if the one that is there does not answer.
         """
-        known = self.known()
-        if known is None:
+        record = self.known()
+        if record is None:
             return None
         # Loaded only where there is a server to ask: most commands find none.
         import socket
@@ -212,7 +212,7 @@ class Rendezvous:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
                 to.settimeout(PATIENCE)
-                to.connect(str(self._known_socket(known["socket"])))
+                to.connect(str(self._known_socket(record["socket"])))
                 check_peer(to, os.getuid())
                 to.sendall(line)
                 with to.makefile("rb") as answers:
@@ -224,24 +224,24 @@ class Rendezvous:
         except Untrusted as fault:
             raise Unavailable(fault.message, hint=fault.hint) from fault
         except OSError as fault:
-            raise Unavailable(f"the server {known['pid']} does not answer: {fault}") from fault
+            raise Unavailable(f"the server {record['pid']} does not answer: {fault}") from fault
         return cast("dict[str, Json]", orjson.loads(answer)) if answer else None
 
-    def _known_socket(self, said: str) -> Path:
+    def _known_socket(self, path: str) -> Path:
         """Return where a socket is: one beside the database may have another path here than for its server."""
         beside = self.file("sock")
-        return beside if Path(said).name == beside.name else Path(said)
+        return beside if Path(path).name == beside.name else Path(path)
 
     def known(self) -> Mapping[str, Any] | None:
         """Return what a server made known; None if none did, or in a way that nobody can read."""
         try:
             with self.file("json").open("rb") as file:
-                known = orjson.loads(file.read(_LONGEST_NOTE))
+                record = orjson.loads(file.read(_LONGEST_NOTE))
         except (OSError, orjson.JSONDecodeError):
             return None
-        if not isinstance(known, dict) or not {"socket", "pid"} <= known.keys():
+        if not isinstance(record, dict) or not {"socket", "pid"} <= record.keys():
             return None
-        return cast("Mapping[str, Any]", known)
+        return cast("Mapping[str, Any]", record)
 
 
 def find_rendezvous(database: Path) -> Rendezvous:
@@ -263,16 +263,16 @@ def _remove_left() -> None:
     for folder in {own_folder(), str(_SHORT)}:
         # None is there, or it is somebody else's: then nothing of ours was left in it.
         with suppress(OSError):
-            there = os.lstat(folder)
-            if there.st_uid == os.getuid() and stat.S_ISDIR(there.st_mode):
+            status = os.lstat(folder)
+            if status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode):
                 for path in filter(_is_left, list(Path(folder).glob("*.sock"))):
                     path.unlink(missing_ok=True)
 
 
 def _is_left(path: Path) -> bool:
     """Return whether nobody listens at a socket any more; one that is busy only does not let in at once."""
-    there = path.lstat()
-    if not stat.S_ISSOCK(there.st_mode) or time.time() - there.st_mtime < _OLD:
+    status = path.lstat()
+    if not stat.S_ISSOCK(status.st_mode) or time.time() - status.st_mtime < _OLD:
         return False
     import socket
 

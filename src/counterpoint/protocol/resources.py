@@ -41,12 +41,12 @@ class Resource(Generic[C]):
 
     def match(self, uri: str) -> dict[str, str] | None:
         """Return the variables that make the address this one, decoded; None if none do."""
-        found = self._form.fullmatch(uri)
-        if found is None:
+        match = self._form.fullmatch(uri)
+        if match is None:
             return None
         try:
             return {
-                name: unquote(text, errors="strict") for name, text in found.groupdict().items()
+                name: unquote(text, errors="strict") for name, text in match.groupdict().items()
             }
         except UnicodeDecodeError:
             return None
@@ -67,8 +67,8 @@ def resource(
     """Make a resource of a function whose parameters after the call are the variables."""
     pieces = _VARIABLE.split(uri)
     form = "".join(
-        f"(?P<{piece}>{_VALUE})" if place % 2 else re.escape(piece)
-        for place, piece in enumerate(pieces)
+        f"(?P<{piece}>{_VALUE})" if index % 2 else re.escape(piece)
+        for index, piece in enumerate(pieces)
     )
 
     def wrap(read: Callable[Concatenate[C, ...], str]) -> Resource[C]:
@@ -87,10 +87,10 @@ def resource(
 def open_resource(resources: Sequence[Resource[C]], uri: str) -> tuple[Resource[C], dict[str, str]]:
     """Return the resource at an address and its variables; NotFound if there is none."""
     # Sorting is stable: fixed addresses first, templates in the order of the surface.
-    for found in sorted(resources, key=lambda one: one.is_template):
-        variables = found.match(uri)
+    for candidate in sorted(resources, key=lambda entry: entry.is_template):
+        variables = candidate.match(uri)
         if variables is not None:
-            return found, variables
+            return candidate, variables
     raise NotFound(
         f"There is no resource {uri[:120]!r}",
         hint="Read `resources/list` and `resources/templates/list`.",

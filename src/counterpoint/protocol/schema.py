@@ -40,13 +40,13 @@ def lean(schema: Schema, *, defaults: Mapping[str, Json] | None = None) -> Schem
 
 def part_at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
     """Return the part of a lean schema that describes a place in a value; empty if none does."""
-    found = schema
+    current = schema
     for step in path:
-        below = part_below(found, step)
+        below = part_below(current, step)
         if below is None:
             return {}
-        found = below
-    return found
+        current = below
+    return current
 
 
 def described_at(schema: Schema, path: tuple[str | int, ...]) -> dict[str, str]:
@@ -68,52 +68,56 @@ def widest(parts: Sequence[Schema]) -> Schema:
 
     A default stands only where all have it. A union is shown only where no one of them contains the others.
     """
-    found: list[Schema] = []
+    shapes: list[Schema] = []
     for part in parts:
-        _widen(found, _shape(part))
+        _widen(shapes, _shape(part))
     first = parts[0]
-    said = {key: first[key] for key in ("description",) if key in first}
-    if "default" in first and all(one.get("default") == first["default"] for one in parts):
-        said["default"] = first["default"]
-    return {**found[0], **said} if len(found) == 1 else {"anyOf": list(found), **said}
+    outer = {key: first[key] for key in ("description",) if key in first}
+    if "default" in first and all(part.get("default") == first["default"] for part in parts):
+        outer["default"] = first["default"]
+    return {**shapes[0], **outer} if len(shapes) == 1 else {"anyOf": list(shapes), **outer}
 
 
 def _shape(part: Schema) -> Schema:
     return {key: value for key, value in part.items() if key not in _SAID}
 
 
-def _widen(found: list[Schema], part: Schema) -> None:
+def _widen(shapes: list[Schema], part: Schema) -> None:
     """Add a shape to those of a union: to the one that it can be joined with, if there is one."""
-    for place, one in enumerate(found):
-        joined = _joined(one, part)
+    for index, shape in enumerate(shapes):
+        joined = _joined(shape, part)
         if joined is not None:
-            found[place] = joined
+            shapes[index] = joined
             return
-    found.append(part)
+    shapes.append(part)
 
 
-def _joined(one: Schema, other: Schema) -> Schema | None:
+def _joined(shape: Schema, other: Schema) -> Schema | None:
     """Return the shape that admits what either does; None if only a union would."""
-    if one == other:
-        return one
-    for narrow, wide in ((one, other), (other, one)):
+    if shape == other:
+        return shape
+    for narrow, wide in ((shape, other), (other, shape)):
         if not wide or (narrow.get("type") == "integer" and wide == {"type": "number"}):
             return wide
-    if one.get("type") != other.get("type") or "type" not in one or "properties" in {*one, *other}:
+    if (
+        shape.get("type") != other.get("type")
+        or "type" not in shape
+        or "properties" in {*shape, *other}
+    ):
         return None
-    return {key: value for key in one if (value := _loosest(key, one, other)) is not None}
+    return {key: value for key in shape if (value := _loosest(key, shape, other)) is not None}
 
 
-def _loosest(key: str, one: Schema, other: Schema) -> Json:
+def _loosest(key: str, shape: Schema, other: Schema) -> Json:
     """Return what holds of the values of both shapes, which are of one type; None for nothing."""
-    if key not in other or one[key] == other[key]:
-        return one[key] if key in other else None
+    if key not in other or shape[key] == other[key]:
+        return shape[key] if key in other else None
     if key == "enum":
-        return list(dict.fromkeys((*one[key], *other[key])))
+        return list(dict.fromkeys((*shape[key], *other[key])))
     if key == "items":
-        return widest((one[key], other[key]))
+        return widest((shape[key], other[key]))
     loosest = min if key in _LOW else max if key in _HIGH else None
-    return loosest(one[key], other[key]) if loosest else None
+    return loosest(shape[key], other[key]) if loosest else None
 
 
 _LOW = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems"})
@@ -124,12 +128,12 @@ def part_below(part: Schema, step: str | int) -> Schema | None:
     """Return the part that describes what is one step inside of another; None if none does."""
     for branch in branches(part):
         if isinstance(step, int):
-            found = branch.get("items")
+            inner = branch.get("items")
         else:
             properties = cast("dict[str, Schema]", branch.get("properties", {}))
-            found = properties.get(step, branch.get("additionalProperties"))
-        if isinstance(found, dict):
-            return cast("Schema", found)
+            inner = properties.get(step, branch.get("additionalProperties"))
+        if isinstance(inner, dict):
+            return cast("Schema", inner)
     return None
 
 
@@ -154,11 +158,11 @@ def _slim(part: Schema, shapes: dict[str, Schema], inside: tuple[str, ...]) -> S
         if key == "properties":
             required = cast("list[str]", part.get("required", []))
             slim[key] = {
-                name: _property(one, shapes, inside, optional=name not in required)
-                for name, one in cast("dict[str, Schema]", value).items()
+                name: _property(inner, shapes, inside, optional=name not in required)
+                for name, inner in cast("dict[str, Schema]", value).items()
             }
         elif key in _OF_SCHEMAS:
-            slim[key] = [_slim(one, shapes, inside) for one in cast("list[Schema]", value)]
+            slim[key] = [_slim(inner, shapes, inside) for inner in cast("list[Schema]", value)]
         elif isinstance(value, dict) and key in {"items", "additionalProperties"}:
             slim[key] = _slim(cast("Schema", value), shapes, inside)
         elif key not in {"discriminator", "propertyNames"}:
@@ -181,7 +185,7 @@ def _property(
     part: Schema, shapes: dict[str, Schema], inside: tuple[str, ...], *, optional: bool
 ) -> Schema:
     """Slim a property; one that may be left out need not say that it may be null."""
-    others = [one for one in cast("list[Schema]", part.get("anyOf", [])) if one != _NULL]
+    others = [branch for branch in cast("list[Schema]", part.get("anyOf", [])) if branch != _NULL]
     if not optional or not others or len(others) == len(part["anyOf"]):
         return _slim(part, shapes, inside)
     outer = {key: value for key, value in part.items() if key != "anyOf"}

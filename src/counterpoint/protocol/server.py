@@ -88,17 +88,17 @@ class _Honest(Server[Any]):
 
     @override
     def get_capabilities(self, *args: Any, **kwargs: Any) -> wire.ServerCapabilities:
-        found = super().get_capabilities(*args, **kwargs)
-        for listed in (found.tools, found.prompts, found.resources):
+        capabilities = super().get_capabilities(*args, **kwargs)
+        for listed in (capabilities.tools, capabilities.prompts, capabilities.resources):
             if listed is not None:
                 listed.list_changed = False
-        return found
+        return capabilities
 
 
 def _schemas(surface: Surface[C]) -> Callable[[str], dict[str, Json] | None]:
     def schema(name: str) -> dict[str, Json] | None:
-        found = surface.find(name)
-        return found.parameters.schema if found else None
+        tool = surface.find(name)
+        return tool.parameters.schema if tool else None
 
     return schema
 
@@ -144,15 +144,15 @@ class _Answers(Generic[C]):
             return result
         # Who shakes hands is known to the connection only afterwards.
         params = ctx.params or {}
-        said = cast("dict[str, Any]", params.get("clientInfo") or {})
-        call = self._caller(ctx, str(said.get("name", "")), str(said.get("version", "")))
+        client = cast("dict[str, Any]", params.get("clientInfo") or {})
+        call = self._caller(ctx, str(client.get("name", "")), str(client.get("version", "")))
         try:
             text = visible(await self._workers.run(lambda: greet(call())))
         except CounterpointError:
             # The first call is refused in the same way, in an envelope that its reader knows.
             return result
-        told = [one for one in (result.get("instructions"), text) if one]
-        return {**result, "instructions": "\n\n".join(told)}
+        texts = [part for part in (result.get("instructions"), text) if part]
+        return {**result, "instructions": "\n\n".join(texts)}
 
     @cached_property
     def _tools(self) -> dict[str, Json]:
@@ -160,17 +160,21 @@ class _Answers(Generic[C]):
 
     @cached_property
     def _resources(self) -> dict[str, Json]:
-        fixed = [one.listed() for one in self._surface.resources if not one.is_template]
+        fixed = [
+            resource.listed() for resource in self._surface.resources if not resource.is_template
+        ]
         return {"resources": fixed}
 
     @cached_property
     def _templates(self) -> dict[str, Json]:
-        families = [one.listed() for one in self._surface.resources if one.is_template]
+        families = [
+            resource.listed() for resource in self._surface.resources if resource.is_template
+        ]
         return {"resourceTemplates": families}
 
     @cached_property
     def _prompts(self) -> dict[str, Json]:
-        return {"prompts": [one.listed() for one in self._surface.prompts]}
+        return {"prompts": [prompt.listed() for prompt in self._surface.prompts]}
 
     async def _list_tools(
         self, _context: Context, params: wire.PaginatedRequestParams
@@ -231,18 +235,18 @@ class _Answers(Generic[C]):
     ) -> dict[str, Json]:
         uri = str(params.uri)
         try:
-            found, text = await self._workers.run(
+            resource, text = await self._workers.run(
                 lambda: self._surface.read(self._caller(context), uri)
             )
         except CounterpointError as refusal:
             raise _on_the_wire(refusal, uri=uri) from None
-        return {**_COMPLETE, "contents": [{"uri": uri, "mimeType": found.mime, "text": text}]}
+        return {**_COMPLETE, "contents": [{"uri": uri, "mimeType": resource.mime, "text": text}]}
 
     async def _get_prompt(
         self, context: Context, params: wire.GetPromptRequestParams
     ) -> dict[str, Json]:
         try:
-            found, said = await self._workers.run(
+            prompt, spoken = await self._workers.run(
                 lambda: self._surface.speak(
                     self._caller(context), params.name, dict(params.arguments or {})
                 )
@@ -250,16 +254,16 @@ class _Answers(Generic[C]):
         except CounterpointError as refusal:
             raise _on_the_wire(refusal) from None
         messages = [
-            {"role": role, "content": {"type": "text", "text": text}} for role, text in said
+            {"role": role, "content": {"type": "text", "text": text}} for role, text in spoken
         ]
-        return {**_COMPLETE, "description": found.description, "messages": messages}
+        return {**_COMPLETE, "description": prompt.description, "messages": messages}
 
     def _caller(self, context: Context, client: str = "", version: str = "") -> Callable[[], C]:
-        known = context.session.client_params
+        params = context.session.client_params
         caller = Caller(
             guarded=self._surface.guarded,
-            client=known.client_info.name if known else client,
-            client_version=known.client_info.version if known else version,
+            client=params.client_info.name if params else client,
+            client_version=params.client_info.version if params else version,
             protocol=context.protocol_version,
             request=context.request,
             conversation=conversation_of(context.meta),
@@ -277,9 +281,9 @@ def _too_many() -> NoReturn:
 
 def conversation_of(meta: Mapping[str, Any] | None) -> str:
     """Return which of its own conversations a client says that a message belongs to; empty if it says none."""
-    said = (f"{name} {(meta or {}).get(name) or ''}" for name in CONVERSATIONS)
-    found = next((one for one in said if not one.endswith(" ")), "")
-    return found if len(found) <= _LONGEST_NAME else ""
+    labels = (f"{name} {(meta or {}).get(name) or ''}" for name in CONVERSATIONS)
+    conversation = next((label for label in labels if not label.endswith(" ")), "")
+    return conversation if len(conversation) <= _LONGEST_NAME else ""
 
 
 class _Reports:
@@ -298,7 +302,7 @@ class _Reports:
         """
         if self._is_over:
             raise Unavailable("nobody waits for this call any more", hint="Call again.")
-        self._waiting = [one for one in self._waiting if not one.done()]
+        self._waiting = [report for report in self._waiting if not report.done()]
         if len(self._waiting) < _UNSENT:
             report = self._session.report_progress(done, total, message or None)
             self._waiting.append(asyncio.run_coroutine_threadsafe(report, self._loop))
@@ -309,8 +313,8 @@ class _Reports:
 
     async def sent(self) -> None:
         """Wait until every report is on its way, for the answer must come after them."""
-        for one in self._waiting:
-            await asyncio.wrap_future(one)
+        for report in self._waiting:
+            await asyncio.wrap_future(report)
 
 
 def _only_page(params: wire.PaginatedRequestParams, page: dict[str, Json]) -> dict[str, Json]:

@@ -167,12 +167,12 @@ class Sockets(Generic[C]):
             self._accepting.cancel()
             await asyncio.wait({self._accepting})
         self._listener.close()
-        left = list(self._open)
-        for one in left:
-            one.inbox.end()
-        if left:
-            await asyncio.wait({one.serving for one in left}, timeout=UNWIND)
-        was_quiet = not any(one.outbox.open for one in left)
+        connections = list(self._open)
+        for connection in connections:
+            connection.inbox.end()
+        if connections:
+            await asyncio.wait({connection.serving for connection in connections}, timeout=UNWIND)
+        was_quiet = not any(connection.outbox.open for connection in connections)
         tasks = {task for task in self._greeted if not task.done()}
         for task in tasks:
             task.cancel()
@@ -270,8 +270,8 @@ class Sockets(Generic[C]):
         if self._hear is None:
             raise InvalidInput("events of hooks are not taken in here")
         greeting = _greeting(first, peer)
-        told = await read_report(to, first, begun)
-        settle = await asyncio.to_thread(self._hear, greeting, told)
+        report = await read_report(to, first, begun)
+        settle = await asyncio.to_thread(self._hear, greeting, report)
         settle(await _send(to, {"ok": True}))
 
     async def _serve(self, to: socket.socket, context: ConnectionContext[C], begun: bytes) -> None:
@@ -279,13 +279,13 @@ class Sockets(Generic[C]):
         direct = Direct(context.surface, self._workers, outbox, context.call_for)
         inbox = Inbox(to.fileno(), outbox, begun, direct)
         serving = asyncio.create_task(self._run(context, inbox, outbox, direct))
-        one = _Open(inbox=inbox, outbox=outbox, serving=serving)
-        self._open.add(one)
+        connection = _Open(inbox=inbox, outbox=outbox, serving=serving)
+        self._open.add(connection)
         self.changed.set()
         try:
             await asyncio.wait({serving})
         finally:
-            self._open.discard(one)
+            self._open.discard(connection)
             self.changed.set()
             serving.cancel()
             await asyncio.wait({serving}, timeout=_ENDS)
@@ -358,13 +358,13 @@ async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
 
 def _refuse_other(version: str) -> None:
     """Raise InvalidInput for a relay of another release: its lists of tools are not those that are served."""
-    mine, other = release(__version__), release(version)
-    if other < mine:
+    own, other = release(__version__), release(version)
+    if other < own:
         raise InvalidInput(
             f"this relay is of version {version or '?'}, and the server of the database is of the newer version {__version__}",
             hint="Start this agent again: its relay is then of the version that is installed.",
         )
-    if other > mine:
+    if other > own:
         raise InvalidInput(
             f"an older server (version {__version__}, process {os.getpid()}) has this database,"
             f" and this relay is of version {version}",

@@ -178,9 +178,9 @@ class Surface(Generic[C]):
 
     def tool(self, name: str) -> Tool[C]:
         """Return the tool of a name; UnknownTool names the nearest ones."""
-        found = self.find(name)
-        if found is not None:
-            return found
+        tool = self.find(name)
+        if tool is not None:
+            return tool
         # Cut, because comparing takes time in proportion to the square of the length.
         near = difflib.get_close_matches(name[:100], self._by_name, n=3)
         offer = f"; did you mean {' or '.join(near)}?" if near else ""
@@ -231,30 +231,30 @@ class Surface(Generic[C]):
     def read(self, call: Callable[[], C], uri: str) -> tuple[Resource[C], str]:
         """Return the resource at an address and its text; CounterpointError and no other."""
         with contained("a resource"), entered(f"{self.name} resources/read"):
-            found, variables = open_resource(self.resources, uri)
-            text = found.read(call(), **variables)
-            text = escaped(text) if found.mime == _JSON else visible(text)
+            resource, variables = open_resource(self.resources, uri)
+            text = resource.read(call(), **variables)
+            text = escaped(text) if resource.mime == _JSON else visible(text)
             # Half a surrogate would only be found when the answer is written, beyond what contains
             # it.
             text.encode()
-            return found, text
+            return resource, text
 
     def has_resource(self, uri: str) -> bool:
         """Return whether an address is that of a resource; it may still lead to nothing."""
-        return any(one.match(uri) is not None for one in self.resources)
+        return any(resource.match(uri) is not None for resource in self.resources)
 
     def speak(
         self, call: Callable[[], C], name: str, arguments: Mapping[str, Json]
     ) -> tuple[Prompt[C], list[Said]]:
         """Return a prompt and its messages; CounterpointError and no other."""
         with contained("a prompt"), entered(f"{self.name} prompts/get"):
-            found = next((one for one in self.prompts if one.name == name), None)
-            if found is None:
+            prompt = next((prompt for prompt in self.prompts if prompt.name == name), None)
+            if prompt is None:
                 raise NotFound(f"There is no prompt {name[:60]!r}", hint="Read `prompts/list`.")
-            said = found.speak(call(), arguments)
+            messages = prompt.speak(call(), arguments)
             # As in `read`: what cannot be written is found here.
-            "".join(text for _, text in said).encode()
-            return found, [(role, visible(text)) for role, text in said]
+            "".join(text for _, text in messages).encode()
+            return prompt, [(role, visible(text)) for role, text in messages]
 
     def _answered(
         self,
@@ -266,13 +266,13 @@ class Surface(Generic[C]):
         try:
             self._refuse_closed(tool, arguments)
             try:
-                made = call()
+                context = call()
             except CounterpointError as refusal:
                 # Who may not call is told so by every tool: nothing is wrong that one could tell of.
                 if self.unopened is None or isinstance(refusal, Forbidden):
                     raise
                 return _outcome(self.unopened(tool, refusal), is_error=False)
-            return _outcome(self._run(tool, made, arguments, progress), is_error=False)
+            return _outcome(self._run(tool, context, arguments, progress), is_error=False)
         except CounterpointError as refusal:
             return _outcome(self.refuse(refusal), is_error=True)
 
@@ -320,8 +320,8 @@ def _outcome(answer: Json, *, is_error: bool) -> Outcome:
     if not isinstance(answer, dict):
         raise TypeError(f"an answer is a JSON object, not {type(answer).__name__}")
     # What agents wrote must neither steer nor hide from the agents that read it.
-    shown, text = dump_visible(cast("Any", answer))
-    return Outcome(answer=shown, text=text, is_error=is_error)
+    visible_answer, text = dump_visible(cast("Any", answer))
+    return Outcome(answer=visible_answer, text=text, is_error=is_error)
 
 
 def _arguments_of(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,9 +98,9 @@ class Workers:
         """Let begin what may: never waits."""
         with self._sharing:
             while (
-                found := next(filter(None, map(self._may_begin, self._waiting)), None)
+                next_job := next(filter(None, map(self._may_begin, self._waiting)), None)
             ) is not None:
-                job = self._take(*found)
+                job = self._take(*next_job)
                 self._threads.take(job.caller)
                 if job.long:
                     self._long.take(job.caller)

@@ -84,8 +84,8 @@ def _outcome(body: bytes) -> str:
 def present_of(surface: Surface[Any], message: Mapping[str, Any]) -> tuple[str, str]:
     """Return the method, and the tool if it is one of ours: what a caller wrote is not logged."""
     method, name = message.get("method"), guards.params_of(message).get("name")
-    known = method == "tools/call" and isinstance(name, str) and surface.find(name) is not None
-    return (method if isinstance(method, str) else "other"), (str(name) if known else "")
+    is_known = method == "tools/call" and isinstance(name, str) and surface.find(name) is not None
+    return (method if isinstance(method, str) else "other"), (str(name) if is_known else "")
 
 
 def takes_long(surface: Surface[Any], message: Mapping[str, Any]) -> bool:

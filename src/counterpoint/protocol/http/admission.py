@@ -104,17 +104,17 @@ class Admission:
 
     def check_scopes(self, grant: Grant, surface: Surface[Any], message: Mapping[str, Any]) -> None:
         """Refuse a message that needs a scope which the token has not."""
-        wanted = needs(surface, message)
-        absent = [one for one in wanted if one not in grant.scopes]
+        required = needs(surface, message)
+        absent = [scope for scope in required if scope not in grant.scopes]
         if absent:
             raise refuse(
                 403,
                 "insufficient_scope",
-                f"this call needs a token with the scopes {' and '.join(wanted)}",
+                f"this call needs a token with the scopes {' and '.join(required)}",
                 "Ask for a token that may do this; reading tools stay open to yours."
                 if grant.scopes
                 else "Ask the issuer for a token with these scopes.",
-                www_authenticate=self._bearer("insufficient_scope", wanted),
+                www_authenticate=self._bearer("insufficient_scope", required),
             )
 
     def _challenge(self, error: str) -> Refused:
@@ -135,8 +135,8 @@ class Admission:
         if error:
             parts.append(f'error="{error}"')
         if scopes:
-            named = " ".join(f"counterpoint:{one}" if issuer else one for one in scopes)
-            parts.append(f'scope="{named}"')
+            scope_text = " ".join(f"counterpoint:{scope}" if issuer else scope for scope in scopes)
+            parts.append(f'scope="{scope_text}"')
         if issuer is not None:
             parts.append(f'resource_metadata="{issuer.metadata_url}"')
         return f"Bearer {', '.join(parts)}"

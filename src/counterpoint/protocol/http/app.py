@@ -147,11 +147,11 @@ class HttpApp(Generic[C]):
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
         """Keep every surface ready while the block runs; what is under way at its end is cancelled."""
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
             for name in self.config.surfaces:
                 served = self._build(name)
-                await held.enter_async_context(served.plain.run())
-                await held.enter_async_context(served.stream.run())
+                await stack.enter_async_context(served.plain.run())
+                await stack.enter_async_context(served.stream.run())
                 self._served[name] = served
             yield
 
@@ -228,10 +228,14 @@ class HttpApp(Generic[C]):
             outcome = "cut"
         grant: Grant | None = scope.get(GRANT)
         # Labels are counted for ever: a caller must not be able to make as many as it likes.
-        known = visit.rpc if visit.rpc in _METHODS else "other"
+        rpc_method = visit.rpc if visit.rpc in _METHODS else "other"
         method: str = scope.get("method", "WEBSOCKET")[:10]
         self.metrics.count(
-            method=known if visit.rpc else method if method in {"GET", "WEBSOCKET"} else "none",
+            method=rpc_method
+            if visit.rpc
+            else method
+            if method in {"GET", "WEBSOCKET"}
+            else "none",
             tool=visit.tool,
             outcome=outcome,
             seconds=seconds,
@@ -243,7 +247,7 @@ class HttpApp(Generic[C]):
                 status=visit.status,
                 outcome=outcome,
                 ms=round(seconds * 1000, 3),
-                rpc=known if visit.rpc else "",
+                rpc=rpc_method if visit.rpc else "",
                 tool=visit.tool,
                 grant=grant.id if grant else "",
             )
@@ -350,9 +354,9 @@ class HttpApp(Generic[C]):
             if grant.tools and message.get("method") == "subscriptions/listen":
                 raise refuse(403, "forbidden", "this token is for certain tools only")
             key = self._lists.key(served.surface.name, grant, headers, message)
-            kept = self._lists.find(key, message["id"]) if key else None
-            if kept:
-                await kept(scope, receive, send)
+            cached = self._lists.find(key, message["id"]) if key else None
+            if cached:
+                await cached(scope, receive, send)
                 return
             visit.number, visit.lost_error = message.get("id"), served.surface.lost_error(message)
             streams = visit.streams = guards.asks_progress(message)
@@ -405,17 +409,17 @@ class HttpApp(Generic[C]):
             followed = [
                 name for name, served in self._served.items() if served.surface.tell is not None
             ]
-            known = ", ".join(f"/events/{name}" for name in followed)
+            listing = ", ".join(f"/events/{name}" for name in followed)
             return refuse(
                 404,
                 "unknown_surface",
                 "no dialect here tells events",
-                f"There are: {known}." if known else "Every entry is sent at /events.",
+                f"There are: {listing}." if listing else "Every entry is sent at /events.",
             )
         if path.startswith("/mcp"):
-            known = ", ".join(f"/mcp/{name}" for name in self.config.surfaces)
+            listing = ", ".join(f"/mcp/{name}" for name in self.config.surfaces)
             return refuse(
-                404, "unknown_surface", "there is no such dialect", f"There are: {known}."
+                404, "unknown_surface", "there is no such dialect", f"There are: {listing}."
             )
         return refuse(404, "not_found", "there is nothing here", "MCP is served at /mcp.")
 

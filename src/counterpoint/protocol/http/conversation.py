@@ -70,12 +70,12 @@ class Conversation(Generic[C]):
         # The first message is `websocket.connect`, which says nothing.
         await self._receive()
         await self._send({"type": "websocket.accept", "subprotocol": offered})
-        talking = [asyncio.ensure_future(one) for one in (self._tell(), self._hear())]
+        talking = [asyncio.ensure_future(coroutine) for coroutine in (self._tell(), self._hear())]
         try:
             await asyncio.wait(talking, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in talking:
-                one.cancel()
+            for task in talking:
+                task.cancel()
             # Both are ended before anything is raised: one alone would go on writing to a closed
             # socket.
             ends = await asyncio.gather(*talking, return_exceptions=True)
@@ -90,9 +90,9 @@ class Conversation(Generic[C]):
         quiet = time.monotonic()
         try:
             async with aclosing(self._subscription.follow()) as following:
-                async for place, event in following:
+                async for cursor, event in following:
                     if event is not None:
-                        await self._say_event(place, event)
+                        await self._say_event(cursor, event)
                         quiet = time.monotonic()
                     elif time.monotonic() - quiet >= QUIET:
                         quiet = time.monotonic()
@@ -116,28 +116,28 @@ class Conversation(Generic[C]):
             except CounterpointError as fault:
                 await self._say_error(fault.code, fault.message, fault.hint)
 
-    async def _obey(self, asked: ClientMessage) -> None:
+    async def _obey(self, message: ClientMessage) -> None:
         subscription = self._subscription
-        subscription.check(asked.subscribe or ())
+        subscription.check(message.subscribe or ())
         async with self._turn:
-            if asked.after is not None:
-                await subscription.move(asked.after)
-            if asked.subscribe is not None:
-                subscription.subjects = {*(subscription.subjects or ()), *asked.subscribe}
+            if message.after is not None:
+                await subscription.move(message.after)
+            if message.subscribe is not None:
+                subscription.subjects = {*(subscription.subjects or ()), *message.subscribe}
             if subscription.subjects is not None:
-                subscription.subjects.difference_update(asked.unsubscribe)
+                subscription.subjects.difference_update(message.unsubscribe)
         await self._say_following()
 
-    async def _say_event(self, place: Place, event: Event) -> None:
+    async def _say_event(self, cursor: Place, event: Event) -> None:
         async with self._turn:
             # The client may have moved on while the event waited for its turn.
-            if self._subscription.wants(place, event):
-                await self._say(event.name, place, event.data)
+            if self._subscription.wants(cursor, event):
+                await self._say(event.name, cursor, event.data)
 
     async def _say_following(self) -> None:
         async with self._turn:
-            wanted = self._subscription.subjects
-            about = None if wanted is None else sorted(wanted)
+            subjects = self._subscription.subjects
+            about = None if subjects is None else sorted(subjects)
             await self._say("following", self._subscription.place, {"about": about})
 
     async def _say_error(self, code: str, message: str, hint: str) -> None:
@@ -145,8 +145,8 @@ class Conversation(Generic[C]):
             data = {"error": code, "message": message, "hint": hint}
             await self._say("error", self._subscription.place, data)
 
-    async def _say(self, event: str, place: Place, data: Mapping[str, Any]) -> None:
-        self._said = str(place)
+    async def _say(self, event: str, cursor: Place, data: Mapping[str, Any]) -> None:
+        self._said = str(cursor)
         _, text = dump_visible({"event": event, "id": self._said, "data": dict(data)})
         await self._put({"type": "websocket.send", "text": text})
 
@@ -170,29 +170,29 @@ def _read(text: str | None) -> ClientMessage:
     if text is None:
         raise InvalidInput("the message is not text", hint=_HINT)
     try:
-        given = orjson.loads(text)
+        parsed = orjson.loads(text)
     except orjson.JSONDecodeError:
         raise InvalidInput("the message is not JSON", hint=_HINT) from None
-    if not isinstance(given, dict) or not given:
+    if not isinstance(parsed, dict) or not parsed:
         raise InvalidInput("the message is not a JSON object with a key", hint=_HINT)
-    asked = cast("dict[str, Any]", given)
-    faults = [_unknown(name) for name in asked if name not in _KEYS]
+    fields = cast("dict[str, Any]", parsed)
+    faults = [_unknown(name) for name in fields if name not in _KEYS]
     faults += [
         f"`{name}` is not a list of ids"
         for name in ("subscribe", "unsubscribe")
-        if name in asked and not _are_words(asked[name])
+        if name in fields and not _are_words(fields[name])
     ]
     after: Place | None = None
-    if "after" in asked:
+    if "after" in fields:
         try:
-            after = load_place(str(asked["after"]))
+            after = load_place(str(fields["after"]))
         except InvalidInput as fault:
             faults.append(f"`after`: {fault.message}")
     if faults:
         raise InvalidInput("; ".join(faults), hint=_HINT)
     return ClientMessage(
-        subscribe=tuple(asked["subscribe"]) if "subscribe" in asked else None,
-        unsubscribe=tuple(asked.get("unsubscribe", ())),
+        subscribe=tuple(fields["subscribe"]) if "subscribe" in fields else None,
+        unsubscribe=tuple(fields.get("unsubscribe", ())),
         after=after,
     )
 
@@ -204,4 +204,4 @@ def _unknown(name: str) -> str:
 
 def _are_words(value: Any) -> bool:
     words = cast("list[Any]", value) if isinstance(value, list) else [None]
-    return all(isinstance(one, str) for one in words)
+    return all(isinstance(word, str) for word in words)

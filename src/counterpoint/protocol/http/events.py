@@ -101,23 +101,23 @@ class Events(Generic[G]):
     async def _events(self, reader: G, after: int, first: list[SentEvent]) -> AsyncGenerator[bytes]:
         """Return what to send; it ends after its time, or when the reader may not read any more."""
         yield _RETRY
-        found, quiet = first, 0.0
+        entries, quiet = first, 0.0
         until = time.monotonic() + LONGEST
-        while found or time.monotonic() < until:
-            for entry in found:
+        while entries or time.monotonic() < until:
+            for entry in entries:
                 yield entry.to_bytes()
                 after, quiet = entry.sequence, 0.0
             if quiet >= QUIET:
                 yield _ALIVE
                 quiet = 0.0
             try:
-                found = await self._look(reader, after)
+                entries = await self._look(reader, after)
             except CounterpointError as fault:
                 if not fault.retryable:
                     return
                 await asyncio.sleep(_A_WHILE)
-                found = []
-            quiet += 0.0 if found else _A_WHILE
+                entries = []
+            quiet += 0.0 if entries else _A_WHILE
 
     async def _look(self, reader: G, after: int) -> list[SentEvent]:
         return await self._workers.run(lambda: self._read(reader, after, _A_WHILE))
@@ -186,17 +186,15 @@ def take_place(places: Shares, who: str) -> None:
 
 def _after(scope: Scope) -> int | None:
     """Return the sequence that the reader has already; None if it does not say."""
-    asked = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    given = Headers(scope=scope).get("last-event-id", "") or next(
-        iter(asked.get("after", [])), None
-    )
-    if given is None:
+    query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    text = Headers(scope=scope).get("last-event-id", "") or next(iter(query.get("after", [])), None)
+    if text is None:
         return None
-    digits = given.removeprefix("-")
+    digits = text.removeprefix("-")
     # To Python, digits of other scripts are digits too, and a number of any length is one.
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_NUMBER):
         raise refuse(400, "invalid_input", "`after` and Last-Event-ID take the number of an entry")
-    return int(given)
+    return int(text)
 
 
 def refused_for(fault: CounterpointError) -> Refused:

@@ -97,12 +97,12 @@ class Limits:
         if not most:
             return 0
         now = self._seconds()
-        left, then = self._buckets.pop(name, (float(most), now))
-        left = min(float(most), left + (now - then) * most / 60)
+        tokens, then = self._buckets.pop(name, (float(most), now))
+        tokens = min(float(most), tokens + (now - then) * most / 60)
         # Rounded, for a sum of fractions is rarely the whole that it should be.
-        absent = round(1 - left, 9)
+        absent = round(1 - tokens, 9)
         wait = 0 if absent <= 0 else math.ceil(round(absent * 60 / most, 6))
-        self._buckets[name] = (left if wait else max(0.0, left - 1), now)
+        self._buckets[name] = (tokens if wait else max(0.0, tokens - 1), now)
         # The one asked for longest ago goes: of all it is the likeliest to be full again.
         if len(self._buckets) > MOST_BUCKETS:
             self._buckets.popitem(last=False)

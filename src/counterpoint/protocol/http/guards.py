@@ -82,8 +82,8 @@ def refuse(status: int, code: str, message: str, hint: str = "", **headers: str)
 
 def mistaken(code: int, message: str, number: object = None) -> Refused:
     """Return a refusal as the JSON-RPC error that the protocol names for it."""
-    known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
-    body = {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}
+    request_id = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+    body = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
     response = Response(orjson.dumps(body), 400, media_type="application/json")
     return Refused(response, outcome="malformed")
 
@@ -138,7 +138,9 @@ class Hosts:
         own = {_host(name, port) for name in self.own for port in self.ports}
         allowed = [_split(name.lower()) for name in self.allowed]
         plain = own | {
-            _host(name, one) for name, port in allowed for one in ((port and (port,)) or self.ports)
+            _host(name, own_port)
+            for name, port in allowed
+            for own_port in ((port and (port,)) or self.ports)
         }
         safe = {_host(name, port or _HTTPS) for name, port in allowed}
         plain |= {name for name, port in allowed if not port}
@@ -221,8 +223,8 @@ def _words(scope: Scope) -> list[str]:
 
 def check_session(headers: Headers) -> None:
     """Refuse a session that this server cannot have made; the client then shakes hands anew."""
-    given = headers.get(SESSION_HEADER)
-    if given is not None and _SESSION.fullmatch(given) is None:
+    session = headers.get(SESSION_HEADER)
+    if session is not None and _SESSION.fullmatch(session) is None:
         raise refuse(
             404, "unknown_session", "this server made no such session", "Initialize again."
         )
@@ -330,8 +332,8 @@ def check_agreement(headers: Headers, message: Mapping[str, Any], older: Iterabl
         return
     number, params = message.get("id"), params_of(message)
     meta = params.get("_meta")
-    given = cast("dict[str, Any]", meta).get(_VERSION) if isinstance(meta, dict) else None
-    if given is not None and given != version:
+    body_version = cast("dict[str, Any]", meta).get(_VERSION) if isinstance(meta, dict) else None
+    if body_version is not None and body_version != version:
         raise mistaken(
             HEADER_MISMATCH, "Mcp-Protocol-Version and the body name different versions", number
         )
@@ -377,12 +379,12 @@ def _narrowed(
         grant: Grant = context.request.scope[GRANT]
         if method != "tools/list":
             return {**answer, _LISTS[method]: []} if grant.tools else answer
-        shown = [(tool, grant.shown(tool)) for tool in surface.tools]
-        whole_entries = {one["name"]: one for one in answer["tools"]}
+        tools = [(tool, grant.shown(tool)) for tool in surface.tools]
+        whole_entries = {entry["name"]: entry for entry in answer["tools"]}
         entries = [
-            whole_entries[tool.name] if kept is tool else kept.listed()
-            for tool, kept in shown
-            if kept is not None
+            whole_entries[tool.name] if visible is tool else visible.listed()
+            for tool, visible in tools
+            if visible is not None
         ]
         return {**answer, "tools": entries}
 

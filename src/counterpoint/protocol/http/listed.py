@@ -38,18 +38,18 @@ class KeptLists:
         """Return what the answer to a message depends on; None for one whose answer is not kept."""
         if message.get("method") != "tools/list" or "id" not in message:
             return None
-        given = orjson.dumps([message[name] for name in sorted(message) if name != "id"])
+        question = orjson.dumps([message[name] for name in sorted(message) if name != "id"])
         looked = tuple(headers.get(name, "") for name in _LOOKED_AT)
-        if len(given) + sum(map(len, looked)) > LONGEST:
+        if len(question) + sum(map(len, looked)) > LONGEST:
             return None
-        return surface, grant.scopes, grant.tools, looked, tuple(sorted(message)), given
+        return surface, grant.scopes, grant.tools, looked, tuple(sorted(message)), question
 
     def find(self, key: Key, number: object) -> Response | None:
         """Return the answer to a question with this id, if one like it was answered."""
-        rest = self._kept.get(key)
-        if rest is None:
+        answer = self._kept.get(key)
+        if answer is None:
             return None
-        body = b'{"jsonrpc":"2.0","id":' + orjson.dumps(number) + b',"result":' + rest + b"}"
+        body = b'{"jsonrpc":"2.0","id":' + orjson.dumps(number) + b',"result":' + answer + b"}"
         return Response(body, media_type="application/json")
 
     def keep(self, key: Key, body: bytes) -> None:

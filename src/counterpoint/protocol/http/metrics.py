@@ -71,8 +71,8 @@ def _histogram(buckets: list[int], total: float) -> list[str]:
         f"# HELP {_SECONDS} Time from a request's arrival to its answer.",
     ]
     count = 0
-    for bound, found in zip((*BOUNDS, math.inf), buckets, strict=True):
-        count += found
+    for bound, bucket in zip((*BOUNDS, math.inf), buckets, strict=True):
+        count += bucket
         lines.append(f"{_SECONDS}_bucket{_labels(le=_number(bound))} {count}")
     return [*lines, f"{_SECONDS}_count {count}", f"{_SECONDS}_sum {_number(total)}"]
 

@@ -168,7 +168,7 @@ class Issuer:
         return {
             "resource": self.audience,
             "authorization_servers": [self.name],
-            "scopes_supported": [PREFIX + one for one in _ORDER],
+            "scopes_supported": [PREFIX + scope for scope in _ORDER],
             "bearer_methods_supported": ["header"],
             "resource_name": "Counterpoint",
         }
@@ -212,12 +212,12 @@ class Issuer:
 
 def _scopes(claims: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a token allows: `scope` is one text (RFC 9068), some issuers give a list `scp`."""
-    given: object = claims.get("scope", claims.get("scp", ""))
-    listed = cast("list[object]", given) if isinstance(given, list) else []
-    words = given.split() if isinstance(given, str) else [str(word) for word in listed]
-    named = {word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)}
+    raw: object = claims.get("scope", claims.get("scp", ""))
+    listed = cast("list[object]", raw) if isinstance(raw, list) else []
+    words = raw.split() if isinstance(raw, str) else [str(word) for word in listed]
+    scopes = {word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)}
     # Each includes those before it.
-    most = max((_ORDER.index(one) for one in _ORDER if one in named), default=-1)
+    most = max((_ORDER.index(scope) for scope in _ORDER if scope in scopes), default=-1)
     return _ORDER[: most + 1]
 
 

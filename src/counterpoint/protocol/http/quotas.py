@@ -105,8 +105,8 @@ class Spending:
     def close(self) -> None:
         """Give back what was drawn and not spent; what cannot be given back is lost."""
         with self._lock:
-            left, self._left = self._left, {}
-        for subject, (month, calls) in left.items():
+            unspent, self._left = self._left, {}
+        for subject, (month, calls) in unspent.items():
             if self._store is not None and calls:
                 self._store.give_back(subject, month, calls)
 
@@ -129,11 +129,11 @@ class Spending:
 
     def _take(self, subject: str) -> bool:
         with self._lock:
-            month, left = self._left.get(subject, ("", 0))
-            self._left[subject] = (month, max(0, left - 1))
-            return left > 0
+            month, calls_left = self._left.get(subject, ("", 0))
+            self._left[subject] = (month, max(0, calls_left - 1))
+            return calls_left > 0
 
     def _put(self, subject: str, month: str, calls: int) -> None:
         with self._lock:
-            known, left = self._left.get(subject, ("", 0))
-            self._left[subject] = (month or known, left + calls)
+            stored_month, calls_left = self._left.get(subject, ("", 0))
+            self._left[subject] = (month or stored_month, calls_left + calls)

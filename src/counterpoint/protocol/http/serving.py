@@ -49,45 +49,45 @@ _LATE = b"HTTP/1.1 408 Request Timeout" + _END
 
 def listen(host: str, port: int) -> list[socket.socket]:
     """Return sockets that listen on every address of a host; Unavailable if one cannot be had."""
-    found: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     try:
         places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, _, _, _, place in dict.fromkeys(places):
+        for family, _, _, _, address in dict.fromkeys(places):
             # One free port for all addresses of the host.
-            chosen = port or (found[0].getsockname()[1] if found else 0)
-            found.append(_bound(family, (place[0], chosen)))
+            chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
+            sockets.append(_bind(family, (address[0], chosen)))
     except OSError as fault:
-        for one in found:
-            one.close()
+        for listener in sockets:
+            listener.close()
         raise Unavailable(
             f"cannot listen on {host} port {port}: {fault.strerror or type(fault).__name__}",
             hint="Choose another address or port; port 0 takes any free one.",
         ) from None
-    return found
+    return sockets
 
 
-def _bound(family: int, place: tuple[str | int, int]) -> socket.socket:
+def _bind(family: int, address: tuple[str | int, int]) -> socket.socket:
     """Return a socket that listens; one that knows it speaks TCP.
 
     For asyncio sends small packets at once only over connections that say so, and the two of an
     answer, headers and body, would otherwise lie 40 ms apart.
     """
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         # Else a server could not start again on its port for a minute after it ended.
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             # The other half of the host's addresses has a socket of its own on the same port.
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             # Else the system would keep what a reader does not take for as long as it answers.
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN * 1000))
-        made.bind(place)
-        made.listen(BACKLOG)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN * 1000))
+        listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener
 
 
 class _Wire(H11Protocol):
@@ -271,11 +271,11 @@ class Listener:
         hurry = asyncio.create_task(at_once.wait())
         until = asyncio.get_running_loop().time() + GRACE
         while tasks and not hurry.done():
-            left = until - asyncio.get_running_loop().time()
-            if left <= 0:
+            seconds_left = until - asyncio.get_running_loop().time()
+            if seconds_left <= 0:
                 break
             done, _ = await asyncio.wait(
-                {*tasks, hurry}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+                {*tasks, hurry}, timeout=seconds_left, return_when=asyncio.FIRST_COMPLETED
             )
             tasks -= done
         hurry.cancel()

@@ -108,26 +108,26 @@ class Subscribers(Generic[C]):
 async def _pieces(subscription: Subscription[Any]) -> AsyncGenerator[bytes]:
     """Return what to send; it ends when the reader may not follow any more."""
     # The first id, so that who is cut off before any event knows where to go on.
-    said = subscription.place
-    yield f"retry: 1000\nid: {said}\n\n".encode()
+    sent = subscription.place
+    yield f"retry: 1000\nid: {sent}\n\n".encode()
     quiet = time.monotonic()
     try:
         async with aclosing(subscription.follow()) as following:
-            async for place, event in following:
+            async for cursor, event in following:
                 if event is not None:
-                    yield _piece(place, event)
+                    yield _piece(cursor, event)
                 elif time.monotonic() - quiet >= QUIET:
-                    yield f"id: {place}\n\n".encode() if place != said else b":\n\n"
+                    yield f"id: {cursor}\n\n".encode() if cursor != sent else b":\n\n"
                 else:
                     continue
-                said, quiet = place, time.monotonic()
+                sent, quiet = cursor, time.monotonic()
     except CounterpointError:
         return
 
 
-def _piece(place: Place, event: Event) -> bytes:
+def _piece(cursor: Place, event: Event) -> bytes:
     _, data = dump_visible(dict(event.data))
-    return f"id: {place}\nevent: {event.name}\ndata: {data}\n\n".encode()
+    return f"id: {cursor}\nevent: {event.name}\ndata: {data}\n\n".encode()
 
 
 def _asked(scope: Scope) -> tuple[Place | None, list[str]]:
@@ -135,10 +135,8 @@ def _asked(scope: Scope) -> tuple[Place | None, list[str]]:
     query: dict[str, list[str]] = parse_qs(
         scope["query_string"].decode("latin-1"), keep_blank_values=True
     )
-    given = Headers(scope=scope).get("last-event-id", "") or next(
-        iter(query.get("after", [])), None
-    )
+    text = Headers(scope=scope).get("last-event-id", "") or next(iter(query.get("after", [])), None)
     about = query.get("about", [])
     if "" in about:
         raise InvalidInput("`about` takes the id of what you want to hear of")
-    return (None if given is None else load_place(given)), about
+    return (None if text is None else load_place(text)), about

@@ -74,21 +74,21 @@ class Subscription(Generic[C]):
         """Behind what has been taken, or passed by."""
         return self._place
 
-    async def move(self, place: Place | None) -> None:
+    async def move(self, cursor: Place | None) -> None:
         """Go on from a place, None: the end; InvalidInput if the ledger has not come so far."""
-        if place is not None:
+        if cursor is not None:
             # The entry itself must be there, also when some of its events are still to be sent.
-            await self._look(place.sequence, 1, 0)
+            await self._look(cursor.sequence, 1, 0)
         else:
             position, _ = await self._look(None, 1, 0)
-            place = Place(position)
+            cursor = Place(position)
         # A copy: whoever follows sees by the object that somebody has moved, even to an equal
         # place.
-        self._place, self._offered = replace(place), None
+        self._place, self._offered = replace(cursor), None
 
     def check(self, more: Collection[str]) -> None:
         """Raise InvalidInput for subjects that cannot be added."""
-        if any(len(one) > LONGEST_SUBJECT for one in more):
+        if any(len(subject) > LONGEST_SUBJECT for subject in more):
             raise InvalidInput(f"an id has at most {LONGEST_SUBJECT} characters")
         if len((self.subjects or set()).union(more)) > MOST_SUBJECTS:
             raise InvalidInput(
@@ -105,28 +105,28 @@ class Subscription(Generic[C]):
         while True:
             began = self._place
             try:
-                position, found = await self._look(began.position, _PAGE, A_WHILE)
+                position, entries = await self._look(began.position, _PAGE, A_WHILE)
             except CounterpointError as fault:
                 if not fault.retryable:
                     raise
                 await asyncio.sleep(A_WHILE)
                 continue
-            for place, event in _placed(found):
+            for cursor, event in _placed(entries):
                 # The very same one: to move to a place that is equal is a move too.
                 if self._place is not began:
                     break
-                if place > began and self._concerns(event):
-                    self._offered = place
-                    yield place, event
+                if cursor > began and self._concerns(event):
+                    self._offered = cursor
+                    yield cursor, event
                     if self._place is began:
-                        self._place = began = place
+                        self._place = began = cursor
             if self._place is began:
                 self._place = began = max(began, Place(position))
             yield self._place, None
 
-    def wants(self, place: Place, event: Event) -> bool:
+    def wants(self, cursor: Place, event: Event) -> bool:
         """Whether an event that was just answered is still wanted: nothing was changed since."""
-        return self._offered is place and self._concerns(event)
+        return self._offered is cursor and self._concerns(event)
 
     def _concerns(self, event: Event) -> bool:
         return self.subjects is None or not self.subjects.isdisjoint(event.subjects)
@@ -143,13 +143,13 @@ class Subscription(Generic[C]):
 
 def load_place(text: str) -> Place:
     """Return the place that a text names; InvalidInput if it names none."""
-    found = _TEXT.fullmatch(text)
-    if found is None or (found[1] == "-1" and found[2]):
+    match = _TEXT.fullmatch(text)
+    if match is None or (match[1] == "-1" and match[2]):
         raise InvalidInput(
             "the place to go on from is none",
             hint="Give the id of the last event you have, such as 12.1, or -1 for everything.",
         )
-    return Place(int(found[1]), int(found[2]) if found[2] else _ALL)
+    return Place(int(match[1]), int(match[2]) if match[2] else _ALL)
 
 
 def _placed(events: list[Event]) -> list[tuple[Place, Event]]:

@@ -33,5 +33,5 @@ def is_wide(message: bytes) -> bool:
 
 def name_of(message: bytes) -> str | int | None:
     """Return the id of a request that is not parsed, if it stands at one of its ends."""
-    found = _FIRST.match(message[:_ENDS]) or _LAST.search(message[-_ENDS:])
-    return cast("str | int", orjson.loads(found[1])) if found else None
+    match = _FIRST.match(message[:_ENDS]) or _LAST.search(message[-_ENDS:])
+    return cast("str | int", orjson.loads(match[1])) if match else None

@@ -30,10 +30,10 @@ def oversized(schema: Schema, arguments: Json, trees: Collection[str] = ()) -> I
     """
     waiting: list[tuple[Path, Json, Schema]] = [((), arguments, schema)]
     while waiting:
-        path, given, part = waiting.pop()
-        if not isinstance(given, dict | list):
+        path, raw, part = waiting.pop()
+        if not isinstance(raw, dict | list):
             continue
-        value = cast("dict[str, Json] | list[Json]", given)
+        value = cast("dict[str, Json] | list[Json]", raw)
         problem = _too_much(value, part, is_tree=bool(path) and path[0] in trees)
         if problem:
             yield fault(path, problem, **({"kind": "unknown"} if not path else {}))
@@ -54,7 +54,7 @@ def _too_much(value: dict[str, Json] | list[Json], part: Schema, *, is_tree: boo
     if _is_free(part):
         return "" if is_tree else _too_large(value)
     if isinstance(value, list):
-        limit: int = max((int(one.get("maxItems", 0)) for one in branches(part)), default=0)
+        limit: int = max((int(branch.get("maxItems", 0)) for branch in branches(part)), default=0)
         limit = limit or MOST_ENTRIES
         return f"has {len(value)} entries; the limit is {limit}" if len(value) > limit else ""
     return f"has {len(value)} names; the limit is {MOST_NAMES}" if len(value) > MOST_NAMES else ""
@@ -70,4 +70,4 @@ def _too_large(value: Json) -> str:
 
 def _is_free(part: Schema) -> bool:
     """Return whether a part of a schema takes lists or objects of any shape."""
-    return not any({"items", "properties"} & one.keys() for one in branches(part))
+    return not any({"items", "properties"} & branch.keys() for branch in branches(part))

@@ -114,7 +114,7 @@ class Direct(Generic[C]):
             self._greeting = read_greeting(message, guarded=self._surface.guarded)
             return self._greeting is not None
         if ends_greeting(message):
-            self._pattern = self._known(self._greeting, b"")
+            self._pattern = self._make_pattern(self._greeting, b"")
         return self._pattern is not None
 
     def leave_to_sdk(self) -> None:
@@ -168,83 +168,83 @@ class Direct(Generic[C]):
             # Only the last one of a name can be cancelled, and the SDK has it now.
             self._named.pop(key, None)
             return False
-        asked = self._named[key] = _Asked(number=number, request=cast("dict[str, Any]", request))
-        self._under_way.add(asked)
+        pending = self._named[key] = _Asked(number=number, request=cast("dict[str, Any]", request))
+        self._under_way.add(pending)
         self._outbox.open.add(number)
-        work = partial(self._work, asked, pattern, tool, params.get("arguments", {}))
-        asked.job = self._workers.submit(work, partial(self._tell, asked))
+        work = partial(self._work, pending, pattern, tool, params.get("arguments", {}))
+        pending.job = self._workers.submit(work, partial(self._tell, pending))
         return True
 
     def cancel(self, params: Mapping[str, Any] | None) -> None:
         """Drop the call that a cancellation names: one that has begun runs on, unheard."""
-        named = (params or {}).get("requestId")
-        if isinstance(named, bool) or not isinstance(named, str | int):
+        request_id = (params or {}).get("requestId")
+        if isinstance(request_id, bool) or not isinstance(request_id, str | int):
             return
-        self._learning.pop(named, None)
-        asked = self._named.get(_correlated(named))
-        if asked is not None:
-            self._end(asked)
+        self._learning.pop(request_id, None)
+        pending = self._named.get(_correlated(request_id))
+        if pending is not None:
+            self._end(pending)
 
     def close(self) -> None:
         """Return what is still under way with the end of the connection."""
         # A copy: `_end` takes each away.
-        for asked in list(self._under_way):
-            self._end(asked)
-            if not asked.is_told:
-                self._refuse(asked.number, self._surface.lost_error(asked.request))
+        for pending in list(self._under_way):
+            self._end(pending)
+            if not pending.is_told:
+                self._refuse(pending.number, self._surface.lost_error(pending.request))
 
     def _presumed(self, params: Mapping[str, Any], envelope: bytes | None) -> _Pattern[C] | None:
         """Return the pattern of a first call whose envelope is known."""
         if self._call_for is None or self._greeting is not None or not envelope:
             return None
         surface = self._surface
-        known = read_envelope(
+        recognised = read_envelope(
             params["_meta"], surface.name, surface.version, guarded=surface.guarded
         )
-        return self._known(known, envelope) if known is not None else None
+        return self._make_pattern(recognised, envelope) if recognised is not None else None
 
-    def _known(self, known: Known, envelope: bytes) -> _Pattern[C] | None:
+    def _make_pattern(self, recognised: Known, envelope: bytes) -> _Pattern[C] | None:
         call_for = self._call_for
         if call_for is None:
             return None
-        call = partial(call_for, known.caller)
-        return _Pattern(envelope=envelope, call=call, result=known.result)
+        call = partial(call_for, recognised.caller)
+        return _Pattern(envelope=envelope, call=call, result=recognised.result)
 
     def _work(
-        self, asked: _Asked, pattern: _Pattern[C], tool: Tool[C], arguments: dict[str, Json]
+        self, pending: _Asked, pattern: _Pattern[C], tool: Tool[C], arguments: dict[str, Json]
     ) -> bytes:
         """Run a tool in a worker and answer the call; return what the loop has to write."""
-        line = pattern.line(asked.number, self._surface.answer(tool, pattern.call, arguments))
+        line = pattern.line(pending.number, self._surface.answer(tool, pattern.call, arguments))
         # Written here, the answer does not wait until the loop has been woken.
         with self._telling:
-            if asked.is_over or not self._outbox.post_now(line):
+            if pending.is_over or not self._outbox.post_now(line):
                 return line
-            asked.is_told = True
+            pending.is_told = True
         return b""
 
-    def _tell(self, asked: _Asked, line: bytes | CounterpointError) -> None:
+    def _tell(self, pending: _Asked, line: bytes | CounterpointError) -> None:
         if not isinstance(line, bytes):
             logger.error("a call of a tool has ended its thread")
             error = {"code": _INTERNAL_ERROR, "message": "Internal server error"}
-            self._refuse(asked.number, error)
+            self._refuse(pending.number, error)
         elif line:
             self._outbox.post(line)
-        self._end(asked)
+        self._end(pending)
 
     def _refuse(self, number: RequestId, error: Mapping[str, Any]) -> None:
         self._outbox.post(orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}) + b"\n")
 
-    def _end(self, asked: _Asked) -> None:
+    def _end(self, pending: _Asked) -> None:
         """Take a call as done; what it still answers is dropped."""
         with self._telling:
-            asked.is_over = True
-        if asked.job is not None:
-            asked.job.drop()
-        self._under_way.discard(asked)
-        key = _correlated(asked.number)
-        if self._named.get(key) is asked:
+            pending.is_over = True
+        if pending.job is not None:
+            pending.job.drop()
+        self._under_way.discard(pending)
+        key = _correlated(pending.number)
+        if self._named.get(key) is pending:
             del self._named[key]
-        self._outbox.settle(asked.number)
+        self._outbox.settle(pending.number)
 
     def _answered(self, answer: JSONRPCResponse | JSONRPCError) -> None:
         """Make the pattern of a call that was learned."""
@@ -260,9 +260,9 @@ def _plain(request: object) -> tuple[RequestId, dict[str, Any]] | None:
     """Return the number and the parameters of a plain call; None for anything else."""
     if not isinstance(request, dict) or request.keys() != _REQUEST:
         return None
-    said = cast("dict[str, Any]", request)
-    number, params = said["id"], said["params"]
-    is_call = said["method"] == "tools/call" and said["jsonrpc"] == "2.0"
+    fields = cast("dict[str, Any]", request)
+    number, params = fields["id"], fields["params"]
+    is_call = fields["method"] == "tools/call" and fields["jsonrpc"] == "2.0"
     if not is_call or isinstance(number, bool) or not isinstance(number, str | int):
         return None
     if not isinstance(params, dict) or not params.keys() <= _PARAMS:

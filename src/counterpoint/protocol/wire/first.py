@@ -48,10 +48,10 @@ def read_envelope(meta: object, name: str, version: str, *, guarded: bool) -> Kn
     """
     if not isinstance(meta, dict) or cast("dict[str, Any]", meta).keys() != _SAID:
         return None
-    said = {key.removeprefix(_KEY): part for key, part in cast("dict[str, Any]", meta).items()}
-    if said["protocolVersion"] != _MODERN:
+    fields = {key.removeprefix(_KEY): part for key, part in cast("dict[str, Any]", meta).items()}
+    if fields["protocolVersion"] != _MODERN:
         return None
-    caller = _caller(said["clientInfo"], said["clientCapabilities"], _MODERN, guarded=guarded)
+    caller = _caller(fields["clientInfo"], fields["clientCapabilities"], _MODERN, guarded=guarded)
     server = {f"{_KEY}serverInfo": {"name": name, "version": version}}
     return caller and Known(
         caller=caller, result=_result(resultType="complete") | {"_meta": server}
@@ -62,10 +62,10 @@ def read_greeting(message: object, *, guarded: bool) -> Known | None:
     """Return what is known of the calls after such a handshake; None if it is not a relay's."""
     if not isinstance(message, dict):
         return None
-    said = cast("dict[str, Any]", message)
-    if said.get("id") != GREETING or said.get("method") != "initialize":
+    fields = cast("dict[str, Any]", message)
+    if fields.get("id") != GREETING or fields.get("method") != "initialize":
         return None
-    params = said.get("params")
+    params = fields.get("params")
     if not isinstance(params, dict):
         return None
     parts = cast("dict[str, Any]", params)
@@ -92,7 +92,7 @@ def _caller(client: Any, able: Any, version: str, *, guarded: bool) -> Caller | 
     if not isinstance(client, dict) or not _is_able(able):
         return None
     names = cast("dict[str, Any]", client)
-    is_plain = names.keys() <= _NAMES and all(isinstance(one, str) for one in names.values())
+    is_plain = names.keys() <= _NAMES and all(isinstance(text, str) for text in names.values())
     if not is_plain or not names.keys() >= {"name", "version"}:
         return None
     return Caller(

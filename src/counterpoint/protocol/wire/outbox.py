@@ -104,8 +104,8 @@ class Outbox(Side):
 
     def _lost_line(self, message: JSONRPCError) -> bytes:
         request = self.requests.get(message.id) if message.id is not None else None
-        asked = {"method": request.method, "params": request.params} if request else {}
-        error = {"jsonrpc": "2.0", "id": message.id, "error": self.lost_error(asked)}
+        question = {"method": request.method, "params": request.params} if request else {}
+        error = {"jsonrpc": "2.0", "id": message.id, "error": self.lost_error(question)}
         return orjson.dumps(error) + b"\n"
 
     def set_apart(self, request: RequestId) -> bool:

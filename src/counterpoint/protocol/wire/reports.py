@@ -30,18 +30,18 @@ class Reported:
 
 async def read_report(to: socket.socket, first: Mapping[str, Any], begun: bytes) -> Reported:
     """Return the event of a connection. first: its first line; begun: what came after that. InvalidInput."""
-    client, size, kept = first.get("event"), first.get("size"), first.get("kept")
-    if not (isinstance(client, str) and type(size) is int and type(kept) is int):
+    client, size, sent_size = first.get("event"), first.get("size"), first.get("kept")
+    if not (isinstance(client, str) and type(size) is int and type(sent_size) is int):
         raise InvalidInput("a hook tells its client, and how large its event is")
-    if not 0 <= kept <= min(size, LARGEST):
+    if not 0 <= sent_size <= min(size, LARGEST):
         raise InvalidInput(f"an event of a hook has at most {LARGEST} bytes")
     loop, received = asyncio.get_running_loop(), bytearray(begun)
     try:
         async with asyncio.timeout(PATIENCE):
-            while len(received) < kept and (piece := await loop.sock_recv(to, _CHUNK)):
+            while len(received) < sent_size and (piece := await loop.sock_recv(to, _CHUNK)):
                 received += piece
     except TimeoutError:
         pass
-    if len(received) != kept:
+    if len(received) != sent_size:
         raise InvalidInput("the event of a hook did not come whole")
     return Reported(client=client, body=bytes(received), size=size)
