@@ -34,8 +34,10 @@ class ChatCompletions:
         system: list[Json] = (
             [{"role": "system", "content": question.system}] if question.system else []
         )
-        turns: list[Json] = [{"role": one.role, "content": one.text} for one in question.messages]
-        told: dict[str, Json] = {
+        turns: list[Json] = [
+            {"role": message.role, "content": message.text} for message in question.messages
+        ]
+        fields: dict[str, Json] = {
             "model": question.model,
             "messages": [*system, *turns],
             "max_tokens": question.max_tokens,
@@ -43,23 +45,23 @@ class ChatCompletions:
             "stream_options": {"include_usage": True},
         }
         if question.temperature is not None:
-            told["temperature"] = question.temperature
+            fields["temperature"] = question.temperature
         if question.schema is not None:
-            wanted: dict[str, Json] = {
+            answer_schema: dict[str, Json] = {
                 "name": "answer",
                 "schema": dict(question.schema),
                 "strict": True,
             }
-            told["response_format"] = {"type": "json_schema", "json_schema": wanted}
-        return told
+            fields["response_format"] = {"type": "json_schema", "json_schema": answer_schema}
+        return fields
 
-    def hear(self, draft: Draft, name: str, told: Mapping[str, Any]) -> str:
+    def hear(self, draft: Draft, name: str, event: Mapping[str, Any]) -> str:
         """Take a chunk in."""
         del name
-        if error := table(told.get("error")):
+        if error := table(event.get("error")):
             fail(words(error.get("message")), is_busy=error.get("code") in _BUSY)
-        draft.model = words(told.get("model")) or draft.model
-        if usage := table(told.get("usage")):
+        draft.model = words(event.get("model")) or draft.model
+        if usage := table(event.get("usage")):
             details = table(usage.get("prompt_tokens_details"))
             draft.tokens = Tokens(
                 input=count(usage["prompt_tokens"]),
@@ -67,7 +69,7 @@ class ChatCompletions:
                 output=count(usage["completion_tokens"]),
             )
         piece = ""
-        for choice in rows(told.get("choices"))[:1]:
+        for choice in rows(event.get("choices"))[:1]:
             piece = words(table(choice.get("delta")).get("content"))
             if reason := words(choice.get("finish_reason")):
                 draft.stop = _STOPS.get(reason, "other")

@@ -71,8 +71,8 @@ class CommandLine:
             raise ProviderRefused(f"{question.model[:80]!r} is no name of a model")
         text = _text(question)
         # What whoever asks says is never taken for an option.
-        shown = f" {text}" if text.startswith("-") else text
-        filled = {"prompt": shown, "model": question.model}
+        argument = f" {text}" if text.startswith("-") else text
+        filled = {"prompt": argument, "model": question.model}
         argv = [_LINE.sub(lambda slot: filled[slot[1]], word) for word in self.words[1:]]
         by_word = any("{prompt}" in word for word in self.words)
         with tempfile.TemporaryDirectory(prefix="counterpoint-model-") as folder:
@@ -85,7 +85,7 @@ class CommandLine:
         """Return what the program printed, once it has ended well."""
         end = time.monotonic() + question.timeout
         running = self._started(argv, folder)
-        output, said = _Output(running.stdout), _Output(running.stderr)
+        output, errors = _Output(running.stdout), _Output(running.stderr)
         try:
             _write(running.stdin, text)
             while True:
@@ -102,9 +102,9 @@ class CommandLine:
             with suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)
             running.wait()
-            printed, told = output.end(), said.end()
+            printed, error_text = output.end(), errors.end()
         if code:
-            why = mask(" ".join((told or printed).split()))[-_SAID:]
+            why = mask(" ".join((error_text or printed).split()))[-_SAID:]
             raise ProviderFailed(f"{self.provider} ended with {code}: {why}")
         if not output.is_whole:
             raise ProviderFailed(f"{self.provider} printed more than {LARGEST:,} bytes")
@@ -205,7 +205,7 @@ def _text(question: Question) -> str:
     if len(question.messages) == 1:
         parts.append(question.messages[0].text)
     else:
-        parts += [f"{one.role}: {one.text}" for one in question.messages]
+        parts += [f"{message.role}: {message.text}" for message in question.messages]
     if question.schema is not None:
         schema = json.dumps(dict(question.schema))
         parts.append(f"Answer with JSON alone that follows this JSON schema:\n{schema}")
@@ -213,12 +213,12 @@ def _text(question: Question) -> str:
 
 
 def _variables(environ: Mapping[str, str], search_path: str) -> dict[str, str]:
-    kept = {
+    variables = {
         name: value
         for name, value in environ.items()
         if (name in _PASSED or name.startswith(_PASSED_STARTS)) and name not in _TO_KEYS
     }
-    return kept | {"PATH": programs.search_path(search_path or environ.get("PATH"))}
+    return variables | {"PATH": programs.search_path(search_path or environ.get("PATH"))}
 
 
 def _answer(output: str) -> tuple[str, Tokens, int]:
@@ -230,14 +230,14 @@ def _answer(output: str) -> tuple[str, Tokens, int]:
                 f"it says: {mask(str(whole.get('result') or whole.get('error')))[:_SAID]}"
             )
         cost = _cost(whole.get("total_cost_usd"))
-        named = "result" if "result" in whole else "response"
-        return words(whole[named]), _tokens(table(whole.get("usage"))), cost
+        key = "result" if "result" in whole else "response"
+        return words(whole[key]), _tokens(table(whole.get("usage"))), cost
     lines = [_json(line) for line in output.splitlines() if line.strip()]
-    events = [one for one in lines if one is not None]
+    events = [event for event in lines if event is not None]
     # An answer may well have a line that is JSON: events are nothing else.
     if not events or len(events) < len(lines):
         return output, Tokens(), NOT_TOLD
-    tokens = [_tokens(table(one.get("usage"))) for one in events if one.get("usage")]
+    tokens = [_tokens(table(event.get("usage"))) for event in events if event.get("usage")]
     return "\n".join(_texts(events)), tokens[-1] if tokens else Tokens(), NOT_TOLD
 
 
@@ -250,10 +250,16 @@ def _cost(dollars: Any) -> int:
 
 def _texts(events: list[dict[str, Any]]) -> Iterator[str]:
     """Return the texts of events: the last message of Codex, or all parts of OpenCode."""
-    messages = [table(one.get("item")) for one in events if one.get("type") == "item.completed"]
-    said = [words(one["text"]) for one in messages if one.get("type") == "agent_message"]
-    yield from said[-1:] or [
-        words(table(one.get("part")).get("text")) for one in events if one.get("type") == "text"
+    messages = [
+        table(event.get("item")) for event in events if event.get("type") == "item.completed"
+    ]
+    texts = [
+        words(message["text"]) for message in messages if message.get("type") == "agent_message"
+    ]
+    yield from texts[-1:] or [
+        words(table(event.get("part")).get("text"))
+        for event in events
+        if event.get("type") == "text"
     ]
 
 
@@ -267,7 +273,7 @@ def _tokens(usage: Mapping[str, Any]) -> Tokens:
 def _json(text: str) -> dict[str, Any] | None:
     """Return the object that a text is; None if it is none."""
     try:
-        found: Any = canonical.load(text)
+        parsed: Any = canonical.load(text)
     except InvalidInput:
         return None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else None

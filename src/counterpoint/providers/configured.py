@@ -42,26 +42,28 @@ class Reach:
 
 
 def every(
-    said: Iterable[S], known: Mapping[str, K], unsaid: Callable[[str], S]
+    settings: Iterable[S], known_by_name: Mapping[str, K], unsaid: Callable[[str], S]
 ) -> Iterator[tuple[S, K | None]]:
     """Return those that a project names, then the others that are known, each with what is known of it. unsaid: makes one of a name alone."""
-    named = set[str]()
-    for one in said:
-        named.add(one.name)
-        yield one, known.get(one.name)
-    for name, found in known.items():
-        if name not in named:
-            yield unsaid(name), found
+    names = set[str]()
+    for setting in settings:
+        names.add(setting.name)
+        yield setting, known_by_name.get(setting.name)
+    for name, entry in known_by_name.items():
+        if name not in names:
+            yield unsaid(name), entry
 
 
-def reach(said: Said, address: str, keys: Keys, *, is_named: bool, is_open: bool = False) -> Reach:
+def reach(
+    setting: Said, address: str, keys: Keys, *, is_named: bool, is_open: bool = False
+) -> Reach:
     """Return whether a provider can be asked at an address. is_named: whether the project says more of it than its name; is_open: whether it answers without a key."""
-    if not said.is_on:
+    if not setting.is_on:
         return Reach(reason=_OFF, is_set=is_named)
     if not address:
         return Reach(reason=_NOWHERE, is_set=is_named)
     try:
-        key = keys.find_for(said.name, address)
+        key = keys.find_for(setting.name, address)
     except ProviderAway as fault:
         return Reach(reason=_with_next_step(fault), is_set=True)
     if key is None and not is_open and not is_here(address):

@@ -32,10 +32,10 @@ class Draft:
         return piece
 
 
-def fail(said: str, *, is_busy: bool) -> NoReturn:
+def fail(reason: str, *, is_busy: bool) -> NoReturn:
     """Raise what a fault in the middle of an answer means."""
     kind = ProviderBusy if is_busy else ProviderFailed
-    raise kind(f"the answer broke off: {' '.join(said.split())[:_SAID] or 'no reason was given'}")
+    raise kind(f"the answer broke off: {' '.join(reason.split())[:_SAID] or 'no reason was given'}")
 
 
 def table(value: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def rows(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list; none for null. TypeError for anything else."""
     if not isinstance(value, list | None):
         raise TypeError
-    return [table(one) for one in cast("list[Any]", value or [])]
+    return [table(row) for row in cast("list[Any]", value or [])]
 
 
 def words(value: Any) -> str:
@@ -85,6 +85,6 @@ class Format(Protocol):
         """Return the body of a request for a streamed answer."""
         ...
 
-    def hear(self, draft: Draft, name: str, told: Mapping[str, Any]) -> str:
+    def hear(self, draft: Draft, name: str, event: Mapping[str, Any]) -> str:
         """Take an event into the draft and return the text that it adds; ProviderFailed for one that tells of a fault."""
         ...

@@ -37,8 +37,11 @@ class Gemini:
     def body(self, question: Question) -> dict[str, Json]:
         """Return the body of a request."""
         turns: list[Json] = [
-            {"role": "user" if one.role == "user" else "model", "parts": [{"text": one.text}]}
-            for one in question.messages
+            {
+                "role": "user" if message.role == "user" else "model",
+                "parts": [{"text": message.text}],
+            }
+            for message in question.messages
         ]
         settings: dict[str, Json] = {"maxOutputTokens": question.max_tokens}
         if question.temperature is not None:
@@ -46,30 +49,30 @@ class Gemini:
         if question.schema is not None:
             settings["responseMimeType"] = "application/json"
             settings["responseJsonSchema"] = dict(question.schema)
-        told: dict[str, Json] = {"contents": turns, "generationConfig": settings}
+        fields: dict[str, Json] = {"contents": turns, "generationConfig": settings}
         if question.system:
-            told["systemInstruction"] = {"parts": [{"text": question.system}]}
-        return told
+            fields["systemInstruction"] = {"parts": [{"text": question.system}]}
+        return fields
 
-    def hear(self, draft: Draft, name: str, told: Mapping[str, Any]) -> str:
+    def hear(self, draft: Draft, name: str, event: Mapping[str, Any]) -> str:
         """Take a piece in."""
         del name
-        if error := table(told.get("error")):
+        if error := table(event.get("error")):
             fail(words(error.get("message")), is_busy=error.get("code") in _BUSY)
-        draft.model = words(told.get("modelVersion")) or draft.model
-        if usage := table(told.get("usageMetadata")):
+        draft.model = words(event.get("modelVersion")) or draft.model
+        if usage := table(event.get("usageMetadata")):
             thought = count(usage.get("thoughtsTokenCount"))
             draft.tokens = Tokens(
                 input=count(usage.get("promptTokenCount")),
                 cached=count(usage.get("cachedContentTokenCount")),
                 output=count(usage.get("candidatesTokenCount")) + thought,
             )
-        if table(told.get("promptFeedback")).get("blockReason"):
+        if table(event.get("promptFeedback")).get("blockReason"):
             draft.stop = "refused"
         piece = ""
-        for one in rows(told.get("candidates"))[:1]:
-            parts = rows(table(one.get("content")).get("parts"))
+        for candidate in rows(event.get("candidates"))[:1]:
+            parts = rows(table(candidate.get("content")).get("parts"))
             piece = "".join(words(part.get("text")) for part in parts if not part.get("thought"))
-            if reason := words(one.get("finishReason")):
+            if reason := words(candidate.get("finishReason")):
                 draft.stop = _STOPS.get(reason, "other")
         return draft.add(piece)

@@ -69,17 +69,17 @@ class Keys:
             raise InvalidInput("this is no key", hint="Give the key alone, on one line.")
         make_folder(self.folder)
         self._check(self.folder.lstat(), self.folder)
-        told = {"address": address}
+        record = {"address": address}
         if in_ring:
             self._asked_of_ring("set_password", name, secret)
         else:
-            told["key"] = secret
+            record["key"] = secret
         path, draft = self.folder / name, self.folder / f".{name}.{os.getpid()}"
         with suppress(FileNotFoundError):
             draft.unlink()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(draft, flags, 0o600), "w") as file:
-            file.write(json.dumps(told))
+            file.write(json.dumps(record))
         draft.replace(path)
         return _RING_WORDS if in_ring else str(path)
 
@@ -87,30 +87,30 @@ class Keys:
         """Take the key of a provider away, from the keyring too; return whether there was one."""
         path = self.folder / name
         try:
-            told = self._told(path)
+            record = self._load_record(path)
         except ProviderAway:
             # What nobody may rely on is taken away all the same.
-            told = {"key": ""}
-        if told is None:
+            record = {"key": ""}
+        if record is None:
             return False
-        if "key" not in told:
+        if "key" not in record:
             self._asked_of_ring("delete_password", name)
         path.unlink()
         return True
 
     def _in_file(self, name: str) -> Key | None:
         path = self.folder / name
-        told = self._told(path)
-        if told is None:
+        record = self._load_record(path)
+        if record is None:
             return None
-        if "key" in told:
-            return Key(secret=told["key"], address=told["address"], source=str(path))
-        found = self._asked_of_ring("get_password", name)
-        if not found:
+        if "key" in record:
+            return Key(secret=record["key"], address=record["address"], source=str(path))
+        secret = self._asked_of_ring("get_password", name)
+        if not secret:
             raise ProviderAway("the system's keyring has not the key that was put there")
-        return Key(secret=found, address=told["address"], source=_RING_WORDS)
+        return Key(secret=secret, address=record["address"], source=_RING_WORDS)
 
-    def _told(self, path: Path) -> dict[str, str] | None:
+    def _load_record(self, path: Path) -> dict[str, str] | None:
         """Return what the file of a key says, None without one; ProviderAway."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -122,19 +122,21 @@ class Keys:
             self._check(os.fstat(descriptor), path)
             content = file.read(LONGEST * 2)
         try:
-            said = json.loads(content)
+            parsed = json.loads(content)
         except ValueError as fault:
             raise ProviderAway(f"{path} has no key of a provider") from fault
-        told = cast("dict[str, Any]", said if isinstance(said, dict) else {})
-        if "address" not in told or not all(isinstance(one, str) for one in told.values()):
+        record = cast("dict[str, Any]", parsed if isinstance(parsed, dict) else {})
+        if "address" not in record or not all(isinstance(value, str) for value in record.values()):
             raise ProviderAway(f"{path} has no key of a provider")
-        return cast("dict[str, str]", told)
+        return cast("dict[str, str]", record)
 
     def _in_variables(self, name: str) -> Key | None:
-        named = next((one for one in variables_of(name) if self.environ.get(one)), None)
-        if named is None:
+        variable = next(
+            (candidate for candidate in variables_of(name) if self.environ.get(candidate)), None
+        )
+        if variable is None:
             return None
-        return Key(secret=self.environ[named], address="", source=f"the variable {named}")
+        return Key(secret=self.environ[variable], address="", source=f"the variable {variable}")
 
     def _asked_of_ring(self, verb: str, name: str, *more: str) -> str | None:
         """Return what the keyring of the system answers; ProviderAway."""
@@ -153,10 +155,10 @@ class Keys:
             # Its words are those of a system, and may be long.
             raise ProviderAway(f"the keyring cannot be used: {type(fault).__name__}") from fault
 
-    def _check(self, found: os.stat_result, path: Path) -> None:
-        is_folder = stat.S_ISDIR(found.st_mode)
-        is_own = (is_folder or stat.S_ISREG(found.st_mode)) and found.st_uid == os.getuid()
-        if not is_own or found.st_mode & _OTHERS:
+    def _check(self, status: os.stat_result, path: Path) -> None:
+        is_folder = stat.S_ISDIR(status.st_mode)
+        is_own = (is_folder or stat.S_ISREG(status.st_mode)) and status.st_uid == os.getuid()
+        if not is_own or status.st_mode & _OTHERS:
             mode = "700" if is_folder else "600"
             raise ProviderAway(
                 f"{path} is not this account's alone",

@@ -22,8 +22,8 @@ class Known:
 
 
 KNOWN: Final = {
-    one.name: one
-    for one in (
+    provider.name: provider
+    for provider in (
         Known(
             name="anthropic",
             kind="messages",
@@ -67,8 +67,8 @@ class KnownSearcher:
 
 
 SEARCHERS: Final = {
-    one.name: one
-    for one in (
+    searcher.name: searcher
+    for searcher in (
         KnownSearcher(
             name="tavily",
             kind="tavily",
@@ -110,6 +110,6 @@ ENGINE: Final = "GOOGLE_CSE_ID"
 
 def variables_of(name: str) -> tuple[str, ...]:
     """Return the variables of the server's own that may hold the key of a provider."""
-    known = KNOWN.get(name) or SEARCHERS.get(name)
+    provider = KNOWN.get(name) or SEARCHERS.get(name)
     own = f"COUNTERPOINT_{name.upper().replace('-', '_')}_API_KEY"
-    return (own, *known.variables) if known else (own,)
+    return (own, *provider.variables) if provider else (own,)

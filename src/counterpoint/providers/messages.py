@@ -36,47 +36,49 @@ class Messages:
 
     def headers(self, secret: str) -> dict[str, str]:
         """Return the heads that carry the key."""
-        told = {"anthropic-version": VERSION}
-        return told | {"x-api-key": secret} if secret else told
+        heads = {"anthropic-version": VERSION}
+        return heads | {"x-api-key": secret} if secret else heads
 
     def body(self, question: Question) -> dict[str, Json]:
         """Return the body of a request."""
-        turns: list[Json] = [{"role": one.role, "content": one.text} for one in question.messages]
-        told: dict[str, Json] = {
+        turns: list[Json] = [
+            {"role": message.role, "content": message.text} for message in question.messages
+        ]
+        fields: dict[str, Json] = {
             "model": question.model,
             "messages": turns,
             "max_tokens": question.max_tokens,
             "stream": True,
         }
         if question.system:
-            told["system"] = question.system
+            fields["system"] = question.system
         if question.temperature is not None:
-            told["temperature"] = question.temperature
+            fields["temperature"] = question.temperature
         if question.schema is not None:
             form: dict[str, Json] = {"type": "json_schema", "schema": dict(question.schema)}
-            told["output_config"] = {"format": form}
-        return told
+            fields["output_config"] = {"format": form}
+        return fields
 
-    def hear(self, draft: Draft, name: str, told: Mapping[str, Any]) -> str:
+    def hear(self, draft: Draft, name: str, event: Mapping[str, Any]) -> str:
         """Take an event in."""
-        kind = words(told.get("type")) or name
+        kind = words(event.get("type")) or name
         if kind == "error":
-            error = table(told.get("error"))
+            error = table(event.get("error"))
             fail(words(error.get("message")), is_busy=words(error.get("type")) in _BUSY)
         elif kind == "message_start":
-            message = table(told.get("message"))
+            message = table(event.get("message"))
             draft.model, usage = words(message.get("model")), table(message.get("usage"))
             cached = count(usage.get("cache_read_input_tokens"))
             fresh = count(usage.get("input_tokens"))
             written = count(usage.get("cache_creation_input_tokens"))
             draft.tokens = Tokens(input=fresh + written + cached, cached=cached)
         elif kind == "message_delta":
-            if reason := words(table(told.get("delta")).get("stop_reason")):
+            if reason := words(table(event.get("delta")).get("stop_reason")):
                 draft.stop = _STOPS.get(reason, "other")
-            output = count(table(told.get("usage")).get("output_tokens"))
+            output = count(table(event.get("usage")).get("output_tokens"))
             draft.tokens = replace(draft.tokens, output=output or draft.tokens.output)
         elif kind == "content_block_delta":
-            delta = table(told.get("delta"))
+            delta = table(event.get("delta"))
             if delta.get("type") == "text_delta":
                 return draft.add(words(delta["text"]))
         return ""

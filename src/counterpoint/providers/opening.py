@@ -45,44 +45,46 @@ class ConfiguredProviders:
     def providers(self) -> tuple[Provider, ...]:
         """Return those that the project names, then the others that are known; MalformedDocument."""
         listed = every(self.said().providers, KNOWN, lambda name: SaidProvider(name=name))
-        return tuple(self._provider(said, known) for said, known in listed)
+        return tuple(self._provider(setting, entry) for setting, entry in listed)
 
-    def _provider(self, said: SaidProvider, known: Known | None) -> Provider:
-        address = said.address or (known.address if known else "")
-        spoken: ProviderKind = "command" if said.command else "chat"
-        kind: ProviderKind = said.kind or (known.kind if known and not said.command else spoken)
-        model = said.model or (known.model if known else "")
-        reason, is_set = self._why_not(said, kind, address, model)
+    def _provider(self, setting: SaidProvider, entry: Known | None) -> Provider:
+        address = setting.address or (entry.address if entry else "")
+        spoken: ProviderKind = "command" if setting.command else "chat"
+        kind: ProviderKind = setting.kind or (
+            entry.kind if entry and not setting.command else spoken
+        )
+        model = setting.model or (entry.model if entry else "")
+        reason, is_set = self._why_not(setting, kind, address, model)
         return Provider(
-            name=said.name,
+            name=setting.name,
             kind=kind,
-            description=_description(said, known, kind, address),
+            description=_description(setting, entry, kind, address),
             model=model,
-            models=said.models,
+            models=setting.models,
             address="" if kind == "command" else address,
-            command=said.command,
+            command=setting.command,
             reason=reason,
             is_free=kind == "command" or is_here(address),
             is_set=is_set,
         )
 
     def _why_not(
-        self, said: SaidProvider, kind: ProviderKind, address: str, model: str
+        self, setting: SaidProvider, kind: ProviderKind, address: str, model: str
     ) -> tuple[str, bool]:
         """Return why a provider cannot be asked, and whether anybody has configured it."""
-        if kind == "command" and said.is_on:
-            return self._why_not_run(said), True
-        is_named = bool(said.address or said.kind or said.model)
-        found = reach(said, address, self.keys, is_named=is_named)
-        if found.reason:
-            return found.reason, found.is_set
+        if kind == "command" and setting.is_on:
+            return self._why_not_run(setting), True
+        is_named = bool(setting.address or setting.kind or setting.model)
+        reached = reach(setting, address, self.keys, is_named=is_named)
+        if reached.reason:
+            return reached.reason, reached.is_set
         return ("" if model else NO_MODEL), True
 
-    def _why_not_run(self, said: SaidProvider) -> str:
-        if not said.command:
+    def _why_not_run(self, setting: SaidProvider) -> str:
+        if not setting.command:
             return "counterpoint.toml names no command for it"
-        line = CommandLine(provider=said.name, words=said.command, environ=self.keys.environ)
-        return "" if line.program() else f"the program {said.command[0]!r} is not installed"
+        line = CommandLine(provider=setting.name, words=setting.command, environ=self.keys.environ)
+        return "" if line.program() else f"the program {setting.command[0]!r} is not installed"
 
     def ask(self, provider: Provider, question: Question, listen: Listen) -> Answer:
         """Return what one try answers."""
@@ -108,7 +110,7 @@ class ConfiguredProviders:
             is_here=is_here(provider.address),
             secret=secret,
         )
-        listen_to(sent, lambda name, told: spoken.hear(draft, name, told), listen)
+        listen_to(sent, lambda name, event: spoken.hear(draft, name, event), listen)
         if draft.stop is None:
             raise ProviderBusy(f"the answer of {provider.name} broke off before its end")
         # A key may be cut in two by events.
@@ -129,12 +131,16 @@ class ConfiguredProviders:
         pause(self.sleep, seconds, listen)
 
 
-def _description(said: SaidProvider, known: Known | None, kind: ProviderKind, address: str) -> str:
+def _description(
+    setting: SaidProvider, entry: Known | None, kind: ProviderKind, address: str
+) -> str:
     if kind == "command":
-        return " ".join(said.command)
-    return known.description if known and not said.address else f"{kind} at {address}"
+        return " ".join(setting.command)
+    return entry.description if entry and not setting.address else f"{kind} at {address}"
 
 
-def open_models(said: Callable[[], Modelling], environ: Mapping[str, str]) -> ConfiguredProviders:
+def open_models(
+    load_settings: Callable[[], Modelling], environ: Mapping[str, str]
+) -> ConfiguredProviders:
     """Return who is asked for models. environ: the variables of the server, which may have keys and lead to those of its person."""
-    return ConfiguredProviders(said=said, keys=Keys(environ=environ))
+    return ConfiguredProviders(said=load_settings, keys=Keys(environ=environ))

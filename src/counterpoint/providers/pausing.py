@@ -12,8 +12,8 @@ _TICK: Final = 1.0
 
 def pause(sleep: Callable[[float], None], seconds: float, listen: Listen) -> None:
     """Return after some seconds; `listen` is called with each of them."""
-    left = seconds
-    while left > 0:
-        sleep(min(_TICK, left))
-        left -= _TICK
+    seconds_left = seconds
+    while seconds_left > 0:
+        sleep(min(_TICK, seconds_left))
+        seconds_left -= _TICK
         listen("")

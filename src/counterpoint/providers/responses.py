@@ -32,8 +32,10 @@ class Responses:
 
     def body(self, question: Question) -> dict[str, Json]:
         """Return the body of a request."""
-        turns: list[Json] = [{"role": one.role, "content": one.text} for one in question.messages]
-        told: dict[str, Json] = {
+        turns: list[Json] = [
+            {"role": message.role, "content": message.text} for message in question.messages
+        ]
+        fields: dict[str, Json] = {
             "model": question.model,
             "input": turns,
             "max_output_tokens": question.max_tokens,
@@ -41,26 +43,26 @@ class Responses:
             "store": False,
         }
         if question.system:
-            told["instructions"] = question.system
+            fields["instructions"] = question.system
         if question.temperature is not None:
-            told["temperature"] = question.temperature
+            fields["temperature"] = question.temperature
         if question.schema is not None:
             form: dict[str, Json] = {"type": "json_schema", "name": "answer", "strict": True}
-            told["text"] = {"format": form | {"schema": dict(question.schema)}}
-        return told
+            fields["text"] = {"format": form | {"schema": dict(question.schema)}}
+        return fields
 
-    def hear(self, draft: Draft, name: str, told: Mapping[str, Any]) -> str:
+    def hear(self, draft: Draft, name: str, event: Mapping[str, Any]) -> str:
         """Take an event in."""
-        kind = words(told.get("type")) or name
-        response = table(told.get("response"))
+        kind = words(event.get("type")) or name
+        response = table(event.get("response"))
         if kind in {"error", "response.failed"}:
-            error = table(response.get("error")) or table(told.get("error")) or told
+            error = table(response.get("error")) or table(event.get("error")) or event
             fail(words(error.get("message")), is_busy=words(error.get("code")) in _BUSY)
         elif kind == "response.refusal.delta":
             draft.is_refused = True
-            return draft.add(words(told["delta"]))
+            return draft.add(words(event["delta"]))
         elif kind == "response.output_text.delta":
-            return draft.add(words(told["delta"]))
+            return draft.add(words(event["delta"]))
         elif kind in _ENDS:
             draft.model = words(response.get("model"))
             usage = table(response.get("usage"))

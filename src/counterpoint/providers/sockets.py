@@ -63,21 +63,21 @@ class OpenSockets:
         """Cut every one of them, and whichever is still to come."""
         with self._lock:
             self._is_over = True
-            for one in self._open:
-                _cut(one)
+            for connection in self._open:
+                _cut(connection)
 
-    def _hear(self, name: str, told: Mapping[str, Any]) -> None:
+    def _hear(self, name: str, info: Mapping[str, Any]) -> None:
         if not name.endswith(_OPENED):
             return
-        found: socket.socket = told["return_value"].get_extra_info("socket")
+        opened: socket.socket = info["return_value"].get_extra_info("socket")
         with self._lock:
-            self._open.append(found)
+            self._open.append(opened)
             if self._is_over:
-                _cut(found)
+                _cut(opened)
 
 
-def _cut(one: socket.socket) -> None:
+def _cut(connection: socket.socket) -> None:
     # It may have ended by itself, or be that of a layer below one of TLS by now.
     with suppress(OSError):
         # Not the method of a TLS socket, which takes away what its reader is using.
-        socket.socket.shutdown(one, socket.SHUT_RDWR)
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)

@@ -44,18 +44,18 @@ def wait_for(
     thread.start()
     try:
         while True:
-            left = end - time.monotonic()
-            if left <= 0:
+            seconds_left = end - time.monotonic()
+            if seconds_left <= 0:
                 raise late()
             try:
-                found = queue.get(timeout=min(TICK, left))
+                report = queue.get(timeout=min(TICK, seconds_left))
             except Empty:
                 listen("")
                 continue
-            if found is None:
+            if report is None:
                 return
-            if isinstance(found, CounterpointError):
-                raise found
-            listen(found)
+            if isinstance(report, CounterpointError):
+                raise report
+            listen(report)
     finally:
         over.set()

@@ -90,24 +90,24 @@ _Work = Callable[[Put, _Open], None]
 def listen_to(sent: Sent, hear: Hear, listen: Listen) -> None:
     """Send a question and hear the events of its answer until they end; ProviderFailed and what is below it."""
 
-    def told(put: Put, line: _Open) -> None:
+    def send_events(put: Put, line: _Open) -> None:
         for name, event in _events(sent, line):
             if piece := hear(name, event):
                 put(piece)
 
-    _wait_for(sent, told, listen)
+    _wait_for(sent, send_events, listen)
 
 
 def whole_answer(sent: Sent, listen: Listen) -> dict[str, Any]:
     """Send a request and return the JSON object that answers it; ProviderFailed and what is below it."""
-    found: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
 
-    def told(_put: Put, line: _Open) -> None:
+    def read_answer(_put: Put, line: _Open) -> None:
         with _answered(sent, line) as answer:
-            found.append(_object(sent, b"".join(_parts(sent, answer, line)).decode()))
+            answers.append(_object(sent, b"".join(_parts(sent, answer, line)).decode()))
 
-    _wait_for(sent, told, listen)
-    return found[0]
+    _wait_for(sent, read_answer, listen)
+    return answers[0]
 
 
 def _wait_for(sent: Sent, work: _Work, listen: Listen) -> None:
@@ -145,8 +145,8 @@ def _ask(sent: Sent, work: _Work, put: Put, line: _Open) -> None:
         if _is_untrusted(fault):
             put(_untrusted(sent))
             return
-        said = sent.masked(str(fault)) or type(fault).__name__
-        put(ProviderBusy(f"{sent.provider} cannot be reached, or broke off: {said}"))
+        reason = sent.masked(str(fault)) or type(fault).__name__
+        put(ProviderBusy(f"{sent.provider} cannot be reached, or broke off: {reason}"))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
         put(_strange(sent, type(fault).__name__))
     except RuntimeError:
@@ -163,8 +163,10 @@ def _ask(sent: Sent, work: _Work, put: Put, line: _Open) -> None:
 def _answered(sent: Sent, line: _Open) -> Generator[httpx2.Response]:
     """Send it, and have an answer that is none of a refusal during the block."""
     verb, body = ("GET", None) if sent.body is None else ("POST", dict(sent.body))
-    heads, known = dict(sent.headers), line.sockets.extensions
-    with line.client.stream(verb, sent.url, headers=heads, json=body, extensions=known) as answer:
+    heads, extensions = dict(sent.headers), line.sockets.extensions
+    with line.client.stream(
+        verb, sent.url, headers=heads, json=body, extensions=extensions
+    ) as answer:
         if answer.status_code != _OK:
             _refuse(sent, answer, line)
         yield answer
@@ -186,7 +188,7 @@ def _parts(sent: Sent, answer: httpx2.Response, line: _Open) -> Iterator[bytes]:
 def _events(sent: Sent, line: _Open) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return each event of the answer."""
     with _answered(sent, line) as answer:
-        name, found, other = "", list[str](), _Other()
+        name, data_lines, other = "", list[str](), _Other()
         for number, text in enumerate(_lines(_parts(sent, answer, line)), 1):
             if number > LINES:
                 raise ProviderFailed(f"{sent.provider} answered more than {LINES} lines")
@@ -194,17 +196,17 @@ def _events(sent: Sent, line: _Open) -> Iterator[tuple[str, dict[str, Any]]]:
             if text.startswith("event:"):
                 name = text[6:].strip()
             elif text.startswith("data:"):
-                found.append(text[5:].removeprefix(" "))
-            elif not text and found:
-                told = "\n".join(found)
-                if told != "[DONE]":
-                    yield name, _object(sent, told)
-                name, found = "", []
+                data_lines.append(text[5:].removeprefix(" "))
+            elif not text and data_lines:
+                data = "\n".join(data_lines)
+                if data != "[DONE]":
+                    yield name, _object(sent, data)
+                name, data_lines = "", []
         if other.text:
             head = answer.headers.get("content-type", "")
-            said = sent.masked(_message(other.text.encode()) or other.text)
+            reason = sent.masked(_message(other.text.encode()) or other.text)
             raise ProviderFailed(
-                f"{sent.provider} answered {head[:80] or 'something'} in place of events, so that its address may be wrong: {said}"
+                f"{sent.provider} answered {head[:80] or 'something'} in place of events, so that its address may be wrong: {reason}"
             )
 
 
@@ -227,27 +229,27 @@ class _Other:
 
 def _lines(parts: Iterable[bytes]) -> Iterator[str]:
     """Return the lines of an answer."""
-    rest: list[bytes] = []
+    pieces: list[bytes] = []
     for part in parts:
         first, *others = part.split(b"\n")
-        rest.append(first)
+        pieces.append(first)
         # What has no end yet is put together once, however small its parts are.
         for other in others:
-            yield b"".join(rest).removesuffix(b"\r").decode()
-            rest = [other]
-    if last := b"".join(rest):
+            yield b"".join(pieces).removesuffix(b"\r").decode()
+            pieces = [other]
+    if last := b"".join(pieces):
         yield last.decode()
 
 
 def _object(sent: Sent, text: str) -> dict[str, Any]:
     try:
         # A text may be as deep as it likes, and is valid Unicode, or it is none.
-        found = canonical.load(sent.without_secret(text))
+        parsed = canonical.load(sent.without_secret(text))
     except InvalidInput as fault:
         raise _strange(sent, "what it says is no JSON") from fault
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise _strange(sent, "what it says is no object")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", parsed)
 
 
 def _refuse(sent: Sent, answer: httpx2.Response, line: _Open) -> NoReturn:
@@ -257,18 +259,18 @@ def _refuse(sent: Sent, answer: httpx2.Response, line: _Open) -> NoReturn:
         content += part
         if len(content) > LARGEST // 100:
             break
-    said = sent.masked(_message(content) or answer.reason_phrase)
-    told = f"{sent.provider} answered {answer.status_code}: {said}"
+    reason = sent.masked(_message(content) or answer.reason_phrase)
+    message = f"{sent.provider} answered {answer.status_code}: {reason}"
     if answer.status_code in _BUSY:
         wait = _seconds(answer.headers.get("retry-after", ""))
         if wait is None:
-            raise ProviderBusy(told, status=answer.status_code)
-        raise ProviderBusy(told, status=answer.status_code, retry_after=wait)
+            raise ProviderBusy(message, status=answer.status_code)
+        raise ProviderBusy(message, status=answer.status_code, retry_after=wait)
     if answer.is_redirect:
-        told = f"{sent.provider} answered {answer.status_code}: it is elsewhere, and no key is sent after it"
+        message = f"{sent.provider} answered {answer.status_code}: it is elsewhere, and no key is sent after it"
     if answer.status_code == _TOO_LARGE or _code(content) in _TOO_LONG:
-        raise QuestionTooLong(told, status=answer.status_code)
-    raise ProviderRefused(told, status=answer.status_code)
+        raise QuestionTooLong(message, status=answer.status_code)
+    raise ProviderRefused(message, status=answer.status_code)
 
 
 def _code(content: bytes) -> str:
@@ -283,11 +285,11 @@ def _code(content: bytes) -> str:
 def _message(content: bytes) -> str:
     """Return what an error says, as all providers have it: `error.message`, or what else is there."""
     try:
-        found = canonical.load(content)
+        parsed = canonical.load(content)
         # Google's are a list of one.
-        told = table(found[0] if isinstance(found, list) else found)
+        fields = table(parsed[0] if isinstance(parsed, list) else parsed)
         # Tavily has it one floor deeper.
-        within = told.get("detail", told)
+        within = fields.get("detail", fields)
         error = within if isinstance(within, str) else table(within).get("error", within)
         return error if isinstance(error, str) else words(table(error).get("message"))
     except (InvalidInput, TypeError, IndexError):
@@ -303,10 +305,10 @@ def _seconds(text: str) -> float | None:
     from email.utils import parsedate_to_datetime
 
     try:
-        left = parsedate_to_datetime(text).timestamp() - time.time()
+        seconds = parsedate_to_datetime(text).timestamp() - time.time()
     except (ValueError, TypeError):
         return None
-    return min(max(0.0, left), _LONGEST_WAIT)
+    return min(max(0.0, seconds), _LONGEST_WAIT)
 
 
 def _late(sent: Sent) -> ProviderTimedOut:

@@ -39,17 +39,19 @@ class EmbeddingProviders:
 
     def provider(self, said: SaidEmbedding) -> Provider:
         """Return who is asked, with why it cannot be asked now."""
-        known = ConfiguredProviders(said=self.told, keys=self.keys).providers()
-        found = next((one for one in known if one.name == said.provider), None)
-        if found is None:
-            there = ", ".join(one.name for one in known)
+        providers = ConfiguredProviders(said=self.told, keys=self.keys).providers()
+        provider = next(
+            (candidate for candidate in providers if candidate.name == said.provider), None
+        )
+        if provider is None:
+            names = ", ".join(candidate.name for candidate in providers)
             raise NotFound(
-                f"there is no provider {said.provider[:60]!r}", hint=f"There are: {there}."
+                f"there is no provider {said.provider[:60]!r}", hint=f"There are: {names}."
             )
-        reason = "" if found.reason == NO_MODEL else found.reason
-        if not reason and self._kind(found, said) is None:
+        reason = "" if provider.reason == NO_MODEL else provider.reason
+        if not reason and self._kind(provider, said) is None:
             reason = "it makes no vectors"
-        return replace(found, model=said.model, reason=reason)
+        return replace(provider, model=said.model, reason=reason)
 
     def embed(
         self,
@@ -82,8 +84,8 @@ class EmbeddingProviders:
         )
         try:
             vectors, tokens = spoken.told(answer)
-            found = unit(vectors, len(texts), said.dimensions)
-            return Embedded(vectors=found, tokens=tokens)
+            units = unit(vectors, len(texts), said.dimensions)
+            return Embedded(vectors=units, tokens=tokens)
         except (KeyError, TypeError, ValueError) as fault:
             raise ProviderFailed(
                 f"{provider.name} answers with other than vectors of these texts: {fault}"
@@ -94,12 +96,12 @@ class EmbeddingProviders:
         pause(self.sleep, seconds, listen)
 
     @staticmethod
-    def _kind(provider: Provider, said: SaidEmbedding) -> EmbeddingKind | None:
-        return said.kind or _KINDS.get(provider.kind)
+    def _kind(provider: Provider, setting: SaidEmbedding) -> EmbeddingKind | None:
+        return setting.kind or _KINDS.get(provider.kind)
 
 
 def open_embeddings(
-    told: Callable[[], Modelling], environ: Mapping[str, str]
+    load_settings: Callable[[], Modelling], environ: Mapping[str, str]
 ) -> EmbeddingProviders:
     """Return who is asked for vectors. environ: the variables of the server, which may have keys and lead to those of its person."""
-    return EmbeddingProviders(told=told, keys=Keys(environ=environ))
+    return EmbeddingProviders(told=load_settings, keys=Keys(environ=environ))

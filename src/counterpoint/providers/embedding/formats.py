@@ -39,54 +39,56 @@ def unit(vectors: Sequence[Any], many: int, dimensions: int = 0) -> tuple[bytes,
     """Return vectors as they are kept, each of length 1; ValueError if they are not what was asked for. dimensions: how many numbers each has to have; 0: any."""
     if len(vectors) != many:
         raise ValueError("there is not one vector for each text")
-    found = np.asarray(vectors, dtype=np.float32)
-    if found.ndim != 2 or not 0 < found.shape[1] <= _LONGEST or not np.isfinite(found).all():  # noqa: PLR2004 -- rows and columns
+    matrix = np.asarray(vectors, dtype=np.float32)
+    if matrix.ndim != 2 or not 0 < matrix.shape[1] <= _LONGEST or not np.isfinite(matrix).all():  # noqa: PLR2004 -- rows and columns
         raise ValueError("a vector is not made of numbers")
-    if dimensions not in {0, found.shape[1]}:
-        raise ValueError(f"a vector has {found.shape[1]} numbers in place of {dimensions}")
-    lengths = np.sqrt((found * found).sum(axis=1, keepdims=True))
+    if dimensions not in {0, matrix.shape[1]}:
+        raise ValueError(f"a vector has {matrix.shape[1]} numbers in place of {dimensions}")
+    lengths = np.sqrt((matrix * matrix).sum(axis=1, keepdims=True))
     if not lengths.all():
         raise ValueError("a vector has no direction")
-    return tuple(row.astype("<f4").tobytes() for row in found / lengths)
+    return tuple(row.astype("<f4").tobytes() for row in matrix / lengths)
 
 
 def _bearer(secret: str) -> dict[str, str]:
     return {"authorization": f"Bearer {secret}"} if secret else {}
 
 
-def _plain(said: SaidEmbedding, texts: Sequence[str]) -> dict[str, Json]:
-    sized: dict[str, Json] = {"dimensions": said.dimensions} if said.dimensions else {}
-    return {"model": said.model, "input": [*texts], **sized}
+def _plain(setting: SaidEmbedding, texts: Sequence[str]) -> dict[str, Json]:
+    sized: dict[str, Json] = {"dimensions": setting.dimensions} if setting.dimensions else {}
+    return {"model": setting.model, "input": [*texts], **sized}
 
 
-def _openai(said: SaidEmbedding, texts: Sequence[str]) -> dict[str, Json]:
-    return {**_plain(said, texts), "encoding_format": "float"}
+def _openai(setting: SaidEmbedding, texts: Sequence[str]) -> dict[str, Json]:
+    return {**_plain(setting, texts), "encoding_format": "float"}
 
 
 def _openai_told(answer: Mapping[str, Any]) -> tuple[list[Any], int]:
     # They need not come in the order of the texts.
-    every = sorted(rows(answer["data"]), key=lambda one: count(one["index"]))
-    return [one["embedding"] for one in every], count(
+    every = sorted(rows(answer["data"]), key=lambda row: count(row["index"]))
+    return [row["embedding"] for row in every], count(
         table(answer.get("usage")).get("prompt_tokens")
     )
 
 
-def _gemini(said: SaidEmbedding, texts: Sequence[str]) -> dict[str, Json]:
-    sized: dict[str, Json] = {"outputDimensionality": said.dimensions} if said.dimensions else {}
-    asked: list[Json] = [
-        {"model": f"models/{said.model}", "content": {"parts": [{"text": text}]}, **sized}
+def _gemini(setting: SaidEmbedding, texts: Sequence[str]) -> dict[str, Json]:
+    sized: dict[str, Json] = (
+        {"outputDimensionality": setting.dimensions} if setting.dimensions else {}
+    )
+    requests: list[Json] = [
+        {"model": f"models/{setting.model}", "content": {"parts": [{"text": text}]}, **sized}
         for text in texts
     ]
-    return {"requests": asked}
+    return {"requests": requests}
 
 
 FORMATS: Final[Mapping[EmbeddingKind, Format]] = {
     "embeddings": Format(lambda _: "/embeddings", _bearer, _openai, _openai_told),
     "gemini": Format(
-        lambda said: f"/models/{quote(said.model, safe='')}:batchEmbedContents",
+        lambda setting: f"/models/{quote(setting.model, safe='')}:batchEmbedContents",
         lambda secret: {"x-goog-api-key": secret} if secret else {},
         _gemini,
-        lambda answer: ([one["values"] for one in rows(answer["embeddings"])], 0),
+        lambda answer: ([row["values"] for row in rows(answer["embeddings"])], 0),
     ),
     "ollama": Format(
         lambda _: "/api/embed",

@@ -29,8 +29,8 @@ Array = NDArray[np.float32]
 
 def installed() -> Path:
     """Return the folder of the installed weights; Unavailable without them."""
-    found = find_spec(PACKAGE)
-    places = found.submodule_search_locations if found else None
+    spec = find_spec(PACKAGE)
+    places = spec.submodule_search_locations if spec else None
     if not places:
         raise Unavailable(
             "the weights of MiniLM are not installed",
@@ -45,9 +45,9 @@ class MiniLMEmbedder:
     def __init__(self, folder: Path) -> None:
         """Open the model of a folder: `model.safetensors`, `config.json`, `vocab.txt`."""
         self._words = WordPiece(folder / "vocab.txt")
-        said = json.loads((folder / "config.json").read_bytes())
-        self._heads = int(said["num_attention_heads"])
-        self._layers = int(said["num_hidden_layers"])
+        config = json.loads((folder / "config.json").read_bytes())
+        self._heads = int(config["num_attention_heads"])
+        self._layers = int(config["num_hidden_layers"])
         self._tensors = tensors(folder / "model.safetensors")
 
     @property
@@ -85,21 +85,21 @@ class MiniLMEmbedder:
         return (mean / max(float(np.linalg.norm(mean)), _SMALL)).astype("<f4").tobytes()
 
     def _embedded(self, ids: list[int]) -> Array:
-        known, place = self._tensors, "embeddings"
-        found = (
-            known[f"{place}.word_embeddings.weight"][ids]
-            + known[f"{place}.position_embeddings.weight"][: len(ids)]
-            + known[f"{place}.token_type_embeddings.weight"][0]
+        weights, prefix = self._tensors, "embeddings"
+        states = (
+            weights[f"{prefix}.word_embeddings.weight"][ids]
+            + weights[f"{prefix}.position_embeddings.weight"][: len(ids)]
+            + weights[f"{prefix}.token_type_embeddings.weight"][0]
         )
-        return self._evened(f"{place}.LayerNorm", found)
+        return self._evened(f"{prefix}.LayerNorm", states)
 
     def _attended(self, layer: str, states: Array) -> Array:
         """Return the states after one layer."""
-        asked, keys, values = (
+        queries, keys, values = (
             self._split(self._linear(f"{layer}.attention.self.{part}", states))
             for part in ("query", "key", "value")
         )
-        weights = asked @ keys.transpose(0, 2, 1) / np.float32(asked.shape[-1] ** 0.5)
+        weights = queries @ keys.transpose(0, 2, 1) / np.float32(queries.shape[-1] ** 0.5)
         weights = np.exp(weights - weights.max(axis=-1, keepdims=True))
         weights /= weights.sum(axis=-1, keepdims=True)
         seen = (weights @ values).transpose(1, 0, 2).reshape(states.shape)
@@ -133,11 +133,11 @@ def tensors(path: Path) -> dict[str, Array]:
     header: dict[str, Any] = json.loads(whole[_HEAD : _HEAD + length].tobytes())
     begin = _HEAD + length
     return {
-        name: whole[begin + told["data_offsets"][0] : begin + told["data_offsets"][1]]
+        name: whole[begin + entry["data_offsets"][0] : begin + entry["data_offsets"][1]]
         .view(np.float32)
-        .reshape(told["shape"])
-        for name, told in header.items()
-        if name != "__metadata__" and told["dtype"] == "F32"
+        .reshape(entry["shape"])
+        for name, entry in header.items()
+        if name != "__metadata__" and entry["dtype"] == "F32"
     }
 
 

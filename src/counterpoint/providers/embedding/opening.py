@@ -18,31 +18,31 @@ _OPENED: Final[dict[str, Embedder]] = {}
 """Models by what was set: one for all projects that this process serves."""
 
 
-def open_embedder(said: str) -> Embedder | None:
+def open_embedder(name: str) -> Embedder | None:
     """Return the model that a setting names, the same for all who ask; None for `off`.
 
     InvalidInput for an unknown name, Unavailable for a model whose weights are not installed.
     """
-    if said == OFF:
+    if name == OFF:
         return None
     with _OPENING:
-        said = STATIC if said in {"", AUTO} else said
-        found = _OPENED.get(said)
-        if found is None:
-            found = _OPENED[said] = _opened(said)
-    return found
+        name = STATIC if name in {"", AUTO} else name
+        embedder = _OPENED.get(name)
+        if embedder is None:
+            embedder = _OPENED[name] = _opened(name)
+    return embedder
 
 
-def _opened(said: str) -> Embedder:
-    if said == STATIC:
+def _opened(name: str) -> Embedder:
+    if name == STATIC:
         from counterpoint.providers.embedding.static import StaticEmbedder
 
         return StaticEmbedder()
-    if said == MINILM:
+    if name == MINILM:
         from counterpoint.providers.embedding.minilm import MiniLMEmbedder, installed
 
         return MiniLMEmbedder(installed())
     raise InvalidInput(
-        f"there is no embedding model {said!r}",
+        f"there is no embedding model {name!r}",
         hint=f"Set COUNTERPOINT_EMBEDDING to {AUTO}, {STATIC}, {MINILM} or {OFF}.",
     )

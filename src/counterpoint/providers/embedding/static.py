@@ -65,10 +65,10 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return the vector of each text; empty for one without a token."""
-        found = [self._vector(text) for text in texts]
-        if any(found):
+        vectors = [self._vector(text) for text in texts]
+        if any(vectors):
             self._give_back()
-        return found
+        return vectors
 
     def _give_back(self) -> None:
         """Let go of the rows that were read: the system keeps them at hand for all processes, and they count as memory of none."""

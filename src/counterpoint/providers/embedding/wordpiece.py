@@ -34,15 +34,15 @@ class WordPiece:
 
     def ids(self, text: str, most: int) -> list[int]:
         """Return the numbers of the first tokens of a text."""
-        found: list[int] = []
+        numbers: list[int] = []
         for word in _words(text[:_READ]):
             pieces = self._known.get(word)
             if pieces is None:
                 pieces = self._remembered(word)
-            found += pieces
-            if len(found) >= most:
-                return found[:most]
-        return found
+            numbers += pieces
+            if len(numbers) >= most:
+                return numbers[:most]
+        return numbers
 
     def _remembered(self, word: str) -> tuple[int, ...]:
         if len(self._known) >= _MOST_KNOWN:
@@ -51,7 +51,7 @@ class WordPiece:
         return pieces
 
     def _pieces(self, word: str) -> tuple[int, ...]:
-        found: list[int] = []
+        numbers: list[int] = []
         start, prefix = 0, ""
         while start < len(word) <= _LONGEST:
             ends = range(len(word), start, -1)
@@ -59,9 +59,9 @@ class WordPiece:
             start, number = next((pair for pair in lengths if pair[1] is not None), (0, None))
             if number is None:
                 return ()
-            found.append(number)
+            numbers.append(number)
             prefix = "##"
-        return tuple(found)
+        return tuple(numbers)
 
 
 def _words(text: str) -> list[str]:
@@ -69,9 +69,9 @@ def _words(text: str) -> list[str]:
     if small.isascii():
         return _ASCII.findall(small)
     apart = unicodedata.normalize("NFD", small)
-    kept = (
+    chars = (
         char
         for char in apart
         if unicodedata.category(char) not in {"Mn", "Cc", "Cf"} or char.isspace()
     )
-    return _WORD.findall("".join(kept))
+    return _WORD.findall("".join(chars))

@@ -142,17 +142,17 @@ def refuse_place(address: Address, hosts: Collection[str]) -> None:
         return
     if address.port not in _PORTS.values():
         raise AddressRefused(f"port {address.port} is none of public pages", place=address.place)
-    if any(address.host == one or address.host.endswith(f".{one}") for one in _LOCAL):
+    if any(address.host == suffix or address.host.endswith(f".{suffix}") for suffix in _LOCAL):
         raise AddressRefused(f"{address.host} is a name of this machine or network")
     if is_number(address.host):
         refuse_not_public(address, [address.host], hosts)
 
 
-def refuse_not_public(address: Address, found: Collection[str], hosts: Collection[str]) -> None:
+def refuse_not_public(address: Address, ips: Collection[str], hosts: Collection[str]) -> None:
     """Raise AddressRefused unless all that a host leads to is public, or a person trusted it."""
     if address.place in hosts:
         return
-    for ip in found:
+    for ip in ips:
         if not is_public(ip):
             leads = "is" if ip == address.host else f"leads to {ip}, which is"
             raise AddressRefused(f"{address.host} {leads} no public address")
@@ -170,13 +170,13 @@ def is_number(host: str) -> bool:
 def is_public(ip: str) -> bool:
     """Return whether an address of numbers is one of a public host."""
     try:
-        found = ipaddress.ip_address(ip)
+        parsed = ipaddress.ip_address(ip)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv4Address):
-        return not any(found in one for one in _NOT_PUBLIC_4)
-    is_out = found.scope_id is not None or any(found in one for one in _NOT_PUBLIC_6)
-    return found in _PUBLIC_6 and not is_out
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return not any(parsed in network for network in _NOT_PUBLIC_4)
+    is_out = parsed.scope_id is not None or any(parsed in network for network in _NOT_PUBLIC_6)
+    return parsed in _PUBLIC_6 and not is_out
 
 
 def _no_address(why: str) -> InvalidInput:

@@ -45,8 +45,8 @@ Resolve = Callable[[str, int], Sequence[str]]
 
 def resolve(host: str, port: int) -> list[str]:
     """Return all addresses of numbers that a name leads to; OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +96,8 @@ class _Job:
         except httpx2.TimeoutException:
             put(PageTimedOut(f"{self.url[:200]} was silent for {_STEP:g} s"))
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as fault:
-            said = " ".join(str(fault).split())[:200] or type(fault).__name__
-            put(PageFailed(f"{self.url[:200]} cannot be fetched: {said}"))
+            reason = " ".join(str(fault).split())[:200] or type(fault).__name__
+            put(PageFailed(f"{self.url[:200]} cannot be fetched: {reason}"))
         except Over:
             return
         else:
@@ -130,16 +130,16 @@ class _Job:
     def _looked_up(self, address: Address) -> Sequence[str]:
         """Return the addresses that a host leads to, all of them checked."""
         if is_number(address.host):
-            found: Sequence[str] = [address.host]
+            ips: Sequence[str] = [address.host]
         else:
             try:
-                found = self.look_up(address.host, address.port)
+                ips = self.look_up(address.host, address.port)
             except (OSError, UnicodeError) as fault:
                 raise PageFailed(f"the name {address.host} leads nowhere") from fault
-        if not found:
+        if not ips:
             raise PageFailed(f"the name {address.host} leads nowhere")
-        refuse_not_public(address, found, self.hosts)
-        return found[:_TRIED]
+        refuse_not_public(address, ips, self.hosts)
+        return ips[:_TRIED]
 
     def _at(self, address: Address, ip: str) -> tuple[Page | None, str]:
         if self._over.is_set():
@@ -159,8 +159,8 @@ class _Job:
             trust_env=False,
             follow_redirects=False,
         ) as client:
-            known = {**names, **self._sockets.extensions}
-            request = httpx2.Request("GET", address.at(ip), headers=heads, extensions=known)
+            extensions = {**names, **self._sockets.extensions}
+            request = httpx2.Request("GET", address.at(ip), headers=heads, extensions=extensions)
             answer = client.send(request, stream=True)
             try:
                 return self._answered(address, answer)

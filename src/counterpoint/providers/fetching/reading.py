@@ -52,20 +52,20 @@ def unpacked(parts: Iterable[bytes], encoding: str, most: int) -> bytes:
     if name not in {"", "identity", "gzip", "x-gzip", "deflate"}:
         raise PageFailed(f"the page is packed as {name[:40]!r}, which nobody asked for")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 32) if name not in {"", "identity"} else None
-    found, sent = bytearray(), 0
+    content, sent = bytearray(), 0
     for part in parts:
         sent += len(part)
         if sent > most:
             raise _large(most)
         try:
-            found += part if unpack is None else unpack.decompress(part, most + 1 - len(found))
+            content += part if unpack is None else unpack.decompress(part, most + 1 - len(content))
         except zlib.error as fault:
             raise PageFailed("the page cannot be unpacked") from fault
-        if len(found) > most or (unpack is not None and unpack.unconsumed_tail):
+        if len(content) > most or (unpack is not None and unpack.unconsumed_tail):
             raise _large(most)
     if unpack is not None and sent and not unpack.eof:
         raise PageFailed("the page broke off")
-    return bytes(found)
+    return bytes(content)
 
 
 def text_of(content: bytes, kind: str, head: str) -> tuple[str, str]:
@@ -73,27 +73,27 @@ def text_of(content: bytes, kind: str, head: str) -> tuple[str, str]:
     text = content.decode(_charset(content, head), errors="replace").replace("\0", "")
     if kind not in _HTML:
         return "", text.replace("\r\n", "\n")
-    found = _TITLE.search(text, 0, _TITLED)
-    title = " ".join(html.unescape(found[1]).split())[:_LONGEST_TITLE] if found else ""
+    match = _TITLE.search(text, 0, _TITLED)
+    title = " ".join(html.unescape(match[1]).split())[:_LONGEST_TITLE] if match else ""
     # Pages are sent without the line breaks that they are shown with.
-    untitled = text[: found.start()] + text[found.end() :] if found else text
+    untitled = text[: match.start()] + text[match.end() :] if match else text
     broken = _BLOCK.sub("\n<", _NO_TAG.sub("&lt;", untitled))
-    shown = extract("page.html", broken.encode(errors="replace")).text
-    return title, _GAPS.sub("\n\n", shown).strip()
+    extracted = extract("page.html", broken.encode(errors="replace")).text
+    return title, _GAPS.sub("\n\n", extracted).strip()
 
 
 def _charset(content: bytes, head: str) -> str:
     """Return the encoding that a page says it has, if it is one of texts."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    told = _CHARSET.search(head)
+    match = _CHARSET.search(head)
     meta = _META.search(content[:_HEAD])
-    name = told[1] if told else meta[1].decode("ascii") if meta else "utf-8"
+    name = match[1] if match else meta[1].decode("ascii") if meta else "utf-8"
     try:
-        found = codecs.lookup(name).name
+        codec = codecs.lookup(name).name
     except LookupError:
         return "utf-8"
-    return found if _KNOWN.fullmatch(found) else "utf-8"
+    return codec if _KNOWN.fullmatch(codec) else "utf-8"
 
 
 def _large(most: int) -> PageFailed:

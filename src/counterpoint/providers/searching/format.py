@@ -34,7 +34,7 @@ class Format(Protocol):
         """Return what is sent. secret: the key; empty without one."""
         ...
 
-    def results(self, told: Mapping[str, Any]) -> list[SearchResult]:
+    def results(self, answer: Mapping[str, Any]) -> list[SearchResult]:
         """Return what an answer has; TypeError, KeyError for one that is none."""
         ...
 
@@ -55,9 +55,9 @@ def asked_by(path: str, **words_: str | int) -> str:
     return f"{path}?{urlencode(words_)}"
 
 
-def listed(told: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def listed(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the objects of a list that an answer has to have; KeyError, TypeError."""
-    return rows(told[name])
+    return rows(answer[name])
 
 
 def result(
@@ -76,6 +76,6 @@ def result(
     )
 
 
-def found(*some: SearchResult | None) -> list[SearchResult]:
+def drop_missing(*some: SearchResult | None) -> list[SearchResult]:
     """Return those that are results."""
-    return [one for one in some if one is not None]
+    return [candidate for candidate in some if candidate is not None]

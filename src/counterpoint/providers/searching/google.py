@@ -14,7 +14,7 @@ from counterpoint.providers.format import rows
 from counterpoint.providers.searching.format import (
     Request,
     asked_by,
-    found,
+    drop_missing,
     looked_for,
     result,
 )
@@ -35,11 +35,11 @@ class GoogleCustomSearch:
         )
         return Request(path=path, headers={"x-goog-api-key": secret})
 
-    def results(self, told: Mapping[str, Any]) -> list[SearchResult]:
+    def results(self, answer: Mapping[str, Any]) -> list[SearchResult]:
         """Return what an answer has."""
-        return found(
+        return drop_missing(
             *(
-                result(one.get("link"), one.get("title"), one.get("snippet"))
-                for one in rows(told.get("items"))
+                result(row.get("link"), row.get("title"), row.get("snippet"))
+                for row in rows(answer.get("items"))
             )
         )

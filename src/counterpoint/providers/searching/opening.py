@@ -44,37 +44,39 @@ class ConfiguredSearching:
     def searchers(self) -> tuple[Searcher, ...]:
         """Return those that the project names, then the others that are known; MalformedDocument."""
         listed = every(self.said().searchers, SEARCHERS, lambda name: SaidSearcher(name=name))
-        return tuple(self._searcher(said, known) for said, known in listed)
+        return tuple(self._searcher(setting, entry) for setting, entry in listed)
 
-    def _searcher(self, said: SaidSearcher, known: KnownSearcher | None) -> Searcher:
-        address = said.address or (known.address if known else "")
-        kind: SearcherKind = said.kind or (known.kind if known else "searxng")
-        engine = said.engine or (self.keys.environ.get(ENGINE, "") if kind == "google" else "")
-        usual = known.price if known and not said.address else 0
-        reason, is_set = self._why_not(said, kind, address, engine)
+    def _searcher(self, setting: SaidSearcher, entry: KnownSearcher | None) -> Searcher:
+        address = setting.address or (entry.address if entry else "")
+        kind: SearcherKind = setting.kind or (entry.kind if entry else "searxng")
+        engine = setting.engine or (self.keys.environ.get(ENGINE, "") if kind == "google" else "")
+        usual = entry.price if entry and not setting.address else 0
+        reason, is_set = self._why_not(setting, kind, address, engine)
         return Searcher(
-            name=said.name,
+            name=setting.name,
             kind=kind,
-            description=known.description if known and not said.address else f"{kind} at {address}",
+            description=entry.description
+            if entry and not setting.address
+            else f"{kind} at {address}",
             address=address,
             engine=engine,
-            price=usual if said.price is None else said.price,
+            price=usual if setting.price is None else setting.price,
             reason=reason,
             is_set=is_set,
         )
 
     def _why_not(
-        self, said: SaidSearcher, kind: SearcherKind, address: str, engine: str
+        self, setting: SaidSearcher, kind: SearcherKind, address: str, engine: str
     ) -> tuple[str, bool]:
         """Return why a provider cannot be asked, and whether anybody has configured it."""
-        is_named = bool(said.address or said.kind or said.engine)
-        found = reach(said, address, self.keys, is_named=is_named, is_open=kind in _KEYLESS)
-        if not found.reason and kind == "google" and not engine:
+        is_named = bool(setting.address or setting.kind or setting.engine)
+        reached = reach(setting, address, self.keys, is_named=is_named, is_open=kind in _KEYLESS)
+        if not reached.reason and kind == "google" and not engine:
             return (
                 f"neither counterpoint.toml (`engine`) nor the variable {ENGINE} names its search engine",
                 True,
             )
-        return found.reason, found.is_set
+        return reached.reason, reached.is_set
 
     def search(
         self, searcher: Searcher, search: Search, listen: Listen
@@ -94,9 +96,9 @@ class ConfiguredSearching:
             is_here=is_here(searcher.address),
             secret=secret,
         )
-        told = whole_answer(sent, listen)
+        answer = whole_answer(sent, listen)
         try:
-            return tuple(spoken.results(told)[: search.most])
+            return tuple(spoken.results(answer)[: search.most])
         except (TypeError, KeyError) as fault:
             raise ProviderFailed(
                 f"{searcher.name} answers in another format than it is said to"
@@ -107,6 +109,8 @@ class ConfiguredSearching:
         pause(self.sleep, seconds, listen)
 
 
-def open_searching(said: Callable[[], Browsing], environ: Mapping[str, str]) -> ConfiguredSearching:
+def open_searching(
+    load_settings: Callable[[], Browsing], environ: Mapping[str, str]
+) -> ConfiguredSearching:
     """Return who is asked for searches. environ: the variables of the server, which may have keys and lead to those of its person."""
-    return ConfiguredSearching(said=said, keys=Keys(environ=environ))
+    return ConfiguredSearching(said=load_settings, keys=Keys(environ=environ))

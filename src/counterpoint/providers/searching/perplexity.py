@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from counterpoint.core.model.web.searching import Search, Searcher, SearchResult
-from counterpoint.providers.searching.format import Request, found, listed, posted, result
+from counterpoint.providers.searching.format import Request, drop_missing, listed, posted, result
 
 _MOST: Final = 20
 _TOKENS: Final = 1_024
@@ -24,11 +24,11 @@ class Perplexity:
         del searcher
         return posted(search, secret, _MOST, max_tokens_per_page=_TOKENS)
 
-    def results(self, told: Mapping[str, Any]) -> list[SearchResult]:
+    def results(self, answer: Mapping[str, Any]) -> list[SearchResult]:
         """Return what an answer has."""
-        return found(
+        return drop_missing(
             *(
-                result(one.get("url"), one.get("title"), one.get("snippet"), one.get("date"))
-                for one in listed(told, "results")
+                result(row.get("url"), row.get("title"), row.get("snippet"), row.get("date"))
+                for row in listed(answer, "results")
             )
         )

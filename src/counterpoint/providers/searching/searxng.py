@@ -13,7 +13,7 @@ from counterpoint.core.model.web.searching import Search, Searcher, SearchResult
 from counterpoint.providers.searching.format import (
     Request,
     asked_by,
-    found,
+    drop_missing,
     listed,
     looked_for,
     result,
@@ -29,17 +29,17 @@ class SearXNG:
         path = asked_by("/search", q=looked_for(search), format="json")
         return Request(path=path, headers={"authorization": f"Bearer {secret}"} if secret else {})
 
-    def results(self, told: Mapping[str, Any]) -> list[SearchResult]:
+    def results(self, answer: Mapping[str, Any]) -> list[SearchResult]:
         """Return what an answer has."""
-        return found(
+        return drop_missing(
             *(
                 result(
-                    one.get("url"),
-                    one.get("title"),
-                    one.get("content"),
-                    one.get("publishedDate"),
-                    "academic" if one.get("category") == "science" else "web",
+                    row.get("url"),
+                    row.get("title"),
+                    row.get("content"),
+                    row.get("publishedDate"),
+                    "academic" if row.get("category") == "science" else "web",
                 )
-                for one in listed(told, "results")
+                for row in listed(answer, "results")
             )
         )

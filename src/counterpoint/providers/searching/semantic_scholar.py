@@ -13,7 +13,7 @@ from counterpoint.core.model.web.searching import Search, Searcher, SearchResult
 from counterpoint.providers.searching.format import (
     Request,
     asked_by,
-    found,
+    drop_missing,
     listed,
     looked_for,
     result,
@@ -37,17 +37,17 @@ class SemanticScholar:
         )
         return Request(path=path, headers={"x-api-key": secret} if secret else {})
 
-    def results(self, told: Mapping[str, Any]) -> list[SearchResult]:
+    def results(self, answer: Mapping[str, Any]) -> list[SearchResult]:
         """Return what an answer has."""
-        return found(
+        return drop_missing(
             *(
                 result(
-                    one.get("url"),
-                    one.get("title"),
-                    one.get("abstract"),
-                    one.get("year"),
+                    row.get("url"),
+                    row.get("title"),
+                    row.get("abstract"),
+                    row.get("year"),
                     "academic",
                 )
-                for one in (listed(told, "data") if told["total"] else ())
+                for row in (listed(answer, "data") if answer["total"] else ())
             )
         )

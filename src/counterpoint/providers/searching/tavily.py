@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from counterpoint.core.model.web.searching import Search, Searcher, SearchResult
-from counterpoint.providers.searching.format import Request, found, listed, posted, result
+from counterpoint.providers.searching.format import Request, drop_missing, listed, posted, result
 
 _MOST: Final = 20
 
@@ -30,13 +30,13 @@ class Tavily:
             include_raw_content=False,
         )
 
-    def results(self, told: Mapping[str, Any]) -> list[SearchResult]:
+    def results(self, answer: Mapping[str, Any]) -> list[SearchResult]:
         """Return what an answer has."""
-        return found(
+        return drop_missing(
             *(
                 result(
-                    one.get("url"), one.get("title"), one.get("content"), one.get("published_date")
+                    row.get("url"), row.get("title"), row.get("content"), row.get("published_date")
                 )
-                for one in listed(told, "results")
+                for row in listed(answer, "results")
             )
         )
