@@ -80,36 +80,38 @@ def find_credential(environ: Mapping[str, str]) -> str:
     return "" if is_reference(CREDENTIAL, text) else text
 
 
-def client_session(run: str, environ: Mapping[str, str], place: Sequence[str] = ()) -> str:
+def client_session(run: str, environ: Mapping[str, str], location: Sequence[str] = ()) -> str:
     """Return which session of its own a client is in; empty if it does not say.
 
-    run: its run, if set. place: what makes its connection this one beside that, if the last session there is to be known.
+    run: its run, if set. location: what makes its connection this one beside that, if the last session there is to be known.
     """
     if run:
         return f"run {run}"
-    given = {name: environ.get(name, "") for name in VARIABLES}
-    given[CREDENTIAL] = find_credential(environ)
-    said = next((f"{name} {text}" for name, text in given.items() if text), "")
-    return _gone_on(said, environ, place) if place and said.startswith(CLAUDE) else said
+    values = {name: environ.get(name, "") for name in VARIABLES}
+    values[CREDENTIAL] = find_credential(environ)
+    session = next((f"{name} {text}" for name, text in values.items() if text), "")
+    return (
+        _gone_on(session, environ, location) if location and session.startswith(CLAUDE) else session
+    )
 
 
-def _gone_on(said: str, environ: Mapping[str, str], place: Sequence[str]) -> str:
+def _gone_on(session: str, environ: Mapping[str, str], location: Sequence[str]) -> str:
     """Return the session that Claude Code goes on with by its own words, or else the one that it says."""
-    path = f"{state_folder(environ)}/sessions/{_name(('last', os.getcwd(), *place))}"
-    asked = _asked(os.getppid())
+    path = f"{state_folder(environ)}/sessions/{_name(('last', os.getcwd(), *location))}"
+    option = _asked(os.getppid())
     with suppress(OSError):
-        if asked == CONTINUE:
+        if option == CONTINUE:
             with open(path, encoding="utf-8") as file:
-                said = file.read(_LONGEST) or said
-        elif asked:
-            said = f"{CLAUDE} {asked}"
+                session = file.read(_LONGEST) or session
+        elif option:
+            session = f"{CLAUDE} {option}"
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         descriptor = os.open(path, _FLAGS | os.O_TRUNC, 0o600)
         try:
-            os.write(descriptor, said.encode())
+            os.write(descriptor, session.encode())
         finally:
             os.close(descriptor)
-    return said
+    return session
 
 
 def _asked(client: int) -> str:
@@ -163,8 +165,8 @@ def _find_starter() -> tuple[int, str]:
     try:
         for _ in range(_MOST_STARTERS):
             with open(f"/proc/{pid}/stat", "rb") as file:
-                named, _, rest = file.read().rpartition(b") ")
-            name, fields = named.partition(b"(")[2], rest.split()
+                name_part, _, field_part = file.read().rpartition(b") ")
+            name, fields = name_part.partition(b"(")[2], field_part.split()
             if name not in _STARTERS:
                 is_common = pid <= 1 or name in _COMMON
                 return (0, "") if is_common else (pid, fields[19].decode())
@@ -249,16 +251,16 @@ def _kept(folder: str, name: str, fresh: str) -> tuple[str, int]:
         if not _is_locked(descriptor):
             _await_orphan(descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
             raise PermissionError(path)
         os.fchmod(descriptor, 0o600)
         secret = os.pread(descriptor, _LONGEST, 0).decode("ascii", "replace").partition(" ")[0]
         if len(secret) != len(fresh) or not secret.isalnum():
             secret = fresh
-        kept = f"{secret} {os.getpid()} {os.getppid()}".encode()
+        content = f"{secret} {os.getpid()} {os.getppid()}".encode()
         # In this order a secret that was there is there at every moment.
-        os.ftruncate(descriptor, os.pwrite(descriptor, kept, 0))
+        os.ftruncate(descriptor, os.pwrite(descriptor, content, 0))
     except OSError:
         os.close(descriptor)
         raise

@@ -39,10 +39,10 @@ def sync_names(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder for this user alone, and those above it, unless they are there; return when the disk has them."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for one in missing:
-        sync_names(one.parent)
+    for path in missing:
+        sync_names(path.parent)
 
 
 def file_fault(fault: OSError, where: str, hint: str = "") -> Unavailable:

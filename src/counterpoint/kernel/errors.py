@@ -71,7 +71,7 @@ class CounterpointError(Exception):
     def code(self) -> str:
         """The class name in snake_case: what programs switch on."""
         # No expression, which would be compiled for one look.
-        parted = (f"_{one}" if one.isupper() else one for one in type(self).__name__)
+        parted = (f"_{letter}" if letter.isupper() else letter for letter in type(self).__name__)
         return "".join(parted).lstrip("_").lower()
 
 

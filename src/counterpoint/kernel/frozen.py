@@ -60,15 +60,15 @@ def _made(cls: type[T], parameters: Any, methods: Callable[[tuple[str, ...]], _M
     namespace = dict(cls.__dict__)
     own = _own_fields(cls.__annotations__, namespace)
     all_fields = {
-        name: one
+        name: member
         for base in reversed(cls.__mro__[1:])
-        for name, one in base.__dict__.get("__dataclass_fields__", {}).items()
+        for name, member in base.__dict__.get("__dataclass_fields__", {}).items()
     } | own
     for name in (*own, "__dict__", "__weakref__"):
         namespace.pop(name, None)
     inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
     slots = [name for name in own if name not in inherited]
-    if any(isinstance(one, cached_property) for one in namespace.values()):
+    if any(isinstance(value, cached_property) for value in namespace.values()):
         # Where they keep what they found.
         slots.append("__dict__")
     namespace |= {
@@ -79,24 +79,24 @@ def _made(cls: type[T], parameters: Any, methods: Callable[[tuple[str, ...]], _M
     }
     for name, method in methods(tuple(all_fields)).items():
         namespace.setdefault(name, method)
-    made: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
-    made.__qualname__ = cls.__qualname__
-    made.__init__ = _initializer(made)
-    return made
+    new_class: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
+    new_class.__qualname__ = cls.__qualname__
+    new_class.__init__ = _initializer(new_class)
+    return new_class
 
 
 def _own_fields(annotations: Mapping[str, Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a class adds, by their names."""
-    found = dict[str, Any]()
+    fields = dict[str, Any]()
     for name, hint in annotations.items():
         if str(hint).startswith("ClassVar"):
             continue
-        given = namespace.get(name, MISSING)
-        made: Any = cast("Any", given) if isinstance(given, Field) else field(default=given)
-        made.name, made.type, made.kw_only = name, hint, True
-        made._field_type = _KIND  # noqa: SLF001 -- `fields` lists only what has it
-        found[name] = made
-    return found
+        default = namespace.get(name, MISSING)
+        member: Any = cast("Any", default) if isinstance(default, Field) else field(default=default)
+        member.name, member.type, member.kw_only = name, hint, True
+        member._field_type = _KIND  # noqa: SLF001 -- `fields` lists only what has it
+        fields[name] = member
+    return fields
 
 
 def _methods(names: tuple[str, ...]) -> _Methods:
@@ -112,8 +112,8 @@ def _methods(names: tuple[str, ...]) -> _Methods:
     def state(self: object) -> list[object]:
         return [getattr(self, name) for name in names]
 
-    def restore(self: object, kept: list[object]) -> None:
-        for name, value in zip(names, kept, strict=True):
+    def restore(self: object, state_values: list[object]) -> None:
+        for name, value in zip(names, state_values, strict=True):
             object.__setattr__(self, name, value)
 
     return {
@@ -128,8 +128,8 @@ def _methods(names: tuple[str, ...]) -> _Methods:
 
 
 def _shown(self: _Made) -> str:
-    shown = (one.name for one in self.__dataclass_fields__.values() if one.repr)
-    words = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+    names = (member.name for member in self.__dataclass_fields__.values() if member.repr)
+    words = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
     return f"{type(self).__qualname__}({words})"
 
 
@@ -143,69 +143,69 @@ def _refuse_deleting(self: object, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _initializer(made: Any) -> Callable[..., None]:
+def _initializer(cls: Any) -> Callable[..., None]:
     """Return what fills the first objects of a class value by value, and then compiles its initializer, which is it from there on."""
     before = count()
 
-    def first(self: object, *given: object, **named: object) -> None:
+    def first(self: object, *positional: object, **keywords: object) -> None:
         # What does not fit is refused by the compiled one, in the words of Python.
-        if next(before) < _FILLED and not given and _fits(made, named):
-            _fill(made, self, named)
+        if next(before) < _FILLED and not positional and _fits(cls, keywords):
+            _fill(cls, self, keywords)
         else:
-            made.__init__ = compiled = _compiled(made)
-            compiled(self, *given, **named)
+            cls.__init__ = compiled = _compiled(cls)
+            compiled(self, *positional, **keywords)
 
     return first
 
 
-def _fits(made: _Made, named: Mapping[str, object]) -> bool:
-    known = made.__dataclass_fields__
-    return named.keys() <= known.keys() and all(
-        one.init
-        if name in named
-        else one.default is not MISSING or one.default_factory is not MISSING
-        for name, one in known.items()
+def _fits(cls: _Made, keywords: Mapping[str, object]) -> bool:
+    members = cls.__dataclass_fields__
+    return keywords.keys() <= members.keys() and all(
+        member.init
+        if name in keywords
+        else member.default is not MISSING or member.default_factory is not MISSING
+        for name, member in members.items()
     )
 
 
-def _fill(made: Any, self: object, named: Mapping[str, object]) -> None:
-    for name, one in made.__dataclass_fields__.items():
-        if name in named:
-            value = named[name]
-        elif one.default is not MISSING:
-            value = one.default
+def _fill(cls: Any, self: object, keywords: Mapping[str, object]) -> None:
+    for name, member in cls.__dataclass_fields__.items():
+        if name in keywords:
+            value = keywords[name]
+        elif member.default is not MISSING:
+            value = member.default
         else:
-            value = one.default_factory()
+            value = member.default_factory()
         object.__setattr__(self, name, value)
-    if hasattr(made, "__post_init__"):
-        made.__post_init__(self)
+    if hasattr(cls, "__post_init__"):
+        cls.__post_init__(self)
 
 
-def _compiled(made: Any) -> Callable[..., None]:
+def _compiled(cls: Any) -> Callable[..., None]:
     """Return the initializer of a class: each value straight into its slot."""
     takes, lines = ["self", "*"], list[str]()
     names: dict[str, Any] = {"_missing": MISSING}
-    for name, one in made.__dataclass_fields__.items():
-        names[f"_set_{name}"] = getattr(made, name).__set__
-        given = taken = name
-        if one.default is not MISSING:
-            names[f"_default_{name}"] = one.default
+    for name, member in cls.__dataclass_fields__.items():
+        names[f"_set_{name}"] = getattr(cls, name).__set__
+        source = taken = name
+        if member.default is not MISSING:
+            names[f"_default_{name}"] = member.default
             taken = f"{name}=_default_{name}"
-            given = name if one.init else f"_default_{name}"
-        elif one.default_factory is not MISSING:
-            names[f"_make_{name}"] = one.default_factory
+            source = name if member.init else f"_default_{name}"
+        elif member.default_factory is not MISSING:
+            names[f"_make_{name}"] = member.default_factory
             taken = f"{name}=_missing"
-            given = f"_make_{name}()"
-            given += f" if {name} is _missing else {name}" if one.init else ""
-        if one.init:
+            source = f"_make_{name}()"
+            source += f" if {name} is _missing else {name}" if member.init else ""
+        if member.init:
             takes.append(taken)
-        lines.append(f" _set_{name}(self, {given})")
-    if hasattr(made, "__post_init__"):
+        lines.append(f" _set_{name}(self, {source})")
+    if hasattr(cls, "__post_init__"):
         lines.append(" self.__post_init__()")
     if takes[-1] == "*":
         takes.pop()
     text = "\n".join((f"def __init__({', '.join(takes)}):", *lines, " return None"))
     exec(text, names)  # noqa: S102 -- as `dataclasses` does: the names are those of a class in our source
     compiled = names["__init__"]
-    compiled.__qualname__ = f"{made.__qualname__}.__init__"
+    compiled.__qualname__ = f"{cls.__qualname__}.__init__"
     return compiled

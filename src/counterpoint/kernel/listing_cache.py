@@ -54,10 +54,10 @@ def find_listing(surface: str, environ: Mapping[str, str]) -> dict[str, Any] | N
 def _read(path: str) -> dict[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
-            found: object = json.load(file)
+            parsed: object = json.load(file)
     except (OSError, ValueError):
         return None
-    return found if _is_object(found) else None
+    return parsed if _is_object(parsed) else None
 
 
 def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -77,9 +77,9 @@ def protocol_packages() -> list[str]:
     """Return the protocol's packages that are installed, each with its version."""
     return [
         name
-        for place in sys.path
-        if place.endswith("site-packages") and os.path.isdir(place)
-        for name in sorted(os.listdir(place))
+        for folder in sys.path
+        if folder.endswith("site-packages") and os.path.isdir(folder)
+        for name in sorted(os.listdir(folder))
         if name.startswith(PACKAGES)
     ]
 
@@ -89,14 +89,14 @@ def _checksum() -> int:
     return zlib.crc32("\n".join(seen + protocol_packages()).encode())
 
 
-def _files(place: str) -> Iterator[str]:
-    with os.scandir(place) as entries:
+def _files(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 yield from _files(entry.path) if entry.name != "__pycache__" else ()
             elif entry.name.endswith(".py"):
-                found = entry.stat()
-                yield f"{entry.path} {found.st_size} {found.st_mtime_ns}"
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
 
 
 def _write(path: str, environ: Mapping[str, str]) -> None:

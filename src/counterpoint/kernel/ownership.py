@@ -46,11 +46,11 @@ def check_folder(database: str) -> None:
     """Pass if folder and files of a database are this account's alone, as rules 1 and 2 say; Untrusted."""
     folder = os.path.dirname(database)
     try:
-        found = os.lstat(folder)
+        status = os.lstat(folder)
     except FileNotFoundError:
         return
-    if not stat.S_ISDIR(found.st_mode):
-        if not stat.S_ISLNK(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
+        if not stat.S_ISLNK(status.st_mode):
             raise Untrusted(
                 f"{folder} is a file, where a folder is meant",
                 "Look what it is, and take it away; or name another place: `--db PATH`.",
@@ -59,44 +59,44 @@ def check_folder(database: str) -> None:
             f"{folder} is a link, and no folder",
             f"Take it away if it is not yours; else name what it leads to: `--db {os.path.realpath(database)}`.",
         )
-    if found.st_uid != os.getuid():
+    if status.st_uid != os.getuid():
         raise Untrusted(
-            f"{folder} belongs to another account (uid {found.st_uid})",
+            f"{folder} belongs to another account (uid {status.st_uid})",
             "Run this under that account, or use a ledger of your own: `--db PATH`.",
         )
-    if found.st_mode & stat.S_ISVTX and found.st_mode & _WRITE_FOR_OTHERS:
+    if status.st_mode & stat.S_ISVTX and status.st_mode & _WRITE_FOR_OTHERS:
         raise Untrusted(
             f"everybody may lay files into {folder}",
             "Give the ledger a folder of its own: `--db FOLDER/ledger.db`.",
         )
-    if found.st_mode & _WRITE_FOR_OTHERS:
+    if status.st_mode & _WRITE_FOR_OTHERS:
         raise Untrusted(
             f"others can write {folder}",
             f"Look whether what is in it is yours, then run `chmod go-w {folder}`.",
         )
-    is_closed = not found.st_mode & _ANYTHING_FOR_OTHERS
+    is_closed = not status.st_mode & _ANYTHING_FOR_OTHERS
     for ending in BESIDE:
         _check_file(database + ending, is_closed=is_closed)
 
 
 def _check_file(path: str, *, is_closed: bool) -> None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return
-    is_plain = stat.S_ISREG(found.st_mode) or stat.S_ISSOCK(found.st_mode)
-    if not is_plain and not stat.S_ISLNK(found.st_mode):
-        sort = "a folder" if stat.S_ISDIR(found.st_mode) else "no file"
+    is_plain = stat.S_ISREG(status.st_mode) or stat.S_ISSOCK(status.st_mode)
+    if not is_plain and not stat.S_ISLNK(status.st_mode):
+        sort = "a folder" if stat.S_ISDIR(status.st_mode) else "no file"
         raise Untrusted(
             f"{path} is {sort}, where a file is meant",
             "Look what is in it, and take it away; or name another place: `--db PATH`.",
         )
-    if not is_plain or found.st_uid != os.getuid():
+    if not is_plain or status.st_uid != os.getuid():
         raise Untrusted(
             f"{path} is a link, or belongs to another account",
             "Look who could have put it there, and take it away.",
         )
-    if found.st_mode & _WRITE_FOR_OTHERS and not is_closed:
+    if status.st_mode & _WRITE_FOR_OTHERS and not is_closed:
         raise Untrusted(
             f"others can write {path}",
             f"Look whether it is still yours, then run `chmod go-w {path}`.",
@@ -115,9 +115,9 @@ def awaited_at(socket: str) -> int:
     above = folder
     while above != os.path.dirname(above):
         above = os.path.dirname(above)
-        found = os.stat(above)
-        is_shared = found.st_mode & _WRITE_FOR_OTHERS and not found.st_mode & stat.S_ISVTX
-        if is_shared or found.st_uid not in {0, owner, os.getuid()}:
+        status = os.stat(above)
+        is_shared = status.st_mode & _WRITE_FOR_OTHERS and not status.st_mode & stat.S_ISVTX
+        if is_shared or status.st_uid not in {0, owner, os.getuid()}:
             raise Untrusted(
                 f"others can exchange {folder}, since they can write {above}",
                 "Have whoever runs the server put its socket below folders of root, such as /run.",

@@ -72,12 +72,12 @@ class ForeignFolder(Exception):
 
 def find_tree_and_home(folder: str) -> tuple[str, str]:
     """Return the working tree that a folder lies in, and the folder that has its `.counterpoint`."""
-    here = os.path.realpath(folder)
-    if tree := _upwards(here, ".git", os.path.exists):
+    start = os.path.realpath(folder)
+    if tree := _upwards(start, ".git", os.path.exists):
         return tree, _main_tree(tree)
-    if bare := _upwards(here, "HEAD", _is_in_bare):
+    if bare := _upwards(start, "HEAD", _is_in_bare):
         return bare, bare
-    home = _upwards(here, FOLDER, _holds_ledger) or here
+    home = _upwards(start, FOLDER, _holds_ledger) or start
     return home, home
 
 
@@ -152,9 +152,9 @@ def _lacking_in(git: str, common: str) -> str:
 
 def is_home_or_above(folder: str, environ: Mapping[str, str]) -> bool:
     """Return whether a folder is the user's home or one that this lies in: where no ledger is begun unasked."""
-    place = os.path.realpath(folder).rstrip("/")
+    resolved = os.path.realpath(folder).rstrip("/")
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
-    return f"{home}/".startswith(f"{place}/")
+    return f"{home}/".startswith(f"{resolved}/")
 
 
 def find_database(folder: str, db: str) -> str:
@@ -208,10 +208,10 @@ TOO_LONG_HINT: Final = "Keep the ledger at a shorter path: `--db PATH`, for each
 
 def find_prefix(database: str) -> str:
     """Return the path that all files of a database's meeting point begin with; ForeignFolder."""
-    there = os.path.dirname(database)
-    while not os.path.exists(there) and there != os.path.dirname(there):
-        there = os.path.dirname(there)
-    if os.access(there, os.W_OK | os.X_OK) and not has_lost_ledger(database):
+    parent = os.path.dirname(database)
+    while not os.path.exists(parent) and parent != os.path.dirname(parent):
+        parent = os.path.dirname(parent)
+    if os.access(parent, os.W_OK | os.X_OK) and not has_lost_ledger(database):
         return f"{database}-server"
     return f"{open_private(own_folder())}/{short_name(database)}-server"
 
@@ -289,18 +289,18 @@ def _open_lost(prefix: str) -> int:
 
 def own_folder() -> str:
     """Return the path of the user's own folder, for what cannot lie beside a database."""
-    given = os.environ.get("XDG_RUNTIME_DIR")
+    runtime_folder = os.environ.get("XDG_RUNTIME_DIR")
     # It is named also where no login has made it, as in a container.
-    if given and os.path.isdir(given):
-        return f"{given}/counterpoint"
+    if runtime_folder and os.path.isdir(runtime_folder):
+        return f"{runtime_folder}/counterpoint"
     # Hardly any call needs it, and every start of a relay would pay for it.
     from tempfile import gettempdir
 
     try:
-        there = gettempdir()
+        temporary = gettempdir()
         # Its last choice is the folder one stands in, which is another one for each process.
-        if there != os.getcwd() or there in {"/tmp", "/var/tmp", os.environ.get("TMPDIR")}:  # noqa: S108 -- it is compared with
-            return f"{there}/counterpoint-{os.getuid()}"
+        if temporary != os.getcwd() or temporary in {"/tmp", "/var/tmp", os.environ.get("TMPDIR")}:  # noqa: S108 -- it is compared with
+            return f"{temporary}/counterpoint-{os.getuid()}"
     except FileNotFoundError:
         pass
     return f"{state_folder(os.environ)}/run"
@@ -308,9 +308,9 @@ def own_folder() -> str:
 
 def state_folder(environ: Mapping[str, str]) -> str:
     """Return where this program keeps state of the user; it does not begin with `/` for an account without a home."""
-    given = environ.get("XDG_STATE_HOME", "")
-    if given.startswith("/"):
-        return f"{given}/counterpoint"
+    state_home = environ.get("XDG_STATE_HOME", "")
+    if state_home.startswith("/"):
+        return f"{state_home}/counterpoint"
     home = environ.get("HOME") or os.path.expanduser("~")
     below = "Library/Application Support" if sys.platform == "darwin" else ".local/state"
     return f"{home}/{below}/counterpoint"
@@ -318,11 +318,11 @@ def state_folder(environ: Mapping[str, str]) -> str:
 
 def config_folder(environ: Mapping[str, str]) -> str:
     """Return where this program keeps what a person has set for all projects, such as keys."""
-    given = environ.get("XDG_CONFIG_HOME", "")
+    config_home = environ.get("XDG_CONFIG_HOME", "")
     # As the specification of these folders says, a path that is not absolute does not count.
     home = (
-        given
-        if given.startswith("/")
+        config_home
+        if config_home.startswith("/")
         else f"{environ.get('HOME') or os.path.expanduser('~')}/.config"
     )
     return f"{home}/counterpoint"
@@ -344,10 +344,10 @@ def open_private(folder: str) -> str:
     except OSError as fault:
         raise ForeignFolder(f"{folder} cannot be made ({fault.strerror})") from fault
     # Anybody may have laid a folder or a link there before us, since many write to /tmp.
-    found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise ForeignFolder(f"{folder} is a link, or belongs to somebody else")
-    if found.st_mode & 0o022:
+    if status.st_mode & 0o022:
         raise ForeignFolder(f"others can write {folder}")
     return folder
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 def release(version: str) -> tuple[int, int]:
     """Return the release of a version; (-1, -1), which is older than any, for a text that is none."""
-    first, _, rest = version.partition(".")
-    second = rest.partition(".")[0]
+    first, _, remainder = version.partition(".")
+    second = remainder.partition(".")[0]
     if not (first.isdecimal() and second.isdecimal()):
         return -1, -1
     return int(first), int(second)

@@ -55,6 +55,6 @@ def _fault(name: object, roles: Roles, role: str) -> str:
         return f"{name!r} is no text"
     if name not in roles[""]:
         return f"there is no tool {name!r}"
-    if not any(name in tools for known, tools in roles.items() if known):
+    if not any(name in tools for other, tools in roles.items() if other):
         return f"{name} is opened by no scope file"
     return "" if name in roles[role] else f"{name} is not a tool of the type {role}"

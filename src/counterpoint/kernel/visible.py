@@ -55,10 +55,10 @@ def visible_json(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        named = cast("dict[str, Any]", value)
-        return {visible(name): visible_json(one) for name, one in named.items()}
+        fields = cast("dict[str, Any]", value)
+        return {visible(name): visible_json(part) for name, part in fields.items()}
     if isinstance(value, list | tuple):
-        return [visible_json(one) for one in cast("list[Any]", value)]
+        return [visible_json(part) for part in cast("list[Any]", value)]
     return value
 
 
@@ -74,15 +74,15 @@ def dump_visible(value: Any) -> tuple[Any, str]:
     text = orjson.dumps(value).decode()
     if not may_hide(text):
         return value, text
-    shown = visible_json(value)
-    return shown, orjson.dumps(shown).decode()
+    safe = visible_json(value)
+    return safe, orjson.dumps(safe).decode()
 
 
 def escaped(document: str) -> str:
     """Return a document of JSON in which the escapes of JSON stand for what is hidden."""
     if document.isascii() and "\x7f" not in document:
         return document
-    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], document)
+    return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], document)
 
 
 def json_text(value: Any) -> str:
@@ -117,6 +117,6 @@ def label(text: str) -> str:
     return flat[:LONGEST_NAME].strip()
 
 
-def _shown(found: re.Match[str]) -> str:
-    hidden = found["hidden"]
-    return f"\\u{{{ord(hidden):x}}}" if hidden else found[0]
+def _shown(match: re.Match[str]) -> str:
+    hidden = match["hidden"]
+    return f"\\u{{{ord(hidden):x}}}" if hidden else match[0]

@@ -52,11 +52,11 @@ class YamlText:
     value: Json
     lines: Mapping[Way, int]
 
-    def line(self, *way: str | int) -> int:
+    def line(self, *path: str | int) -> int:
         """Return the line of a value, or of the nearest part around it that is there."""
-        while way not in self.lines:
-            way = way[:-1]
-        return self.lines[way]
+        while path not in self.lines:
+            path = path[:-1]
+        return self.lines[path]
 
 
 @frozen
@@ -67,9 +67,9 @@ class FrontMatter:
     body: str
     yaml: YamlText
 
-    def line(self, *way: str | int) -> int:
+    def line(self, *path: str | int) -> int:
         """Return the line of the whole text in which a value stands."""
-        return self.yaml.line(*way)
+        return self.yaml.line(*path)
 
 
 def read_yaml(text: str, *, first_line: int = 1) -> YamlText:
@@ -274,14 +274,14 @@ class _Tree:
             return ()
         branch = self._open[-1]
         if branch.key is None:
-            way = (*branch.way, len(branch.value))
+            path = (*branch.way, len(branch.value))
             branch.value.append(value)
-            self.lines[way] = line
-            return way
-        way = (*branch.way, branch.key)
+            self.lines[path] = line
+            return path
+        path = (*branch.way, branch.key)
         branch.value[branch.key] = value
         branch.key = None
-        return way
+        return path
 
 
 def _parse(text: str, take: Callable[[Any], None], first_line: int) -> None:
@@ -312,15 +312,15 @@ def _refused(fault: Any, first_line: int) -> MalformedDocument:
     return _malformed(line, problem, advice)
 
 
-def _unheard(key: str, value: Json, line: int, wanted: str) -> MalformedDocument:
+def _unheard(key: str, value: Json, line: int, expected: str) -> MalformedDocument:
     if isinstance(value, str):
-        shown = repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")
+        description = repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")
     else:
-        shown = "a mapping" if isinstance(value, dict) else "a list"
-    problem = f"{key!r} is {shown}, not {wanted}"
+        description = "a mapping" if isinstance(value, dict) else "a list"
+    problem = f"{key!r} is {description}, not {expected}"
     return MalformedDocument(
         f"line {line}: {problem}" if line else problem,
-        hint=f"Write {wanted} there.",
+        hint=f"Write {expected} there.",
         line=line,
         problem=problem,
     )

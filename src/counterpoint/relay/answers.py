@@ -55,11 +55,13 @@ class Answers:
 
     def only_reads(self, params: Json) -> bool:
         """Return whether a call only reads: its tool, or the one action of it that it names."""
-        name, given = params.get("name"), params.get("arguments")
+        name, arguments = params.get("name"), params.get("arguments")
         if name in self._reads or not isinstance(name, str):
             return name in self._reads
-        said = [given.get(part) for part in ("action", "command")] if is_object(given) else []
-        words = [word.lower().replace("_", "-") for word in said if isinstance(word, str)]
+        values = (
+            [arguments.get(part) for part in ("action", "command")] if is_object(arguments) else []
+        )
+        words = [word.lower().replace("_", "-") for word in values if isinstance(word, str)]
         return " ".join((name, *words)) in self._reads
 
     def narrow(self, agent_type: str, scope: str) -> bool:
@@ -85,11 +87,15 @@ class Answers:
         self.is_greeted_by_server = bool(self._types and agent_type)
         for answers in self._answers.values():
             listed = answers["tools/list"]
-            shown = [tool for tool in listed["tools"] if tool["name"] in opened]
-            answers["tools/list"] = listed | {"tools": shown}
+            tools = [tool for tool in listed["tools"] if tool["name"] in opened]
+            answers["tools/list"] = listed | {"tools": tools}
             if scope:
                 answers.update(
-                    {one: answers[one] | {_BESIDE[one]: []} for one in _BESIDE if one in answers}
+                    {
+                        method: answers[method] | {_BESIDE[method]: []}
+                        for method in _BESIDE
+                        if method in answers
+                    }
                 )
         return True
 
@@ -99,18 +105,18 @@ class Answers:
 
     def initialized(self, params: Json) -> Json | None:
         """Return the result of a handshake; None if the server must judge it."""
-        asked, client = params.get("protocolVersion"), params.get("clientInfo")
+        requested, client = params.get("protocolVersion"), params.get("clientInfo")
         able = params.get("capabilities")
-        if not (isinstance(asked, str) and is_object(client) and is_object(able)):
+        if not (isinstance(requested, str) and is_object(client) and is_object(able)):
             return None
         if not all(isinstance(client.get(name), str) for name in ("name", "version")):
             return None
         # The SDK would refuse it: then its words are the right ones, and not an answer from here.
-        if not all(is_object(one) for one in able.values()):
+        if not all(is_object(capability) for capability in able.values()):
             return None
         # As the protocol has it: a server that does not know the version answers with its newest
         # one.
-        version = asked if asked in self.handshakes else self.handshakes[-1]
+        version = requested if requested in self.handshakes else self.handshakes[-1]
         result: Json = self._answers[self._eras[version]]["initialize"]
         return result | {"protocolVersion": version}
 
@@ -119,16 +125,16 @@ class Answers:
         if self.is_greeted_by_server and method == _DISCOVER:
             return None
         era = self._eras.get(version)
-        found: Json | None = self._answers[era].get(method) if era else None
-        return found
+        result: Json | None = self._answers[era].get(method) if era else None
+        return result
 
     def beginning(self, method: str, params: Json) -> Json | None:
         """Return the result of a request that begins a connection, where the server cannot be asked; None for others."""
         if method == "initialize":
             return self.initialized(params)
         era = self._eras.get(envelope_version(params) or "") if method == _DISCOVER else None
-        found: Json | None = self._answers[era].get(method) if era else None
-        return found
+        result: Json | None = self._answers[era].get(method) if era else None
+        return result
 
 
 def envelope_version(params: Json) -> str | None:

@@ -192,8 +192,8 @@ class Relay:
         self._from_client.resume(part.encode("latin-1"), size)
         self._lines.extend(line and line.encode("latin-1") for line in state["lines"])
         self._to_client += state["to_client"].encode("latin-1")
-        for line, name, asked in state["waiting"]:
-            self._wait(line.encode("latin-1"), name, asked and tuple(asked))
+        for line, name, call in state["waiting"]:
+            self._wait(line.encode("latin-1"), name, call and tuple(call))
         self._is_over = state["is_over"]
         if self._client >= 0:
             os.close(self._client)
@@ -204,7 +204,7 @@ class Relay:
     def _state(self) -> Json:
         """Return what another version needs to go on: there is no server, so nothing is under way."""
         part, size = self._from_client.half
-        waiting = [(line.decode("latin-1"), name, asked) for line, name, asked in self._waiting]
+        waiting = [(line.decode("latin-1"), name, call) for line, name, call in self._waiting]
         return {
             **self.identity,
             "client": self._client,
@@ -252,11 +252,11 @@ class Relay:
     def _tell_lost(self) -> None:
         """Say of what was not answered that this process ends."""
         error = unbegun_call_error("Start this agent's server again and repeat it.")
-        for _, name, asked in self._waiting:
-            if asked is not None:
+        for _, name, call in self._waiting:
+            if call is not None:
                 self._send_client({"jsonrpc": "2.0", "id": name, "error": error})
-        for name, asked in self._under_way.items():
-            self._refuse_lost(name, asked)
+        for name, call in self._under_way.items():
+            self._refuse_lost(name, call)
 
     def _is_done(self) -> bool:
         awaited = any(method != _ENDLESS for method, _, _, _ in self._under_way.values())
@@ -274,21 +274,21 @@ class Relay:
         server = -1
         if self._server is not None:
             server = self._server.fileno()
-            wanted = 0 if self._is_unheard else select.POLLIN
-            poll.register(server, wanted | (select.POLLOUT if self._to_server else 0))
+            events = 0 if self._is_unheard else select.POLLIN
+            poll.register(server, events | (select.POLLOUT if self._to_server else 0))
         # A millisecond more: a limit is over when it is past, and not at the moment itself.
-        found = dict(poll.poll(None if limit is None else limit * 1000 + 1))
-        if self._wake_reader in found:
+        ready = dict(poll.poll(None if limit is None else limit * 1000 + 1))
+        if self._wake_reader in ready:
             self._read_wakeups()
         # What the client says now must not go to a server whose end is there to be read.
-        if server in found and self._server is not None:
-            self._exchange(self._server, found[server])
-        if self._sink in found:
+        if server in ready and self._server is not None:
+            self._exchange(self._server, ready[server])
+        if self._sink in ready:
             # Who is started again next must not find a relay that waits for what nobody will hear.
-            if found[self._sink] & ~select.POLLOUT:
+            if ready[self._sink] & ~select.POLLOUT:
                 raise BrokenPipeError
             self._write()
-        self._hear_client(found)
+        self._hear_client(ready)
         self._take_lines()
 
     @property
@@ -309,13 +309,13 @@ class Relay:
             # That the input has ended is heard all the same.
             poll.register(self._source, select.POLLIN if self._is_listening else 0)
 
-    def _hear_client(self, found: dict[int, int]) -> None:
+    def _hear_client(self, ready: dict[int, int]) -> None:
         """Take what the client says, or that its process has ended."""
-        if self._source in found and self._is_listening:
+        if self._source in ready and self._is_listening:
             self._read_client()
-        elif self._source in found:
+        elif self._source in ready:
             self._has_hung_up = True
-        elif self._client in found:
+        elif self._client in ready:
             # What it wrote before it ended was read first.
             self._is_over = True
 
@@ -336,15 +336,15 @@ class Relay:
         signalled = os.read(self._wake_reader, _CHUNK)
         self._was_told = any(number in signalled for number in self._signals)
         while self._arrived:
-            attempt, found = self._arrived.pop(0)
+            attempt, outcome = self._arrived.pop(0)
             # A search that was given up may still find a server: that connection is nobody's.
             if attempt != self._attempt or not self._deadline:
-                if not isinstance(found, Refused):
-                    found.close()
-            elif isinstance(found, Refused):
-                self._give_up(found)
+                if not isinstance(outcome, Refused):
+                    outcome.close()
+            elif isinstance(outcome, Refused):
+                self._give_up(outcome)
             else:
-                self._begin(found)
+                self._begin(outcome)
 
     # ── the client's side ──
 
@@ -411,10 +411,10 @@ class Relay:
         # Who shook hands and then sends an envelope mixes both eras; the server has words for that.
         if version is None or (version and self._hello is not None):
             return None
-        found = self._answers.answer(version or self._version, method)
-        if found is not None:
+        result = self._answers.answer(version or self._version, method)
+        if result is not None:
             self._version = version or self._version
-        return found
+        return result
 
     def _known_handshake(self, params: Json) -> Json | None:
         """Return the result of the first handshake, which the server gets too."""
@@ -443,9 +443,9 @@ class Relay:
             if isinstance(name, str | int):
                 self._under_way.pop(name, None)
                 waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-                for line_, name_, asked in waiting:
+                for line_, name_, call in waiting:
                     if name_ != name:
-                        self._wait(line_, name_, asked)
+                        self._wait(line_, name_, call)
         knows = self._is_greeted or not self._answers.is_greeted_by_server
         if method == "notifications/initialized" and self._hello is not None and knows:
             return  # the greeting has said it
@@ -461,28 +461,28 @@ class Relay:
         beginning = self._answers.beginning(method, params) if is_asked else None
         return method if method in {_BEGIN, _ENDLESS} else "", only_reads, has_key, beginning
 
-    def _wait(self, line: bytes, name: object, asked: Asked | None) -> None:
+    def _wait(self, line: bytes, name: object, call: Asked | None) -> None:
         """Keep a line for the next server."""
-        self._waiting.append((line, name, asked))
+        self._waiting.append((line, name, call))
         self._waiting_bytes += len(line) + _PER_LINE
 
-    def _pass(self, line: bytes, name: object = None, asked: Asked | None = None) -> None:
+    def _pass(self, line: bytes, name: object = None, call: Asked | None = None) -> None:
         """Send a line to the server; what cannot have reached one waits for the next."""
         if self.find_project is not None and self._has_roots:
-            self._wait(line, name, asked)
+            self._wait(line, name, call)
             self._ask_roots()
             return
         self._settle(())
         server = self._server
         if server is not None and self._send(line, name):
-            if asked is not None:
-                self._under_way[name] = asked
+            if call is not None:
+                self._under_way[name] = call
             return
         if server is not None:
             # What it answered before it went is still there to be read.
             self._read(server)
             self._lose(server)
-        self._wait(line, name, asked)
+        self._wait(line, name, call)
         self._connect()
 
     # ── where the client is ──
@@ -558,10 +558,10 @@ class Relay:
 
     def _find_server(self, attempt: int) -> None:
         try:
-            found: _socket.socket | Refused = self._open()
+            outcome: _socket.socket | Refused = self._open()
         except Refused as refused:
-            found = refused
-        self._arrived.append((attempt, found))
+            outcome = refused
+        self._arrived.append((attempt, outcome))
         # A pipe that is full wakes the loop as well.
         with suppress(OSError):
             os.write(self._wake_writer, b"\0")
@@ -570,15 +570,15 @@ class Relay:
         """Speak with a server that was found: tell it who is there, and what waits."""
         self._server, self._deadline, self._from_server = server, 0.0, Lines()
         self._is_unread = False
-        begins = any(asked is not None and asked[0] == _BEGIN for _, _, asked in self._waiting)
+        begins = any(call is not None and call[0] == _BEGIN for _, _, call in self._waiting)
         if self._hello is not None and not begins:
             self._greet()
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        for line, name, asked in waiting:
+        for line, name, call in waiting:
             # Only once: a server that dies of a request must not be started for it for ever.
             self._send(line, name)
-            if asked is not None:
-                self._under_way[name] = asked
+            if call is not None:
+                self._under_way[name] = call
 
     def _greet(self) -> None:
         self._is_greeted = True
@@ -649,14 +649,14 @@ class Relay:
         if self._is_unread and last in lost:
             self._wait(line, last, lost.pop(last))
             self._connect()
-        for name, asked in lost.items():
-            self._refuse_lost(name, asked, was_let_go=was_let_go)
+        for name, call in lost.items():
+            self._refuse_lost(name, call, was_let_go=was_let_go)
 
-    def _refuse_lost(self, name: object, asked: Asked, *, was_let_go: bool = False) -> None:
+    def _refuse_lost(self, name: object, call: Asked, *, was_let_go: bool = False) -> None:
         """Say of a request that its answer never comes, and whether it may be repeated."""
-        if self._begin_without_server(name, asked):
+        if self._begin_without_server(name, call):
             return
-        _, only_reads, has_key, _ = asked
+        _, only_reads, has_key, _ = call
         say = unread_call_error if was_let_go else lost_call_error
         error = say(only_reads=only_reads, has_key=has_key)
         self._send_client({"jsonrpc": "2.0", "id": name, "error": error})
@@ -666,13 +666,13 @@ class Relay:
         self._deadline = 0.0
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         data = {"code": "no_server", "safe_to_retry": True, "hint": refused.hint}
-        for _, name, asked in waiting:
-            if asked is not None and not self._begin_without_server(name, asked):
+        for _, name, call in waiting:
+            if call is not None and not self._begin_without_server(name, call):
                 self._refuse(name, _GONE, f"Nothing was done: {refused.message}", data)
 
-    def _begin_without_server(self, name: object, asked: Asked) -> bool:
+    def _begin_without_server(self, name: object, call: Asked) -> bool:
         """Answer a beginning with what is known without a server, as far as it is one; its calls say what is wrong."""
-        _, _, _, result = asked
+        _, _, _, result = call
         if result is not None:
             self._send_client({"jsonrpc": "2.0", "id": name, "result": result})
         return result is not None

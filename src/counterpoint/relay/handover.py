@@ -119,10 +119,10 @@ def try_program(words: Sequence[str], descriptor: int) -> str:
         os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     try:
-        told: object = json.loads(answer)
+        state: object = json.loads(answer)
     except ValueError:
         return ""
-    return str(told.get("version")) if is_object(told) and told.get("form") == FORM else ""
+    return str(state.get("version")) if is_object(state) and state.get("form") == FORM else ""
 
 
 def tell_form() -> None:

@@ -167,8 +167,8 @@ def _greeted(prefix: str, greeting: bytes) -> _socket.socket | None:
     try:
         with open(f"{prefix}.json", "rb") as file:
             # What a server makes known is short: a file that is not is none of a server's, however long.
-            known = json.loads(file.read(_TAIL))
-        path, number = known["socket"], known["protocol"]
+            record = json.loads(file.read(_TAIL))
+        path, number = record["socket"], record["protocol"]
         # One that lies beside the database may have another path here: a bind mount, a container.
         if os.path.basename(path) == os.path.basename(f"{prefix}.sock"):
             path = f"{prefix}.sock"
@@ -176,7 +176,7 @@ def _greeted(prefix: str, greeting: bytes) -> _socket.socket | None:
         return None
     if number != PROTOCOL:
         raise Refused(
-            f"the server of this database is of version {known.get('version')}, which this"
+            f"the server of this database is of version {record.get('version')}, which this"
             f" relay of version {__version__} cannot speak with",
             "Run `counterpoint down`, and connect again with the newest version.",
         )
@@ -218,10 +218,10 @@ def _greeted_at(path: str, greeting: bytes, awaited: int) -> _socket.socket | No
 def _refusal(answer: bytes) -> Refused | None:
     """Return what a server says against a relay; None if it lets it in."""
     try:
-        said = json.loads(answer)
-        if said["ok"]:
+        reply = json.loads(answer)
+        if reply["ok"]:
             return None
-        return Refused(said["error"]["message"], said["error"]["hint"])
+        return Refused(reply["error"]["message"], reply["error"]["hint"])
     except (ValueError, KeyError, TypeError):
         return Refused("what answers is no server of this product", "Run `counterpoint doctor`.")
 
@@ -272,12 +272,12 @@ def _start(database: str, log: str, turn: int) -> None:
     finally:
         os.close(listens)
     try:
-        said = os.read(ready, _TAIL) if select.select([ready], [], [], PATIENCE)[0] else b""
+        output = os.read(ready, _TAIL) if select.select([ready], [], [], PATIENCE)[0] else b""
     finally:
         os.close(ready)
     await_end(pid)
-    if said[:1] != b"+":
-        reason = said[1:].decode("utf-8", "replace") or _last_words(log)
+    if output[:1] != b"+":
+        reason = output[1:].decode("utf-8", "replace") or _last_words(log)
         raise Refused(
             f"the server of {database} does not start: {reason}",
             f"Read {log}; `counterpoint doctor` may find the cause.",
@@ -303,5 +303,5 @@ def _last_words(log: str) -> str:
             lines = file.read().decode("utf-8", "replace").split("\n")
     except OSError:
         return "it said nothing"
-    said = [line.strip() for line in lines if line.strip()]
-    return said[-1][:300] if said else "it said nothing"
+    stripped = [line.strip() for line in lines if line.strip()]
+    return stripped[-1][:300] if stripped else "it said nothing"

@@ -306,11 +306,11 @@ def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] |
         variable = "COUNTERPOINT_" + flag.upper().replace("-", "_")
         if variable in environ:
             flags.setdefault(setting, environ[variable])
-    left = list(words)
-    while left:
-        name, equals, value = left.pop(0).partition("=")
-        if name[:2] != "--" or name[2:] not in FLAGS or not (equals or left):
+    remaining = list(words)
+    while remaining:
+        name, equals, value = remaining.pop(0).partition("=")
+        if name[:2] != "--" or name[2:] not in FLAGS or not (equals or remaining):
             return None
-        flags[FLAGS[name[2:]]] = value if equals else left.pop(0)
+        flags[FLAGS[name[2:]]] = value if equals else remaining.pop(0)
     lease = environ.get("COUNTERPOINT_LEASE_SECONDS", "1")
     return None if "://" in flags.get("db", "") or not lease.isdecimal() else flags

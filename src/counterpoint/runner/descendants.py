@@ -52,13 +52,13 @@ def below(top: int) -> dict[int, int]:
     """Return every process below one, with the bytes of memory that it holds."""
     children: dict[int, list[tuple[int, int]]] = {}
     for name in os.listdir("/proc") if _IS_LINUX else ():
-        if name.isdecimal() and (found := _stat(name)) is not None:
-            children.setdefault(found[0], []).append((int(name), found[1]))
+        if name.isdecimal() and (status := _stat(name)) is not None:
+            children.setdefault(status[0], []).append((int(name), status[1]))
     all_of_them: dict[int, int] = {}
     waiting = [top]
     while waiting:
-        for pid, held in children.get(waiting.pop(), ()):
-            all_of_them[pid] = held
+        for pid, memory in children.get(waiting.pop(), ()):
+            all_of_them[pid] = memory
             waiting.append(pid)
     return all_of_them
 

@@ -46,14 +46,14 @@ def main() -> None:
     started = start(order, _OUTPUT)
     # Nobody else may hold the output open, or its end would never be seen.
     os.close(_OUTPUT)
-    told: Told = {"sandbox": started.sandbox, "refused": started.refused}
+    answer: Told = {"sandbox": started.sandbox, "refused": started.refused}
     if started.pid:
         family = Family(started.pid, woken)
         reason = "" if started.fault else _attend(family, order, is_asked=is_asked)
         family.end()
         status = started.status(family.status)
-        told["errno"], told["exit_code"], told["ended_for"] = started.fault, status, reason
-    _answer(told)
+        answer["errno"], answer["exit_code"], answer["ended_for"] = started.fault, status, reason
+    _answer(answer)
 
 
 def _order() -> tuple[Order | None, bool]:
@@ -64,8 +64,8 @@ def _order() -> tuple[Order | None, bool]:
         if not piece:
             return None, False
         line += piece
-    said, _, more = line.partition(b"\n")
-    return json.loads(said), bool(more)
+    order_line, _, more = line.partition(b"\n")
+    return json.loads(order_line), bool(more)
 
 
 def _woken_by_children() -> int:
@@ -131,13 +131,13 @@ def _attend(family: Family, order: Order, *, is_asked: bool) -> str:
 
 def _exceeded(order: Order) -> str:
     """Return the quota that the processes of the command have passed together; empty if none."""
-    found = below(os.getpid())
-    if len(found) > order["processes"]:
+    memory_by_pid = below(os.getpid())
+    if len(memory_by_pid) > order["processes"]:
         return "processes"
-    return "memory" if sum(found.values()) > order["memory"] else ""
+    return "memory" if sum(memory_by_pid.values()) > order["memory"] else ""
 
 
-def _answer(said: Told) -> None:
+def _answer(answer: Told) -> None:
     # Whoever asked may be gone: then there is nobody to tell.
     with suppress(OSError):
-        os.write(_CONTROL, json.dumps(said).encode() + b"\n")
+        os.write(_CONTROL, json.dumps(answer).encode() + b"\n")

@@ -93,9 +93,9 @@ def cover(sandbox: Confinement) -> None:
 
 def give_up() -> None:
     """Lose what could undo it, for this process and whatever it starts."""
-    kept = _KEPT if os.getuid() == 0 else frozenset[int]()
+    capabilities = _KEPT if os.getuid() == 0 else frozenset[int]()
     for number in range(_CAPABILITIES):
-        if number not in kept:
+        if number not in capabilities:
             _LIBC.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
     _must(_LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
 
@@ -111,9 +111,9 @@ def attend(leader: int, ended: int) -> NoReturn:
     signal.signal(signal.SIGTERM, pass_on)
     status = None
     while status is None:
-        pid, found = os.waitpid(-1, 0)
+        pid, wait_status = os.waitpid(-1, 0)
         if pid == leader:
-            status = os.waitstatus_to_exitcode(found)
+            status = os.waitstatus_to_exitcode(wait_status)
     os.write(ended, str(status).encode())
     os._exit(0)
 

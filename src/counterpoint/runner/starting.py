@@ -37,82 +37,84 @@ class Started:
     refused: why it is no better confined. ended: where its status is told, if not by the end of that process.
     """
 
-    def __init__(self, pid: int, told: str, sandbox: str, ended: int) -> None:
+    def __init__(self, pid: int, report: str, sandbox: str, ended: int) -> None:
         """Take what was told before the program ran: nothing, `E` and a number, or `N` and a reason, `U` and one for which no weaker way is tried."""
         self.pid, self.sandbox = pid, sandbox
-        self.fault = int(told[1:]) if told.startswith("E") else 0
-        self.refused = told[1:] if told[:1] in {"N", "U"} else ""
-        self.is_final = told.startswith("U")
+        self.fault = int(report[1:]) if report.startswith("E") else 0
+        self.refused = report[1:] if report[:1] in {"N", "U"} else ""
+        self.is_final = report.startswith("U")
         self._ended = ended
 
     def status(self, own: int | None) -> int | None:
         """Return how the program ended; own: how the process did that was started."""
         with os.fdopen(self._ended, "rb") as file:
-            told = file.read(_CHUNK)
+            text = file.read(_CHUNK)
         if self.sandbox != "namespaces":
             return own
-        return int(told) if told else None
+        return int(text) if text else None
 
 
 def start(order: Order, output: int) -> Started:
     """Start the program of an order, confined as well as the system allows."""
     mode, reasons = order["sandbox"]["mode"], list[str]()
     ways = _WAYS if mode == "auto" else _WAYS[:-1] if mode == "require" else _WAYS[-1:]
-    for way in ways:
-        if way == "bubblewrap" and not order["sandbox"]["bubblewrap"]:
+    for method in ways:
+        if method == "bubblewrap" and not order["sandbox"]["bubblewrap"]:
             reasons.append("bubblewrap is not installed")
             continue
-        if way == "bubblewrap" and (fault := _bubblewrap_fault(order)):
+        if method == "bubblewrap" and (fault := _bubblewrap_fault(order)):
             reasons.append(fault)
             continue
-        found = _start(order, output, way)
-        if not found.refused:
-            found.refused = "; ".join(reasons)
-            return found
-        os.waitpid(found.pid, 0)
-        reasons.append(found.refused)
-        if found.is_final:
+        started = _start(order, output, method)
+        if not started.refused:
+            started.refused = "; ".join(reasons)
+            return started
+        os.waitpid(started.pid, 0)
+        reasons.append(started.refused)
+        if started.is_final:
             break
-    found = Started(0, "", "refused", os.open(os.devnull, os.O_RDONLY))
-    found.refused = "; ".join(reasons)
-    return found
+    started = Started(0, "", "refused", os.open(os.devnull, os.O_RDONLY))
+    started.refused = "; ".join(reasons)
+    return started
 
 
-def _start(order: Order, output: int, way: str) -> Started:
-    telling, told = os.pipe()
+def _start(order: Order, output: int, method: str) -> Started:
+    report_reader, report_writer = os.pipe()
     ended, ending = os.pipe()
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _become(order, output, parent, (told, ending), way)
-    os.close(told)
+        _become(order, output, parent, (report_writer, ending), method)
+    os.close(report_writer)
     os.close(ending)
-    said = b""
-    while piece := os.read(telling, _CHUNK):
-        said += piece
-    os.close(telling)
-    return Started(pid, said.decode(), way, ended)
+    report = b""
+    while piece := os.read(report_reader, _CHUNK):
+        report += piece
+    os.close(report_reader)
+    return Started(pid, report.decode(), method, ended)
 
 
-def _become(order: Order, output: int, parent: int, pipes: tuple[int, int], way: str) -> NoReturn:
+def _become(
+    order: Order, output: int, parent: int, pipes: tuple[int, int], method: str
+) -> NoReturn:
     """Become the program; if that fails tell why, and end."""
-    told, ending = pipes
+    report_writer, ending = pipes
     try:
         os.setsid()
         die_with_parent(parent)
         _take_only(output, pipes)
-        if way == "namespaces":
+        if method == "namespaces":
             _go_inside(order["sandbox"], pipes)
         os.close(ending)
         _limit(order)
         os.chdir(order["folder"])
         program, argv = order["program"], order["argv"]
-        if way == "bubblewrap":
+        if method == "bubblewrap":
             argv = [*_bubblewrap(order), "--", program, *argv[1:]]
             program = argv[0]
         os.execve(program, argv, order["environ"])  # noqa: S606 - an argument list, asked for by the server
     except OSError as fault:
-        os.write(told, f"E{fault.errno}".encode())
+        os.write(report_writer, f"E{fault.errno}".encode())
     finally:
         os._exit(_FAILED)
 
@@ -121,9 +123,9 @@ def _go_inside(sandbox: Confinement, pipes: tuple[int, int]) -> None:
     """Return in the namespaces, as a child of their first process; tell why not, and end."""
     from counterpoint.runner import namespaces
 
-    told, ending = pipes
+    report_writer, ending = pipes
     if sys.platform != "linux":
-        os.write(told, b"Nthis system has no namespaces")
+        os.write(report_writer, b"Nthis system has no namespaces")
         os._exit(_FAILED)
     try:
         namespaces.enter(sandbox)
@@ -135,11 +137,13 @@ def _go_inside(sandbox: Confinement, pipes: tuple[int, int]) -> None:
         namespaces.give_up()
     except OSError as fault:
         sort = "U" if isinstance(fault, namespaces.Unsettled) else "N"
-        os.write(told, f"{sort}{fault.filename or 'namespaces'}: {fault.strerror}".encode())
+        os.write(
+            report_writer, f"{sort}{fault.filename or 'namespaces'}: {fault.strerror}".encode()
+        )
         os._exit(_FAILED)
     leader = os.fork()
     if leader:
-        os.close(told)
+        os.close(report_writer)
         namespaces.attend(leader, ending)
     os.setsid()
     die_with_parent()

@@ -16,14 +16,14 @@ class _Waiting:
 
     __slots__ = (*_METHODS, "_said")
 
-    def __init__(self, *said: object) -> None:
-        self._said = said
+    def __init__(self, *arguments: object) -> None:
+        self._said = arguments
 
     def __getattr__(self, name: str) -> Any:
         # Only for what stands in no slot yet: from the first question on each method is as near as one of `re`.
         compiled = re.compile(*cast("tuple[str, int]", self._said))
-        for one in _METHODS:
-            setattr(self, one, getattr(compiled, one))
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
         return getattr(compiled, name)
 
 

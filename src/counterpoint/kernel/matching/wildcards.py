@@ -78,8 +78,8 @@ class Row:
         """Return the tokens that a symbol fits."""
         if symbol is ONE:
             return (self._end - 1) & ~self._loops
-        found = self._always | self._known.get(symbol, 0)
+        fitting = self._always | self._known.get(symbol, 0)
         for bit, question in self._asked:
             if question(symbol):
-                found |= bit
-        return found
+                fitting |= bit
+        return fitting
