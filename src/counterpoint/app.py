@@ -56,6 +56,7 @@ from counterpoint.kernel.places import (
     find_database,
     find_prefix,
     find_service_address,
+    hint_in_bare,
     is_home_or_above,
 )
 from counterpoint.kernel.visible import checked_name, label
@@ -486,7 +487,8 @@ class App:
         if not self.exists:
             raise (self.past and self.past.gone()) or NotFound(
                 f"there is no ledger in {self.place if self.is_remote else self.folder}",
-                hint="Run `counterpoint init` here, or go to the folder of a project that has one.",
+                hint=hint_in_bare(str(self.places.tree))
+                or "Run `counterpoint init` here, or go to the folder of a project that has one.",
             )
         return self
 

@@ -197,7 +197,7 @@ def test_a_verified_ledger_tells_of_its_thoughts_and_redactions(call, ledger, th
     assert call("audit", "export", str(bundle)).code == 0
     said = call("verify", str(bundle))
     assert said.code == 0
-    assert "  thoughts  2 in chains, 1 sessions sealed\n" in said.out
+    assert "  thoughts  2 in chains, 1 session sealed\n" in said.out
     assert "  redacted  1 text is gone on purpose\n" in said.out
     assert "--key" in said.err
 

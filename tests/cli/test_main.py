@@ -18,10 +18,10 @@ from counterpoint import __version__
 from counterpoint.cli import context, main, output
 from counterpoint.cli.commands import COMMANDS
 from counterpoint.cli.main import EXIT_CODES, run
-from counterpoint.cli.present import agree, counted
 from counterpoint.core.model.filters import Note
 from counterpoint.kernel.clock import SystemClock, Timestamp
 from counterpoint.kernel.errors import InvalidInput, Kind
+from counterpoint.kernel.plurals import agree, counted
 
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
 READING = ["status", "list", "next", "log", "audit rebuild", "audit verify", "find x", "show x-1"]

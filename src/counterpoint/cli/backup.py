@@ -27,7 +27,6 @@ from counterpoint.app import App
 from counterpoint.cli.context import open_here, opened_context, project_options
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor
@@ -50,6 +49,7 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 from counterpoint.kernel.places import DATABASE
+from counterpoint.kernel.plurals import counted
 from counterpoint.settings import Settings
 from counterpoint.storage.sqlite.replacement import replace_database
 

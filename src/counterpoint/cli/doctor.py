@@ -21,7 +21,7 @@ from counterpoint.cli.context import is_served, open_anyones, project_options, r
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.phrases import HOW_APART
-from counterpoint.cli.present import agree, ahead_in_words, in_words
+from counterpoint.cli.present import ahead_in_words, in_words
 from counterpoint.cli.server.starting import Started, start_server
 from counterpoint.cli.trust.caller import ADVICE, said
 from counterpoint.cli.trust.recovered import recoveries
@@ -34,6 +34,7 @@ from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, PathOutside, Unavailable
 from counterpoint.kernel.places import DATABASE, find_git_fault, find_service
+from counterpoint.kernel.plurals import agree, counted
 from counterpoint.kernel.starting.programs import find_program, own_command
 from counterpoint.protocol.rendezvous import find_rendezvous
 
@@ -396,7 +397,7 @@ def clock_of(app: App) -> Finding:
 def _checkpoint(app: App) -> Finding:
     """Look at what was signed last, and at what waits."""
     found = app.person().signing.unsigned()
-    words = f"{agree(found.signed, 'entry', 'is')} signed, {found.waiting:,} wait"
+    words = f"{agree(found.signed, 'entry', 'is')} signed, {agree(found.waiting, 'entry', 'waits')}"
     if found.why:
         advice = "Run `counterpoint audit verify`; it says what is wrong."
         return Finding(name="checkpoint", verdict="fail", found=found.why, advice=advice)
@@ -412,7 +413,9 @@ def _leases(app: App) -> Finding:
         advice = "Their agents went away; `next` offers them to others."
         found = f"left or run out: {', '.join(stale)}"
         return Finding(name="leases", verdict="warn", found=found, advice=advice)
-    return Finding(name="leases", verdict="ok", found=f"{len(state.live)} are held")
+    return Finding(
+        name="leases", verdict="ok", found=f"{agree(len(state.live), 'lease', 'is')} held"
+    )
 
 
 def _checks(app: App) -> Finding:
@@ -530,7 +533,7 @@ def _breaker(circuit: Mapping[str, Any]) -> Finding:
     found = f"{circuit['state'].replace('_', ' ')}, {circuit['failures']} faults"
     if circuit["state"] == "closed":
         return Finding(name="breaker", verdict="ok", found=found)
-    found = f"{found}, the last was {circuit['last']}; {circuit['refused']} calls were refused"
+    found = f"{found}, the last was {circuit['last']}; {agree(circuit['refused'], 'call', 'was')} refused"
     soon = f"in {circuit['retry_after']} s" if circuit["retry_after"] else "now"
     advice = f"Mend what fails; the first call {soon} tries the database again."
     return Finding(name="breaker", verdict="warn", found=found, advice=advice)
@@ -551,7 +554,7 @@ def _server(app: App) -> Iterator[Finding]:
     advice = "Codex waits a second unless the entry has `required = true`." if slow else ""
     yield Finding(name="server", verdict="warn" if slow else "ok", found=seconds, advice=advice)
     large = started.size > _LIST_LIMIT
-    found = f"{started.tools} tools in {started.size:,} bytes"
+    found = f"{counted(started.tools, 'tool')} in {started.size:,} bytes"
     advice = "Choose a smaller dialect with `--dialect`." if large else ""
     yield Finding(name="tools", verdict="warn" if large else "ok", found=found, advice=advice)
 

@@ -10,11 +10,11 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.local_time import headed, local_time
 from counterpoint.cli.output import one_line
-from counterpoint.cli.present import counted
 from counterpoint.core.model.documents import Document, Shelf, StoredDocument
 from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import counted
 
 _MOST: Final = 10_000
 _OWN = click.option("--own", is_flag=True, help="For this project only.")

@@ -15,7 +15,6 @@ import click
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.present import agree, counted
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
@@ -35,6 +34,7 @@ from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Conflict, CounterpointError
+from counterpoint.kernel.plurals import agree, counted
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -174,7 +174,9 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             _print_signed(out, found.confirmed, found.signed, found.self_judged)
         if found.sound and found.rows:
             rows = sum(found.rows.values())
-            out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
+            out.line(
+                f"  tables    {counted(rows, 'row')}, texts, search and schema are what they say"
+            )
         print_witnesses(out, found.witnesses, found.size, now)
         print_quorum(out, found.quorum)
         _print_signers(out, found.signers, found.fewer_signers)
@@ -254,7 +256,9 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     out.line(f"  root      {found.root}")
     out.line(f"  key       {found.key}")
     if found.thoughts and not found.session:
-        out.line(f"  thoughts  {found.thoughts:,} in chains, {found.seals:,} sessions sealed")
+        out.line(
+            f"  thoughts  {found.thoughts:,} in chains, {counted(found.seals, 'session')} sealed"
+        )
     _print_signed(out, found.confirmed, found.signed, found.self_judged)
     if found.redacted:
         out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
@@ -440,7 +444,10 @@ def rebuild(context: CommandContext) -> int:
         )
     elif not differs:
         rows = sum(found.rows.values())
-        context.out.line(f"Same: {rows:,} rows are what {found.size:,} entries say.", style="green")
+        context.out.line(
+            f"Same: {agree(rows, 'row', 'is')} what {agree(found.size, 'entry', 'says')}.",
+            style="green",
+        )
     else:
         context.out.line("Not the same:", style="red")
         for fault in found.differences:

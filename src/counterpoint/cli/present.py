@@ -26,6 +26,7 @@ from counterpoint.core.model.work import Gate, Item
 from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import agree, counted
 
 _INSIDE: Final = frozenset({"project", "number", "lifecycle", "held", "position", "seconds"})
 """Fields that only the core needs."""
@@ -44,8 +45,6 @@ NO_WORK: Final = (
 )
 """What a list says that nobody has narrowed and that is empty."""
 
-_MANY: Final = {"is": "are", "was": "were", "has": "have"}
-"""What many do where one does it in another word."""
 _PIECES: Final = ("task", "issue")
 """The kinds of items that are pieces of work, in place of wholes that hold them."""
 _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
@@ -143,11 +142,6 @@ def in_words(seconds: int) -> str:
     return f"{minutes} min" if minutes > 1 else f"{seconds} s"
 
 
-def counted(count: int, noun: str) -> str:
-    """Return so many of something, in the number that it is said in: `1 entry`, `2,000 entries`."""
-    return f"{count:,} {noun if count == 1 else _plural(noun)}"
-
-
 def task_counts(counts: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
     """Return how many pieces of work are in each category: tasks and issues, else whatever there is.
 
@@ -196,17 +190,6 @@ def closed_in_words(counts: Mapping[str, Mapping[str, int]]) -> str:
     ]
     verb = "is" if done + dropped == 1 else "are"
     return f"{' and '.join(parts)} {verb}" if parts else ""
-
-
-def agree(count: int, noun: str, verb: str) -> str:
-    """Return what so many of something do: `1 entry waits`, `2 entries wait`; verb: as one does it."""
-    many = _MANY.get(verb, verb.removesuffix("s"))
-    return f"{counted(count, noun)} {verb if count == 1 else many}"
-
-
-def _plural(noun: str) -> str:
-    ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
-    return f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
 
 
 def ahead_in_words(ahead: Ahead) -> str:

@@ -13,6 +13,7 @@ from counterpoint.cli.trust import given
 from counterpoint.core.model.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import counted
 
 _MICROS: Final = 1_000_000
 
@@ -50,7 +51,7 @@ def ingest(
     price = "" if cost == NOT_TOLD else f", cost ${cost / _MICROS:.4f}"
     context.out.result(
         _shown(done),
-        f"{done.run.id}: {done.kept:,} events taken in, {done.run.events:,} in all;"
+        f"{done.run.id}: {counted(done.kept, 'event')} taken in, {done.run.events:,} in all;"
         f" {done.run.status}{price}.",
     )
     for fault in () if context.out.json else done.faults:

@@ -18,7 +18,6 @@ from counterpoint.app import App
 from counterpoint.cli.context import open_here
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.present import agree, counted
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.merkle import Frontier
 from counterpoint.core.model.access import Actor
@@ -27,6 +26,7 @@ from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.errors import Conflict, InvalidInput, LedgerBroken, NotFound
 from counterpoint.kernel.places import state_folder
+from counterpoint.kernel.plurals import agree, counted
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.storage.move import Moved, move_project
 

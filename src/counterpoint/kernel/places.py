@@ -450,3 +450,12 @@ def _is_in_bare(head: str) -> bool:
 def is_bare(folder: str) -> bool:
     """Return whether a folder is that of a repository, which then has no tree here."""
     return all(os.path.exists(f"{folder}/{name}") for name in ("HEAD", "objects", "refs"))
+
+
+def hint_in_bare(folder: str) -> str:
+    """Return what to do in a bare repository, where `init` begins nothing; empty for any other folder."""
+    return (
+        "Run `counterpoint init` in a working tree of it: `git worktree add PATH` makes one, and before its first commit `git clone`."
+        if is_bare(folder)
+        else ""
+    )

@@ -47,6 +47,9 @@ Run = Callable[[], Json]
 Within = Callable[[C, Tool[C], Mapping[str, Json], str | None, Run], Json]
 """(call, tool or its action, arguments as given under their own names, idempotency key, run) → answer."""
 
+Resolve = Callable[[C, dict[str, Any]], dict[str, Any]]
+"""(call, arguments that were checked) → the same with what names in them stand for."""
+
 Around = Callable[[C, Tool[C], Mapping[str, Json], Run], Json]
 """(call, tool, arguments as they came, rest) → answer; sees calls that are not valid too."""
 
@@ -125,6 +128,11 @@ def unkeyed(
     return run()
 
 
+def unresolved(_call: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Take every name in arguments for an id."""
+    return values
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface(Generic[C]):
     """Everything one dialect offers, in a fixed order.
@@ -144,6 +152,7 @@ class Surface(Generic[C]):
     resources: tuple[Resource[C], ...] = ()
     prompts: tuple[Prompt[C], ...] = ()
     within: Within[C] = unkeyed
+    resolve: Resolve[C] = unresolved
     around: Around[C] = straight
     watch: Watch[C] | None = None
     tell: Tell[C] | None = None
@@ -292,7 +301,7 @@ class Surface(Generic[C]):
             chosen = tool.chosen(arguments)
             part = chosen.tool
             checked = check(part.parameters, chosen.arguments, chosen.elsewhere)
-            values = dict(checked.values)
+            values = self.resolve(call, dict(checked.values))
             if part.parameters.progress is not None:
                 values[part.parameters.progress] = progress
             return self.within(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from counterpoint.kernel.errors import LedgerBroken, SchemaDiffers, StateDiffers
+from counterpoint.kernel.plurals import agree
 from counterpoint.storage.rows import Tables
 from counterpoint.storage.schema import Migration, Noted
 from counterpoint.storage.tree import STEP
@@ -45,7 +46,9 @@ def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
             )
     yield from _node_faults(ask, sizes)
     if short := len(list(ask(_NAMELESS))):
-        yield _new_fault(f"{short} texts are kept under no half of a commitment", "texts")
+        yield _new_fault(
+            f"{agree(short, 'text', 'is')} kept under no half of a commitment", "texts"
+        )
     for table in ("entries", "nodes", "texts", "signatures", *tables):
         for (project,) in ask(f"SELECT DISTINCT project FROM {table}"):
             if project not in sizes:

@@ -495,6 +495,7 @@ def test_a_bare_repository_is_refused(call, place):
     assert said.code == 2
     assert "bare repository" in said.err
     assert "git worktree add" in said.err
+    assert "in a working tree of it: `git worktree add PATH`" in call("status").err
     assert not (place / "bare.git" / "AGENTS.md").exists()
     assert not (place / "bare.git" / ".counterpoint").exists()
 

@@ -104,3 +104,33 @@ def test_statuses_of_linear_and_files_that_are_none_are_told(call: Any, ledger: 
     (ledger / "link.csv").symlink_to("i.csv")
     assert "it is a link: name what it leads to" in call("import", "linear", "link.csv").err
     assert "imported: .: it cannot be read" in call("import", "markdown", ".").err
+
+
+def test_states_of_github_and_columns_of_linear_that_nobody_knows_are_told(
+    call: Any, ledger: Path
+) -> None:
+    """What has no place here is neither taken for open nor dropped without a word."""
+    states = [{"state": state} for state in ("OPEN", "TRIAGED", "MERGED", "")]
+    states += [
+        {"state": "CLOSED", "stateReason": reason}
+        for reason in ("COMPLETED", "NOT_PLANNED", "MOVED")
+    ]
+    issues = [{"number": at, "title": f"i{at}"} | state for at, state in enumerate(states)]
+    (ledger / "gh.json").write_text(json.dumps(issues))
+    answer = call("import", "github", "gh.json").out
+    assert answer.count("means") == 2
+    assert "#1: the state 'TRIAGED' means open here" in answer
+    assert "#6: closed as 'moved' means done here" in answer
+    items = {
+        item["title"]: item["status"]
+        for item in json.loads(call("list", "--all", "--json").out)["items"]
+    }
+    assert [items[f"i{at}"] for at in range(7)] == [
+        "open", "open", "done", "open", "done", "cancelled", "done",
+    ]  # fmt: skip
+    (ledger / "l.csv").write_text(
+        "ID,Title,Status,Mood,Updated\nL-1,a,Done,x,2026-01-01\nL-2,b,Done,,\n"
+    )
+    answer = call("import", "linear", "l.csv").out
+    assert "field 'Mood' has no place here" in answer
+    assert "Updated" not in answer

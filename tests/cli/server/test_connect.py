@@ -171,3 +171,14 @@ def test_the_sizes_of_the_tools_add_up(call, place):
     found = call("tools", "--sizes", "--json").json
     assert sum(found["tools"].values()) < found["total"] <= 15_500
     assert f"{found['total']:,}" in call("tools", "--sizes").out
+
+
+@pytest.mark.parametrize("variable", ["COUNTERPOINT_DIALECT", "COUNTERPOINT_SURFACE"])
+def test_the_tools_are_those_of_the_dialect_that_is_set(call, place, variable, monkeypatch):
+    """As `counterpoint mcp` would offer them; a flag goes before the variable."""
+    monkeypatch.setenv(variable, "workflow")
+    listed = call("tools", "--json").json
+    assert listed == call("tools", "--dialect", "workflow", "--json").json
+    assert listed != call("tools", "--dialect", "native", "--json").json
+    monkeypatch.setenv(variable, "none")
+    assert call("tools").code == 2

@@ -72,7 +72,7 @@ def test_sessions_that_nobody_ended_are_swept(call, app, monkeypatch):
     monkeypatch.setattr(SystemClock, "now", lambda _: days_later)
     said = call("sessions", "sweep").out.splitlines()
     assert said[0].startswith(f"{opened}  ada  since ")
-    assert said[1] == "Ended 1 sessions."
+    assert said[1] == "Ended 1 session."
     assert json.loads(call("sessions", "sweep", "--json").out) == {"ended": []}
 
 

@@ -242,7 +242,7 @@ def test_offers_say_how_many_wait(ada):
     """Work that sets others free says so."""
     ada.plans.create(ada.plans.read("# P\n- [ ] A {#a}\n- [ ] B\n  - after: a\n"))
     (offer,) = ada.ready.offers(ReadyFilter(), 9)
-    assert (offer.unblocks, offer.why[-1]) == (1, "1 wait for it")
+    assert (offer.unblocks, offer.why[-1]) == (1, "1 item waits for it")
 
 
 def test_of_sixteen_who_race_for_a_task_one_wins(tmp_path):

@@ -72,7 +72,7 @@ def test_a_replay_tells_the_whole_story(
         "error_count": 1,
         "last_action": "two",
         "last_action_at": found["last_checkpoint"]["timestamp"],
-        "summary": "4 logged, 2 checkpoints, 1 errors",
+        "summary": "4 logged, 2 checkpoints, 1 error",
     }
     assert found["last_checkpoint"]["message"] == "two"
     assert [one["message"] for one in found["decisions"]] == ["use x"]

@@ -51,7 +51,7 @@ def test_health_names_every_reason(
     assert told["status"] == "degraded"
     assert [reason.split(":")[0] for reason in told["reasons"]] == [
         "the database",
-        "1 skills were skipped",
+        "1 skill was skipped",
         "only 5 bytes are free on the disk",
     ]
 

@@ -21,7 +21,7 @@ def test_next_offers_without_taking(ada: Agent, plan: Plan) -> None:
     before = ada.ledger_size
     offers = ada.does("next", limit=1)["ready"]
     assert [one["id"] for one in offers] == [plan["Parser"]]
-    assert "1 wait for it" in offers[0]["why"]
+    assert "1 item waits for it" in offers[0]["why"]
     assert ada.ledger_size == before
 
 
@@ -46,7 +46,7 @@ def test_two_agents_never_take_the_same(ada: Agent, bob: Agent, plan: Plan) -> N
 def test_next_is_narrowed_by_root_label_and_kind(ada: Agent, plan: Plan) -> None:
     """Only what was asked for."""
     assert [one["id"] for one in ada.does("next", label="core")["ready"]] == [plan["Parser"]]
-    assert ada.does("next", root="demo-99")["ready"] == []
+    assert ada.is_refused("next", root="demo-99")["kind"] == "not_found"
     assert ada.does("next", kinds=["issue"])["ready"] == []
 
 

@@ -84,7 +84,7 @@ def test_a_phase_is_handed_over_once(seat: Seat, opened: Make, claim: Asked) -> 
     told = agent.does("complete_phase", **asked)
     assert (told["id"], told["category"], told["processed"]) == ("pc-1", "phase_completion", False)
     assert (told["confidence"], told["open_questions"]) == ("high", ["Which database?"])
-    assert told["awaits_judge"] == ["1 questions are open"]
+    assert told["awaits_judge"] == ["1 question is open"]
     assert agent.last_entry.action == "phase.claimed"
     assert agent.core.use(Phases).claims(agent.last_entry.subject)[0].run == "run-9"
     size = agent.ledger_size

@@ -242,7 +242,7 @@ def test_the_warnings_of_the_measurement_come_first_and_none_twice():
     """A reader sees first what could not be measured."""
     assert warned("b", measuring=("gone", "gone"), areas=["a"])[:2] == [
         "gone",
-        "1 of 1 changed files lie outside the areas (a): b",
+        "1 of 1 changed file lies outside the areas (a): b",
     ]
 
 

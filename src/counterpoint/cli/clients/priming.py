@@ -26,7 +26,7 @@ from counterpoint.cli.clients.known import CLIENTS
 from counterpoint.cli.context import open_here, require
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import one_line, output_for
-from counterpoint.cli.present import counted, lease
+from counterpoint.cli.present import lease
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Live
 from counterpoint.core.model.filters import ReadyFilter
@@ -40,6 +40,7 @@ from counterpoint.kernel.client_session import CLAUDE, CODEX, client_session, fi
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError, MalformedDocument
 from counterpoint.kernel.places import ForeignFolder, find_database, open_private, state_folder
+from counterpoint.kernel.plurals import counted
 from counterpoint.kernel.visible import visible
 
 _SHOWN: Final = 5

@@ -31,7 +31,6 @@ from counterpoint.cli.context import SILENT, is_served, open_anyones, sign_writt
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.phrases import HOW_APART
-from counterpoint.cli.present import counted
 from counterpoint.dialects.registry import names as dialects
 from counterpoint.dialects.registry import surface as surface_of
 from counterpoint.evidence.places import check_state
@@ -39,7 +38,8 @@ from counterpoint.evidence.running.configuration import NAME, TABLE, read_checki
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import DATABASE, find_git_fault, find_service, is_bare
+from counterpoint.kernel.places import DATABASE, find_git_fault, find_service, hint_in_bare
+from counterpoint.kernel.plurals import counted
 
 _ABSENT: Final = (
     f"`{SERVER}` is not on the PATH here, and that is the name by which clients start it, on every machine of a team. Install"
@@ -171,10 +171,10 @@ def init_command(
 
 def _look_for_git(tree: Path, out: Output) -> None:
     """Say that a folder has no git; InvalidInput for a bare repository, which has no files to write to."""
-    if is_bare(str(tree)):
+    if hint := hint_in_bare(str(tree)):
         raise InvalidInput(
             f"{tree} is a bare repository: it has no files that agents could read or change",
-            hint="Run `counterpoint init` in a working tree of it: `git worktree add PATH` makes one.",
+            hint=hint,
         )
     if fault := find_git_fault(str(tree)):
         out.aside(f"{fault}. Until then evidence will be hashes of files.")

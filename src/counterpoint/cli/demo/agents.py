@@ -24,6 +24,7 @@ from counterpoint.cli.demo.recipes import Recipe, load_recipes
 from counterpoint.cli.demo.repository import Tree
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.plurals import counted
 from counterpoint.protocol.client import Connection, ToolRefused
 
 GUIDE = "docs/guide.md"
@@ -127,7 +128,7 @@ class Worker:
         self.connection.call("note", kind=kind, text=text, id=task.id, token=task.token)
 
     def _finish(self, task: _Task, commits: list[str]) -> None:
-        summary = f"{task.recipe.title}: done in {len(commits)} commit(s), verified."
+        summary = f"{task.recipe.title}: done in {counted(len(commits), 'commit')}, verified."
         self.connection.call(
             "finish",
             id=task.id,

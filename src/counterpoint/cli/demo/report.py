@@ -10,6 +10,7 @@ from counterpoint.cli.demo.display import COLUMNS
 from counterpoint.cli.demo.scenario import KILLED_AGENT
 from counterpoint.cli.demo.summary import DemoResult, ProofResult, TaskRow
 from counterpoint.cli.output import Output, wrapped
+from counterpoint.kernel.plurals import agree, counted
 
 _SHORT = 7
 """Characters of a hash that are shown."""
@@ -28,7 +29,9 @@ def print_all(out: Output, ended: DemoResult, kept: Path | None) -> None:
     if ended.faults:
         out.line(f"Not as promised: {'; '.join(ended.faults)}.", style="red")
     else:
-        words = f"{ended.commits} commits by {len(ended.history.names)} agents"
+        words = (
+            f"{counted(ended.commits, 'commit')} by {counted(len(ended.history.names), 'agent')}"
+        )
         out.line(f"All of it held: {words}, in {ended.seconds:.1f} seconds.", style="green")
     if kept is not None:
         out.line()
@@ -90,9 +93,9 @@ def _trouble(ended: DemoResult) -> Iterator[str]:
 
 
 def _proof(proved: ProofResult) -> Iterator[str]:
-    yield f"ledger    {proved.entries:,} entries, {proved.bundle_bytes:,} bytes exported"
+    yield f"ledger    {counted(proved.entries, 'entry')}, {proved.bundle_bytes:,} bytes exported"
     yield f"verified  {_word(proved.is_sound)}: its chain, Merkle tree, texts and checkpoint"
-    yield f"rebuilt   {_word(proved.is_rebuilt)}: {proved.rows:,} rows are what its entries say"
+    yield f"rebuilt   {_word(proved.is_rebuilt)}: {agree(proved.rows, 'row', 'is')} what its entries say"
     yield f"offline   {_word(proved.is_bundle_sound)}: the exported bundle, by the project's key"
     yield (
         f"decision  entry #{proved.decision} ({proved.words}) is in it:"

@@ -14,13 +14,13 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.importing.foundry import foundry_command
 from counterpoint.cli.output import Output
-from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.foreign import Arrival, Difference, ForeignWork, Remark, Source, Weight
 from counterpoint.core.operations.foreign.importing import ForeignImports
 from counterpoint.core.rules.planning.foreign import refuse_empty, refuse_remarks, settle
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import counted
 
 _SHOWN: Final = 50
 """Differences, remarks and ids of each sort that a person is shown."""

@@ -15,7 +15,6 @@ from counterpoint.cli.grouping import examples
 from counterpoint.cli.importing.files import sections
 from counterpoint.cli.importing.readers import own
 from counterpoint.cli.importing.readers.beads import ENDS, GATE, GATE_FIELDS
-from counterpoint.cli.present import counted
 from counterpoint.cli.work.names import ITEM
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork
@@ -25,6 +24,7 @@ from counterpoint.core.rules import outline
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Unavailable
+from counterpoint.kernel.plurals import counted
 
 _TYPES: Final = frozenset({"bug", "feature", "epic", "chore", GATE})
 _DESIGN: Final = "## Design\n\n"

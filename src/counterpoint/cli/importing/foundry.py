@@ -14,7 +14,6 @@ from counterpoint.cli.checks.mirrored import core_for_files
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output
-from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
 from counterpoint.dialects.foundry.nouns.nodes import SPEC, Folder
 from counterpoint.dialects.foundry.places import FOLDERS, SPECS
@@ -28,6 +27,7 @@ from counterpoint.dialects.foundry.verbs.mirror.rounds import Side
 from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError, NotFound
+from counterpoint.kernel.plurals import counted
 
 _FAULTS_SHOWN: Final = 10
 _CHANGES_SHOWN: Final = 50
@@ -208,7 +208,7 @@ def _take_in(core: Core, file: Path, folder: Folder | None, *, dry_run: bool) ->
 def _lines(one: _Outcome, *, dry_run: bool) -> list[str]:
     how = "would import" if dry_run and one.how == "imported" else one.how
     if one.fault is None:
-        more = f"  {one.nodes:,} nodes" if one.nodes else ""
+        more = f"  {counted(one.nodes, 'node')}" if one.nodes else ""
         more += f"  {counted(len(one.fixes), 'thing')} mended" if one.fixes else ""
         return [f"{how:8}  {one.spec}{more}", *(f"  {remark}" for remark in one.remarks)]
     faults = faults_in(one.fault, one.path.name)

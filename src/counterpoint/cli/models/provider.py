@@ -9,13 +9,13 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.present import counted
 from counterpoint.cli.trust import signing
 from counterpoint.core.model.models.asking import Provider, asked
 from counterpoint.core.model.web.searching import Search, Searcher
 from counterpoint.core.rules.models.limits import dollars
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Forbidden, NotFound, ProviderAway
+from counterpoint.kernel.plurals import counted
 from counterpoint.providers.keys import LONGEST, Keys
 from counterpoint.providers.known import variables_of
 

@@ -25,7 +25,7 @@ from counterpoint.kernel.places import find_git_fault
 from counterpoint.kernel.starting.garbage import settle
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
-from counterpoint.settings import Settings
+from counterpoint.settings import Settings, load_settings
 
 _LOG = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., object])
@@ -133,17 +133,19 @@ def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
     "named",
     cls=RenamedOption,
     before="--surface",
-    default="native",
-    show_default=True,
-    help="The dialect.",
+    metavar="NAME",
+    help="The dialect.  [default: native]",
 )
 @click.option("--where", metavar="NAME", help="Show only the file and line of a tool's source.")
 @click.option("--sizes", is_flag=True, help="Show how many bytes each tool takes in the list.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON: what `tools/list` answers.")
-def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> None:
-    """List the tools that agents are offered."""
+def tools_command(named: str | None, where: str | None, sizes: bool, as_json: bool) -> None:
+    """List the tools that agents are offered.
+
+    Without --dialect they are those of COUNTERPOINT_DIALECT, if that is set.
+    """
     out = output_for(json=as_json)
-    surface = surface_named(named)
+    surface = surface_named(load_settings(os.environ, surface=named).surface)
     if where is not None:
         file, line = surface.tool(where).where
         out.result({"name": where, "file": file, "line": line}, f"{file}:{line}")

@@ -12,6 +12,7 @@ from counterpoint.cli.supervise.shown import event_of
 from counterpoint.cli.supervise.specrun import Look
 from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision, Reason
 from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.plurals import agree
 
 SAID: Final[Mapping[Reason, str]] = {
     "": "",
@@ -81,7 +82,7 @@ def print_outcome(out: Output, spec: str, outcome: Outcome) -> None:
     decision, look = outcome.decision, outcome.look
     why = f" ({outcome.why})" if decision.act == "escalate" and outcome.why else ""
     out.line(
-        f"Ended: {SAID[decision.reason]}{why}. {look.done} of {look.total} tasks are done.",
+        f"Ended: {SAID[decision.reason]}{why}. {look.done} of {agree(look.total, 'task', 'is')} done.",
         style="green" if decision.is_success else "yellow",
     )
     if decision.reason in _OF_AGENT:

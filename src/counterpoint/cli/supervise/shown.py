@@ -21,6 +21,7 @@ from counterpoint.core.model.runs import NOT_TOLD, Run
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.plurals import counted
 from counterpoint.kernel.visible import visible
 
 _WIDE: Final = 90
@@ -124,7 +125,9 @@ class Lines:
 
     def looked(self, look: Look) -> None:
         """Show how the run stands, if that has changed."""
-        words = "  ".join((look.state, *_where(look), f"{look.done} of {look.total} tasks"))
+        words = "  ".join(
+            (look.state, *_where(look), f"{look.done} of {counted(look.total, 'task')}")
+        )
         if words != self._last:
             self._last = words
             self._line("run", words)

@@ -19,6 +19,7 @@ from counterpoint.core.model.identity import Connection
 from counterpoint.core.model.sessions import SessionFilter, SessionView
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.plurals import counted
 
 READY: Final = 100
 SESSIONS: Final = 50
@@ -76,7 +77,7 @@ def _head(state: State) -> str:
     done = sum(found.get("done", 0) for found in state.counts.values())
     every = sum(sum(found.values()) for found in state.counts.values())
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
-    return f"{flat(state.project.title)} · {done}/{every} done · {state.ledger_size:,} entries{age}"
+    return f"{flat(state.project.title)} · {done}/{every} done · {counted(state.ledger_size, 'entry')}{age}"
 
 
 def _waiting(state: State, awaiting: Sequence[Awaiting], core: Core) -> Iterator[Row]:

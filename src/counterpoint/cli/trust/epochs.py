@@ -10,10 +10,10 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.present import counted
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import counted
 
 
 @click.command(

@@ -14,7 +14,6 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.context import CommandContext, keep_files, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.coordinator import Core
@@ -34,6 +33,7 @@ from counterpoint.evidence.trust.residue import files_of, files_of_tree, holding
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import StoreFull, Unavailable
 from counterpoint.kernel.places import own_folder
+from counterpoint.kernel.plurals import counted
 
 _FILE: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 _BEYOND: Final = (

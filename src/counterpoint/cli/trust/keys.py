@@ -9,7 +9,6 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.local_time import headed, local_time
-from counterpoint.cli.present import counted
 from counterpoint.cli.trust import given, signing
 from counterpoint.cli.trust.enrolling import (
     add_made,
@@ -24,6 +23,7 @@ from counterpoint.core.model.identity import Key
 from counterpoint.evidence.trust import personal, ssh
 from counterpoint.evidence.trust.personal import HeldKey
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
+from counterpoint.kernel.plurals import counted
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _GIT = "git"

@@ -9,13 +9,13 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output
-from counterpoint.cli.present import counted
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.ledger.witnesses.quorum import WitnessPolicy, parse_policy
 from counterpoint.core.model.trust.heads import AskedLess, QuorumReport
 from counterpoint.core.operations.trust.witness_policy import QuorumStanding
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import counted
 
 
 def change_quorum(

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.cli.context import CommandContext
-from counterpoint.cli.present import counted
 from counterpoint.core.ledger.exports.tiles import ENTRIES, WIDTH, Tile, tiles_of
 from counterpoint.core.ledger.merkle import HASH_SIZE
 from counterpoint.kernel.errors import Conflict, InvalidInput
+from counterpoint.kernel.plurals import counted
 
 _MARK: Final = ".counterpoint-tiles"
 _CHECKPOINT: Final = "checkpoint"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from counterpoint.cli.output import Output
-from counterpoint.cli.present import counted, span
+from counterpoint.cli.present import span
 from counterpoint.core.model.trust.heads import Witnessed
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.plurals import counted
 
 
 def present_witness(one: Witnessed, now: Timestamp) -> Json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Final, get_args
 
 from counterpoint.cli.work.names import item_id
@@ -11,9 +10,9 @@ from counterpoint.core.model import catalogue
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.work import Item, Kind
-from counterpoint.core.rules.wording import few
 from counterpoint.dialects.nouns import NOUNS
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.dialects.unknown_words import unknown
+from counterpoint.kernel.errors import NotFound
 
 _SHOWN: Final = 30
 
@@ -37,33 +36,6 @@ def tree_top(core: Core, name: str) -> str:
         return core.items.get(item_id(core, name)).root
     except NotFound:
         raise unknown("--root", name, [one.id for one in core.overview.state().roots]) from None
-
-
-def refuse_unknown(core: Core, *, status: str = "", label: str = "", assignee: str = "") -> None:
-    """Raise InvalidInput for a value that no item has or can have, with those there are.
-
-    Asked where a list is empty: then a value that was mistyped would look like work that there is not.
-    """
-    asked = {"status": status, "label": label, "assignee": assignee}
-    if not any(asked.values()):
-        return
-    used = core.overview.used_words()
-    for name, value in asked.items():
-        if value and value not in used[name]:
-            raise unknown(f"--{name}", value, used[name])
-
-
-def unknown(option: str, value: str, known: Collection[str], what: str = "values") -> InvalidInput:
-    """Return the refusal of a value that there is not."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(value, known, n=1)
-    offer = f"Did you mean `{near[0]}`? " if near else ""
-    shown = few(sorted(known), _SHOWN)
-    hint = f"{offer}The {what}: {shown}." if known else "Nothing here has one yet: leave it out."
-    return InvalidInput(
-        f"there is no {value!r} for {option}", hint=hint, known=sorted(known)[:_SHOWN]
-    )
 
 
 def searched_kinds() -> list[str]:

@@ -11,7 +11,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.paging import pageable
-from counterpoint.cli.present import counted, present_briefly
+from counterpoint.cli.present import present_briefly
 from counterpoint.cli.work.names import ITEM, item_id
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.journal import Outcome, StartPoint
@@ -21,6 +21,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.rules.shared_tree import apart_json, apart_remarks
 from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.plurals import counted
 
 _SHORT: Final = 10
 _PAGE: Final = 500

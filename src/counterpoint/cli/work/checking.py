@@ -9,13 +9,14 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.phrases import naming_item
-from counterpoint.cli.present import counted, present
+from counterpoint.cli.present import present
 from counterpoint.cli.work.claims import token_of
 from counterpoint.cli.work.names import GATE, ITEM, item_id
 from counterpoint.cli.work.seat import seated
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.rules.planning.commands import command_line
+from counterpoint.kernel.plurals import counted
 
 if TYPE_CHECKING:
     from counterpoint.core.coordinator import Core

@@ -10,7 +10,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.phrases import PHRASES, name_item
-from counterpoint.cli.present import counted, present, present_briefly, stands
+from counterpoint.cli.present import present, present_briefly, stands
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.work.items import told
 from counterpoint.cli.work.names import HOLDER, ITEM, item_id
@@ -25,6 +25,7 @@ from counterpoint.core.rules.shared_tree import apart_json
 from counterpoint.dialects.lacking import lines_of, unallowed_lines
 from counterpoint.dialects.next_step import next_step
 from counterpoint.kernel.errors import NotClaimHolder
+from counterpoint.kernel.plurals import counted
 
 _LONGEST: Final = 1440
 

@@ -24,13 +24,7 @@ from counterpoint.cli.present import (
     present,
     present_briefly,
 )
-from counterpoint.cli.work.asking import (
-    named_filter,
-    refuse_unknown,
-    searched_kinds,
-    tree_top,
-    unknown,
-)
+from counterpoint.cli.work.asking import named_filter, searched_kinds, tree_top
 from counterpoint.cli.work.names import ASSIGNEE, ITEM, LABEL, STATUS
 from counterpoint.cli.work.status import show_state
 from counterpoint.core.coordinator import Core
@@ -40,6 +34,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item, Kind
 from counterpoint.dialects.lacking import lines_of, unallowed_of
+from counterpoint.dialects.unknown_words import refuse_unknown, unknown
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
 
@@ -145,7 +140,7 @@ def list_command(
     page = core.items.list(chosen, after, limit + 1)
     items, more = page[:limit], len(page) > limit
     if not items:
-        refuse_unknown(core, status=status, label=label, assignee=assignee)
+        refuse_unknown(core, option="--", status=status, label=label, assignee=assignee)
     context.out.rows(
         {"items": [present_briefly(item) for item in items], "cursor": _cursor(items, more)},
         _HEADINGS,
@@ -225,7 +220,7 @@ def _print_offers(
     lacking = core.permitted.lacking_of([item.id for item in items])
     waiting = [] if items else [*_waiting_items(core, wanted.root)]
     if not items:
-        refuse_unknown(core, label=wanted.label)
+        refuse_unknown(core, option="--", label=wanted.label)
     if held and not out.json:
         now = SystemClock().now()
         out.line("You hold", style="bold")
@@ -256,7 +251,10 @@ def _print_offers(
         if waiting:
             out.table(
                 ("id", "title", "why"),
-                [(one.id, one_line(one.title), "; ".join(reasons)) for one, reasons in waiting],
+                [
+                    (one.id, one_line(one.title), localize("; ".join(reasons)))
+                    for one, reasons in waiting
+                ],
             )
     _print_more(out, items, more)
 

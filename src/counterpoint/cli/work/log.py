@@ -13,12 +13,13 @@ from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import DAY_AND_SECOND, SECOND, headed, local_time
 from counterpoint.cli.paging import paged
 from counterpoint.cli.present import present_entry
-from counterpoint.cli.work.asking import named_filter, unknown
+from counterpoint.cli.work.asking import named_filter
 from counterpoint.cli.work.names import ITEM
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.work import Item
+from counterpoint.dialects.unknown_words import unknown
 from counterpoint.kernel.canonical import Json, dump_any
 
 _PAGE: Final = 200

@@ -22,7 +22,6 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import CLOSED, UNCLOSED
 from counterpoint.core.model.sessions import Session, SessionFilter
 from counterpoint.core.model.work import Item
-from counterpoint.core.rules.wording import kept
 from counterpoint.kernel.entrances import entered
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 
@@ -181,12 +180,9 @@ def session_id(core: Core, name: str) -> str:
 
 def item_id(core: Core, name: str) -> str:
     """Return the id of an item by what a person calls it; NotFound, InvalidInput if several are called so."""
-    found = core.items.find(kept(name) or name) or core.items.find(name)
+    found = core.items.named(name)
     if found is not None:
         return found.id
-    digits = name.removeprefix("#")
-    if digits.isascii() and digits.isdecimal():
-        return core.items.get(f"{core.items.project().prefix}-{int(digits)}").id
     titled = _titled(core, name)
     if len(titled) > 1:
         shown = ", ".join(f"{one.id} ({one.title})" for one in titled[:_NAMED])

@@ -11,7 +11,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.local_time import headed, local_time, local_time_with_zone
 from counterpoint.cli.paging import pageable
-from counterpoint.cli.present import counted, present, present_briefly, stands
+from counterpoint.cli.present import present, present_briefly, stands
 from counterpoint.cli.trust import given
 from counterpoint.cli.trust.erasing import close
 from counterpoint.cli.work.items import warn
@@ -31,6 +31,7 @@ from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import counted
 
 _JSON: Final = ("{", "[")
 _PLAN: Final = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -295,7 +296,10 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     verb = "Pruned" if yes else "Would prune"
     context.out.result(
         {"pruned": yes, "plans": [_present(plan) for plan in plans]},
-        *(f"{plan.slug}  archived {plan.archived_at[:10]}  {plan.texts:,} texts" for plan in plans),
+        *(
+            f"{plan.slug}  archived {plan.archived_at[:10]}  {counted(plan.texts, 'text')}"
+            for plan in plans
+        ),
         f"{verb} {counted(len(plans), 'plan')} archived more than {days} days ago.",
     )
     if plans and not yes and not context.out.json:
@@ -352,5 +356,5 @@ def sweep_command(context: CommandContext) -> None:
     context.out.result(
         {"ended": [session.id for session in ended]},
         *(f"{one.id}  {one.agent}  since {local_time_with_zone(one.started_at)}" for one in ended),
-        f"Ended {len(ended):,} sessions.",
+        f"Ended {counted(len(ended), 'session')}.",
     )

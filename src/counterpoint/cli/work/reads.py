@@ -12,7 +12,6 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import DAY_AND_SECOND, headed, local_time
-from counterpoint.cli.present import counted
 from counterpoint.cli.trust.reads import mark_fault
 from counterpoint.cli.work.names import item_id
 from counterpoint.core.coordinator import Core
@@ -23,6 +22,7 @@ from counterpoint.dialects.nouns import NOUNS
 from counterpoint.evidence.reads import find_mark, find_marked_log, logs_of, read_lines
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import stamp
+from counterpoint.kernel.plurals import counted
 
 _SHOWN_IDS = 6
 

@@ -12,9 +12,7 @@ from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.phrases import HOW_APART
 from counterpoint.cli.present import (
-    agree,
     ahead_in_words,
-    counted,
     headline,
     lease,
     nothing_open,
@@ -36,6 +34,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, moment
 from counterpoint.kernel.errors import CounterpointError, Unavailable
 from counterpoint.kernel.places import find_git_fault
+from counterpoint.kernel.plurals import agree, counted
 
 if TYPE_CHECKING:
     # Loaded where a project asks for witnesses, and with the first run.

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from counterpoint.cli.present import counted
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Item
 from counterpoint.core.rules.drafting import Planned
+from counterpoint.kernel.plurals import counted
 
 _AT_ONCE: Final = 500
 """Items that are read together."""

@@ -36,6 +36,7 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     ProofMismatch,
 )
+from counterpoint.kernel.plurals import counted
 
 _EDITED = (
     "Compare this entry and the one before with a backup or an export: one of them was changed, "
@@ -139,7 +140,7 @@ class Verification:
         elif size is not None and size < self.size:
             self.faults.add(
                 ChainBroken(
-                    f"the ledger has {self.size} entries where {size} are expected",
+                    f"the ledger has {counted(self.size, 'entry')} where {size:,} are expected",
                     hint="Entries were added at the end behind the back of the program.",
                     sequence=size,
                 )

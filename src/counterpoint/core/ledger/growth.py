@@ -22,6 +22,7 @@ from counterpoint.core.ledger.merkle import verify_consistency
 from counterpoint.core.model.trust.heads import FIRST_EPOCH, Growth, SignedHead
 from counterpoint.kernel.errors import ForkRefused, ProofMismatch, StaleVersion
 from counterpoint.kernel.matching.expressions import expression
+from counterpoint.kernel.plurals import counted
 
 _EPOCH = expression(r"epoch ([1-9][0-9]{0,8})")
 _HEAD = expression(rb"counterpoint/[^/\n]*\n")
@@ -38,7 +39,7 @@ def check_growth(last: SignedHead | None, asked: Growth) -> None:
         )
     if asked.size < last.size:
         raise ForkRefused(
-            f"the ledger has {asked.size} entries, but {last.size} were signed: it was cut off, or"
+            f"the ledger has {counted(asked.size, 'entry')}, but {last.size:,} were signed: it was cut off, or"
             " an older copy is in its place",
             signed=last.size,
             size=asked.size,

@@ -38,6 +38,7 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     ProofMismatch,
 )
+from counterpoint.kernel.plurals import counted
 
 _WATCHED: Final[Mapping[str, type[Noun]]] = {
     noun.table: noun for noun in (Thought, Seal, Record, Session)
@@ -138,7 +139,7 @@ class Trail:
         if not leaves or (values.get("size"), values.get("root")) != found:
             yield ProofMismatch(
                 f"the seal of the session {session} in entry {place} is not of its "
-                f"{len(leaves)} thoughts",
+                f"{counted(len(leaves), 'thought')}",
                 hint=_EDITED,
                 sequence=place,
                 session=session,

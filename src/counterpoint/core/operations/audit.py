@@ -38,6 +38,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     SignerAway,
 )
+from counterpoint.kernel.plurals import agree, counted
 
 _WAITED_FOR: Final = 20_000
 """Entries that are looked through whole while somebody waits: some seconds."""
@@ -150,7 +151,7 @@ class Auditing:
         with self._context.reading() as view:
             if end <= sequence < view.head().size and end != size:
                 raise SignerAway(
-                    f"entry {sequence} waits for a signature; {end} entries are signed"
+                    f"entry {sequence} waits for a signature; {agree(end, 'entry', 'is')} signed"
                 )
             path = inclusion_proof(sequence, end, view.node)
             entry = next(view.entries(sequence, sequence + 1))
@@ -193,7 +194,7 @@ class Auditing:
         with self._context.reading() as view:
             head = view.head().size
         if not 0 <= size <= head:
-            raise InvalidInput(f"the ledger has {head} entries, not {size}", size=head)
+            raise InvalidInput(f"the ledger has {counted(head, 'entry')}, not {size}", size=head)
         return signing.at(size) or last
 
     def export(self) -> Iterator[bytes]:

@@ -47,6 +47,7 @@ from counterpoint.core.operations.recording.moves import (
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import includes
 from counterpoint.core.rules.drafting import field_faults, refuse_misplaced
+from counterpoint.core.rules.wording import NUMBER, kept
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
@@ -79,6 +80,18 @@ class Items:
         """Return the item of an id, or of another name (in one scope only, if it is told), or None."""
         with self._context.reading() as view:
             return item_named(view, name, scope)
+
+    def named(self, name: str) -> Item | None:
+        """Return the item that somebody calls so: by its id or another name in any case, or by its number, `7` or `#7`.
+
+        None for any other text; NotFound for a number that no item has. A name goes before a number.
+        """
+        with self._context.reading() as view:
+            found = item_named(view, kept(name) or name) or item_named(view, name)
+        digits = name.removeprefix("#")
+        if found is not None or not NUMBER.fullmatch(digits):
+            return found
+        return self.get(f"{self.project().prefix}-{int(digits)}")
 
     def names(self, item: str) -> dict[str, str]:
         """Return the other names of an item, by scope."""

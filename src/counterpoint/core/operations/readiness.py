@@ -22,6 +22,7 @@ from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import GateClosed
+from counterpoint.kernel.plurals import agree
 
 RELAXED = "you approved its start or changed what it asks for, so somebody else does it"
 _PAGE = 50
@@ -74,7 +75,11 @@ def offers(
         found = judge(item, _around(view, item, busy, holders), holders.session, holders.now)
         if found.is_ready:
             waiting = len(view.select(Dependency, needs=item.id, limit=_PAGE))
-            why = (*found.reasons, f"{waiting} wait for it") if waiting else found.reasons
+            why = (
+                (*found.reasons, f"{agree(waiting, 'item', 'waits')} for it")
+                if waiting
+                else found.reasons
+            )
             yield ReadyItem(item=item, why=why, unblocks=waiting)
 
 

@@ -31,6 +31,7 @@ from counterpoint.kernel.errors import (
     Unexpected,
 )
 from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.plurals import counted
 
 MOST_FAULTS: Final = 5
 WINDOW: Final = 120.0
@@ -63,7 +64,9 @@ def resting(circuit: CircuitState) -> tuple[str, int]:
     """Return why what is asked is left alone, and for how many seconds; nothing and 0 if it is not."""
     wait = circuit.retry_after
     return (
-        f"it failed {circuit.failures} times and is left alone for {wait} s" if wait else ""
+        f"it failed {counted(circuit.failures, 'time')} and is left alone for {wait} s"
+        if wait
+        else ""
     ), wait
 
 
@@ -172,7 +175,7 @@ class Breaker:
             self._refused += 1
             # While somebody tries, a moment is all that can be said.
             raise CircuitOpen(
-                f"{self._what} failed {len(self._faults)} times and is left alone for a while",
+                f"{self._what} failed {counted(len(self._faults), 'time')} and is left alone for a while",
                 retry_after=wait or 1,
                 failures=len(self._faults),
                 last_failure=self._last,

@@ -16,6 +16,7 @@ from counterpoint.core.rules.shared_tree import apart_json
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel import canonical
 from counterpoint.kernel.matching.expressions import expression
+from counterpoint.kernel.plurals import agree
 
 FILES_SHOWN = 500
 """How many changed files an outcome keeps by name; the count is always whole."""
@@ -160,13 +161,13 @@ def remarks_on(
         remarks.append("no file changed since the start")
     if areas and (beyond := outside(areas, paths)):
         remarks.append(
-            f"{len(beyond)} of {len(paths)} changed files lie outside the areas: {few(beyond)}"
+            f"{len(beyond)} of {agree(len(paths), 'changed file', 'lies')} outside the areas: {few(beyond)}"
         )
     if comparison.end.method == "git":
         changed = set(paths)
         mine = [path for path in sorted(comparison.end.files) if path in changed]
         if mine:
-            remarks.append(f"{len(mine)} changed files are not committed: {few(mine)}")
+            remarks.append(f"{agree(len(mine), 'changed file', 'is')} not committed: {few(mine)}")
     if unmet:
         remarks.append(f"acceptance not marked as met: {few(unmet)}")
     remarks += unproved

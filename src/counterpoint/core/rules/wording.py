@@ -19,6 +19,8 @@ from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.matching.expressions import expression
 
 _NAME = expression(r"\s*([A-Za-z][A-Za-z0-9_-]{0,63})-0*([1-9][0-9]{0,14})\s*", re.ASCII)
+NUMBER = expression(r"[0-9]{1,15}")
+"""The number of an item, without the prefix of its project."""
 _ALLOWED_CONTROLS = frozenset("\t\n\r")
 _UNFIT = frozenset({"Cc", "Cs"})
 _DIGITS = 3

@@ -20,6 +20,7 @@ from counterpoint.dialects.native.tools.search import find
 from counterpoint.dialects.native.tools.sessions import handoff
 from counterpoint.dialects.native.tools.show import show
 from counterpoint.dialects.native.tools.tasks import finish, next_, start
+from counterpoint.dialects.native.words import resolve
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.surface import Run, Surface
 from counterpoint.protocol.tools import Tool
@@ -76,6 +77,7 @@ def build() -> Surface[Call]:
         ),
         refuse=refuse,
         within=within,
+        resolve=resolve,
         watch=documents.watch,
         resources=(
             documents.brief,

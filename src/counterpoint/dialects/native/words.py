@@ -7,7 +7,7 @@ shown in a schema: a limit that is rarely met is cheaper in a refusal than in ev
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
@@ -19,6 +19,7 @@ from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Criterion, Gate, Item
+from counterpoint.core.rules.wording import NUMBER, kept
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, INTEGER, TEXT, TEXTS
 from counterpoint.dialects.call import DATA, Call
@@ -33,12 +34,56 @@ from counterpoint.dialects.paging import (
     shared,
     sparse,
 )
+from counterpoint.dialects.unknown_words import refuse_unknown
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.visible import json_text
 
 _INTEGERS = WithJsonSchema({"type": "array", "items": {"type": "integer"}})
 
 Id = Annotated[str, Field(max_length=80), TEXT]
+
+
+class ItemName(str):
+    """What an item is called in place of its id: its number, or its id in another spelling."""
+
+    __slots__ = ()
+
+
+def _item_name(text: str) -> str:
+    """Return a text that is no plain id as the name that `resolve` looks up."""
+    is_name = NUMBER.fullmatch(text.removeprefix("#")) or kept(text) not in {None, text}
+    return ItemName(text) if is_name else text
+
+
+def _number(text: str) -> str:
+    return text if text.startswith("#") else _item_name(text)
+
+
+ItemId = Annotated[str, Field(max_length=80), AfterValidator(_item_name), TEXT]
+ItemIds = Annotated[tuple[ItemId, ...], Field(max_length=50), TEXTS]
+AnyId = Annotated[str, Field(max_length=80), AfterValidator(_number), TEXT]
+"""The id of anything; `#12` is an entry of the ledger."""
+
+
+def item_id(call: Call, name: str) -> str:
+    """Return the id of an item by what it is called; an id without any look at the ledger, and what names none as it is."""
+    found = call.core.items.named(name) if isinstance(_item_name(name), ItemName) else None
+    return found.id if found else str(name)
+
+
+def resolve(call: Call, values: dict[str, Any]) -> dict[str, Any]:
+    """Put the ids of items in place of their other names."""
+    return {name: _resolved(call, value) for name, value in values.items()}
+
+
+def _resolved(call: Call, value: Any) -> Any:
+    if isinstance(value, ItemName):
+        return item_id(call, value)
+    if isinstance(value, tuple):
+        return tuple(_resolved(call, part) for part in cast("tuple[Any, ...]", value))
+    return value
+
+
 Word = Annotated[str, Field(max_length=100), TEXT]
 Title = Annotated[str, Field(max_length=300), TEXT]
 Name = Annotated[str, Field(min_length=1, max_length=300), TEXT]
@@ -88,6 +133,13 @@ def wanted(
     if kinds:
         return ReadyFilter(kinds=kinds, root=root, label=label, profile=profile)
     return ReadyFilter(root=root, label=label, profile=profile)
+
+
+def refuse_nothing(call: Call, *items: str, **words: str) -> None:
+    """Refuse what an empty list was narrowed to, if there is no such item or word: NotFound, InvalidInput."""
+    for item in filter(None, items):
+        call.core.items.get(item)
+    refuse_unknown(call.core, **words)
 
 
 def present_line(item: Item, room: int = TITLE) -> dict[str, Json]:

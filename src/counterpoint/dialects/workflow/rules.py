@@ -28,6 +28,7 @@ from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.rules.areas import covers, outside
 from counterpoint.core.rules.wording import few
+from counterpoint.kernel.plurals import agree
 
 Tests = Literal["passed", "failed", "not_run", ""]
 """What the worker says of the tests; empty if nothing."""
@@ -162,7 +163,7 @@ def _of_scope(
 ) -> Iterable[str]:
     if unexpected:
         yield (
-            f"{len(unexpected)} of {len(files.paths)} changed files lie outside the areas"
+            f"{len(unexpected)} of {agree(len(files.paths), 'changed file', 'lies')} outside the areas"
             f" ({few(areas)}): {few(unexpected)}"
         )
 

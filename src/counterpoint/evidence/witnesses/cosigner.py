@@ -36,6 +36,7 @@ from counterpoint.kernel.errors import (
     ProofMismatch,
     Unavailable,
 )
+from counterpoint.kernel.plurals import counted
 
 _CALL: Final = "add-checkpoint"
 _SIZE_TYPE: Final = "text/x.tlog.size"
@@ -91,7 +92,7 @@ class Cosigner:
         again = self._submit(head, size, prove(size, head.size))
         if isinstance(again, WitnessedHead):
             return again
-        raise Unavailable(f"it says that it has {size:,} entries, and then {again:,}")
+        raise Unavailable(f"it says that it has {counted(size, 'entry')}, and then {again:,}")
 
     def keep(self, ledger: str, head: SignedHead, prove: Prove) -> None:
         """Have a head cosigned, and keep it; ForkRefused if it contradicts what it has, Unavailable."""
@@ -107,7 +108,7 @@ class Cosigner:
             if isinstance(answer, WitnessedHead):
                 return answer.note
             if answer > head.size:
-                raise Unavailable(f"it has a later head, of {answer:,} entries")
+                raise Unavailable(f"it has a later head, of {counted(answer, 'entry')}")
             size = answer
         raise Unavailable("others have heads of this log cosigned all the time")
 
@@ -126,7 +127,7 @@ class Cosigner:
             if size != old:
                 return size
         if answer.status == _CONFLICT:
-            raise ForkRefused(f"it cosigned another head of {old:,} entries", hint=_FORK)
+            raise ForkRefused(f"it cosigned another head of {counted(old, 'entry')}", hint=_FORK)
         if answer.status == _UNPROVED:
             raise ForkRefused(
                 f"the {old:,} entries that it cosigned are not the first of these {head.size:,}",

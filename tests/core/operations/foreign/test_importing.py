@@ -87,7 +87,7 @@ def test_a_look_says_what_would_be_done_and_writes_nothing(studio, ada):
     waiting = ForeignItem(id="b-5", title="Dry", needs=("b-4",))
     said = verbs.look(work(*ALL, waiting), SOURCE)
     assert (said.root, said.created, said.records) == ("", 5, 6)
-    assert said.deadlocks[0].startswith("b-4 is cancelled and 1 wait for it")
+    assert said.deadlocks[0].startswith("b-4 is cancelled and 1 item waits for it")
     assert studio.image() == before
     verbs.bring(work(*ALL), SOURCE)
     said = verbs.look(work(replace(HULL, title="The hull"), *ALL[1:]), SOURCE)

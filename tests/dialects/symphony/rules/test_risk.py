@@ -123,10 +123,10 @@ def test_the_reasons_say_it_in_words():
         "only claimed by the agent, not run by the server: b",
     )
     calm = judge(lines=1, files=1, gates=[gate()])
-    assert calm.reasons[-1] == "all 1 gate results were measured by the server"
+    assert calm.reasons[-1] == "1 gate result was measured by the server"
     assert judge(lines=1, files=1).reasons == (
-        "1 changed lines: small up to 50",
-        "1 changed files: small up to 3",
+        "1 changed line: small up to 50",
+        "1 changed file: small up to 3",
         "no gate results",
     )
 

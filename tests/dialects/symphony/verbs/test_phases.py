@@ -37,7 +37,7 @@ def test_a_claim_is_kept_with_what_the_server_measured(
     assert (claim.id, claim.item, claim.phase, claim.run) == ("demo-s1", item, "research", "r1")
     assert (claim.sha256, claim.size) == (text_digest(TEXT), len(TEXT))
     assert (claim.of, claim.status, made.again) == ("phase", "open", False)
-    assert made.needs_verdict == ("1 questions are open",)
+    assert made.needs_verdict == ("1 question is open",)
     assert studio.last().action == "phase.claimed"
     kept = ada.items.attributes(item)["artifacts"]["research"]
     assert (kept["status"], kept["revision"]) == ("submitted", 1)
@@ -201,7 +201,7 @@ def test_a_doubt_stays_until_somebody_has_judged(
     item = board.issue()
     low = board.report(item, confidence="low", questions=("Which?",))
     first = ada.use(Phases).hand_over(item, low)
-    why = ("confidence is low", "1 questions are open")
+    why = ("confidence is low", "1 question is open")
     sure = replace(low, confidence="high", questions=())
     again = ada.use(Phases).hand_over(item, sure)
     assert (again.again, again.claim, again.needs_verdict) == (True, first.claim, why)

@@ -179,7 +179,7 @@ def test_gates_over_what_is_not_committed_say_nothing_of_the_branch(
     request = ada.use(Requests).propose(Proposal(item=item, gates=(claimed,)))
     assert request.submission.commit == head
     assert [gate["verified"] for gate in load(request.changes.gates)] == [False]
-    assert "1 paths are not committed: conftest.py" in request.changes.remarks
+    assert "1 path is not committed: conftest.py" in request.changes.remarks
     assert studio.tree.ran == []
     del studio.tree.files["conftest.py"]
     studio.tree.write(MARKER, "{}")

@@ -17,11 +17,16 @@ from counterpoint.cli.importing.files import (
     refused,
     text_in,
 )
+from counterpoint.cli.importing.readers.vocabulary import state_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
 from counterpoint.kernel.canonical import Json, object_of
 
 TOOL: Final = "github"
 _URL: Final = re.compile(r"https?://[^/\s]+/([^/\s]+/[^/\s]+)/(?:issues|pull)/([0-9]+)")
+_STATES: Final[Mapping[str, str]] = {"": "open", "open": "open", "closed": "done", "merged": "done"}
+_REASONS: Final[Mapping[str, str]] = {
+    "": "done", "completed": "done", "not planned": "cancelled", "duplicate": "cancelled",
+}  # fmt: skip
 
 
 def read(path: Path) -> list[ForeignWork]:
@@ -30,16 +35,18 @@ def read(path: Path) -> list[ForeignWork]:
     if not isinstance(document, list):
         raise refused(path.name, "it is no list of issues, as `gh issue list --json` writes it")
     entries = cast("list[Json]", document)
-    remarks = tuple(
+    remarks = [
         Remark("it is no issue, so it is left out", f"{path.name}, [{place}]", "loss")
         for place, entry in enumerate(entries)
         if not isinstance(entry, dict)
-    )
+    ]
     issues = [object_of(entry) for entry in entries]
     repository = next((found for one in issues if (found := _repository(one))), "")
     parents = {name: _name(one) for one in issues for name in _named(one, "subIssues")}
     items = tuple(
-        _item(one, parents, f"{path.name}, [{place}]") for place, one in enumerate(issues) if one
+        _item(one, parents, f"{path.name}, [{place}]", remarks)
+        for place, one in enumerate(issues)
+        if one
     )
     return [
         ForeignWork(
@@ -47,22 +54,16 @@ def read(path: Path) -> list[ForeignWork]:
             key=repository or TOOL,
             title=f"{repository or 'Issues'} (GitHub)",
             items=items,
-            remarks=remarks,
+            remarks=tuple(remarks),
         )
     ]
 
 
-def _item(issue: Mapping[str, Json], parents: Mapping[str, str], where: str) -> ForeignItem:
+def _item(
+    issue: Mapping[str, Json], parents: Mapping[str, str], where: str, remarks: list[Remark]
+) -> ForeignItem:
     name, number = _name(issue), text_in(issue, "number")
-    is_closed = text_in(issue, "state").upper() == "CLOSED"
-    reason = text_in(issue, "stateReason", "state_reason").upper()
-    state = (
-        "open"
-        if not is_closed
-        else "cancelled"
-        if reason in {"NOT_PLANNED", "DUPLICATE"}
-        else "done"
-    )
+    state, status = _state(issue, where, remarks)
     milestone = text_in(object_of(issue.get("milestone")), "title")
     assignees = [text_in(one, "login", "name") for one in objects_in(issue, "assignees")]
     parent = _name(object_of(issue.get("parent"))) or parents.get(name, "")
@@ -73,11 +74,7 @@ def _item(issue: Mapping[str, Json], parents: Mapping[str, str], where: str) -> 
         body=text_in(issue, "body"),
         parent=parent,
         state=state,
-        said=f"closed as {reason.lower().replace('_', ' ')}"
-        if is_closed and reason
-        else "closed"
-        if is_closed
-        else "open",
+        said=status,
         assignee=next(filter(None, assignees), ""),
         labels=(
             *(found for one in objects_in(issue, "labels") if (found := text_in(one, "name"))),
@@ -92,6 +89,21 @@ def _item(issue: Mapping[str, Json], parents: Mapping[str, str], where: str) -> 
         },
         where=where,
     )
+
+
+def _state(issue: Mapping[str, Json], where: str, remarks: list[Remark]) -> tuple[str, str]:
+    """Return the state here and what GitHub calls it; a remark on a state, or a reason of a closed one, that nobody knows."""
+    own = text_in(issue, "state")
+    status = own.lower()
+    reason = text_in(issue, "stateReason", "state_reason").lower().replace("_", " ")
+    state = state_of(status, _STATES)
+    if state is None:
+        remarks.append(Remark(f"{_name(issue)}: the state {own!r} means open here", where))
+    if status != "closed":
+        return state or "open", status or "open"
+    if reason not in _REASONS:
+        remarks.append(Remark(f"{_name(issue)}: closed as {reason!r} means done here", where))
+    return _REASONS.get(reason, "done"), f"closed as {reason}" if reason else "closed"
 
 
 def _comments(issue: Mapping[str, Json]) -> Iterator[ForeignNote]:

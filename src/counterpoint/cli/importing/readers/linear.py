@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.cli.importing.files import FILE_LIMIT, read_text, refused, rows_of
-from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of
+from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
 
 TOOL: Final = "linear"
@@ -16,10 +16,14 @@ _PRIORITIES: Final[Mapping[str, int]] = {
     "1": 0, "2": 1, "3": 2, "4": 3, "0": 4,
 }  # fmt: skip
 _FACTS: Final[Mapping[str, str]] = {
-    "created": "Created", "creator": "Creator", "completed": "Completed", "canceled": "Canceled", "started": "Started",
+    "created": "Created", "updated": "Updated", "creator": "Creator", "completed": "Completed", "canceled": "Canceled", "started": "Started",
     "due": "Due Date", "estimate": "Estimate", "cycle": "Cycle Name", "team": "Team", "project": "Project",
     "milestone": "Project Milestone", "address": "URL",
 }  # fmt: skip
+_COLUMNS: Final = frozenset(
+    {"ID", "Title", "Description", "Status", "Priority", "Parent issue", "Labels", "Assignee", "Blocked by", "Blocking", "Related to",
+     "Duplicate of", *_FACTS.values()}
+)  # fmt: skip
 _STATES: Final[Mapping[str, str]] = {
     "triage": "backlog", "in development": "active", "released": "done", "shipped": "done", "merged": "done",
     "duplicate": "cancelled",
@@ -55,6 +59,7 @@ def _item(
         for heading in ("Related to", "Duplicate of")
         if _cell(row, heading)
     ]
+    remarks += unread(row, _COLUMNS, where)
     state = _state(row)
     if state is None:
         problem = f"{name}: the status {_cell(row, 'Status')!r} means open here"

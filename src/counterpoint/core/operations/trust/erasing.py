@@ -28,6 +28,7 @@ from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, spellings
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import dump_any, text_digest
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import agree
 
 _ACT: Final = "take texts away", Act.REDACT
 _REPEATED: Final = 40
@@ -70,7 +71,7 @@ class Erasing:
         return ProposedAct(
             action=REDACTION,
             decision={"row": place},
-            shown={"texts": f"{targets.count} are taken away for good"},
+            shown={"texts": f"{agree(targets.count, 'text', 'is')} taken away for good"},
         )
 
     def of_row(self, noun: type[Noun], *key: Cell, reason: str) -> Erased:

@@ -20,6 +20,7 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     SignerAway,
 )
+from counterpoint.kernel.plurals import counted
 
 
 def no_key(project: str) -> VerifierKey:
@@ -97,7 +98,7 @@ def refuse_fork(view: Reading, signed: SignedHead) -> None:
         )
     if head.size < signed.size:
         raise ForkRefused(
-            f"the ledger has {head.size} entries, but {signed.size} were signed: it was cut off, or"
+            f"the ledger has {counted(head.size, 'entry')}, but {signed.size:,} were signed: it was cut off, or"
             " an older copy is in its place",
             signed=signed.size,
         )

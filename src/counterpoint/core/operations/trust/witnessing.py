@@ -40,6 +40,7 @@ from counterpoint.kernel.errors import (
     ProofMismatch,
     Unavailable,
 )
+from counterpoint.kernel.plurals import agree, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ class Witnessing:
         with self._context.reading() as view:
             if not first <= second <= view.head().size:
                 raise Unavailable(
-                    f"there is no proof that {second:,} entries begin with {first:,} of them"
+                    f"there is no proof that {agree(second, 'entry', 'begins')} with {first:,} of them"
                 )
             return tuple(consistency_proof(first, second, view.node))
 
@@ -174,7 +175,8 @@ class Witnessing:
             told = [next(self._faults(view, one), None) for one in signed]
         if strange := len(heads) - len(signed):
             found.add(
-                COMMITS, Unavailable(f"{strange:,} heads are signed by no key of this ledger")
+                COMMITS,
+                Unavailable(f"{agree(strange, 'head', 'is')} signed by no key of this ledger"),
             )
         if not signed:
             return
@@ -224,18 +226,18 @@ class Witnessing:
             signed = self._signed_here(view)
             if has.size > size:
                 yield ForkRefused(
-                    f"it has the head of {has.size:,} entries, and the ledger has {size:,}",
+                    f"it has the head of {counted(has.size, 'entry')}, and the ledger has {size:,}",
                     hint=_PUT_BACK,
                     witnessed=has.size,
                 )
             elif signed is not None and has.size > signed:
                 yield ForkRefused(
-                    f"it has the head of {has.size:,} entries, and only {signed:,} were signed here",
+                    f"it has the head of {counted(has.size, 'entry')}, and only {signed:,} of them signed here",
                     hint=_PUT_BACK,
                     witnessed=has.size,
                 )
             else:
-                yield Unavailable(f"what it has of {has.size:,} entries is not known here")
+                yield Unavailable(f"what it has of {counted(has.size, 'entry')} is not known here")
             return
         head = open_head(has.note, self._keys(view))
         if head is None:
@@ -257,7 +259,7 @@ COMMITS = "commit trailers"
 
 def _left(view: Reading, head: SignedHead) -> ForkRefused | Unavailable:
     """Return what is to be said of a head of an epoch that was left."""
-    told = f"its head of {head.size:,} entries is of epoch {head.epoch}, which was left"
+    told = f"its head of {counted(head.size, 'entry')} is of epoch {head.epoch}, which was left"
     instead = untold(view, head)
     if not instead:
         return Unavailable(told, hint=_LATER, left=head.epoch)

@@ -15,6 +15,7 @@ from counterpoint.core.model.lifecycles import lifecycle
 from counterpoint.core.model.work import WORKABLE
 from counterpoint.core.rules.drafting import Planned, waits_of
 from counterpoint.core.rules.wording import few
+from counterpoint.kernel.plurals import agree
 
 _TOLD: Final = 20
 _TITLE: Final = 80
@@ -46,7 +47,7 @@ def _empty_parts(planned: Sequence[Planned], waiters: Sequence[Sequence[int]]) -
         count = _waiting(planned, waiters, [2 * place + 1])
         if count:
             yield (
-                f"{_named(part)} has no task, so it never ends by work, and {_wait(count)} for it: give it a task,"
+                f"{_named(part)} has no task, so it never ends by work, and {agree(count, 'item', 'waits')} for it: give it a task,"
                 " or take it out"
             )
 
@@ -58,7 +59,7 @@ def _given_up(
         starts = [2 * place for place, part in enumerate(planned) if item in part.outside]
         count = _waiting(planned, waiters, starts)
         if count:
-            yield f"{item} is {state} and {_wait(count)} for it: reopen it, or let nothing come after it"
+            yield f"{item} is {state} and {agree(count, 'item', 'waits')} for it: reopen it, or let nothing come after it"
 
 
 def _unopened(planned: Sequence[Planned]) -> Iterator[str]:
@@ -108,7 +109,3 @@ def _named(part: Planned) -> str:
     draft = part.draft
     where = f" (line {draft.line})" if draft.line else ""
     return f"the {draft.kind} {draft.title[:_TITLE]!r}{where}"
-
-
-def _wait(count: int) -> str:
-    return f"{count:,} items wait" if count > 1 else "1 item waits"

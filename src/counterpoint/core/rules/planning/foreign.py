@@ -22,6 +22,7 @@ from counterpoint.core.rules.drafting import ITEM_LIMIT, WORD_LIMIT, WORDS_LIMIT
 from counterpoint.core.rules.wording import control_fault, few
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.plurals import agree
 
 ID_LIMIT: Final = 160
 """Characters of an id there: with the name of its source it is an alias here."""
@@ -170,7 +171,7 @@ def given_up(settled: Settled) -> Iterator[str]:
                 waiting[need] = waiting.get(need, 0) + 1
     for name, count in waiting.items():
         state = settled.items[name].state
-        yield f"{name} is {state} and {count:,} wait for it: reopen it, or let nothing come after it"
+        yield f"{name} is {state} and {agree(count, 'item', 'waits')} for it: reopen it, or let nothing come after it"
 
 
 def _draft(

@@ -35,6 +35,7 @@ from counterpoint.core.rules.planning.parts import Node, settle_headings
 from counterpoint.core.rules.planning.structure import name_at, unescape
 from counterpoint.core.rules.wording import control_fault
 from counterpoint.kernel.matching.expressions import expression
+from counterpoint.kernel.plurals import counted
 
 DONE_MARKS: Final = frozenset({"x", "X"})
 _UNTITLED: Final = "text before the `# Title` heading"
@@ -473,7 +474,7 @@ class PlanReader:
         yield from told
         yield from notes[:_REMARKS_TOLD]
         if len(notes) > _REMARKS_TOLD:
-            yield f"{len(notes) - _REMARKS_TOLD} more remarks of the kind"
+            yield f"{counted(len(notes) - _REMARKS_TOLD, 'more remark')} of the kind"
 
     def _settle(self) -> None:
         hint = (

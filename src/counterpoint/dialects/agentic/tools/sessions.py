@@ -52,6 +52,7 @@ from counterpoint.dialects.paging import (
 )
 from counterpoint.kernel.canonical import Json, dump_any, object_of
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.plurals import counted
 from counterpoint.protocol.tools import tool
 
 _RECENT: Final = 20
@@ -293,7 +294,7 @@ def _replay_header(call: Call, history: SessionHistory) -> dict[str, Json]:
     ended = str(row.get("ended_at", "")) or (
         history.activities[-1].at if history.activities else started
     )
-    summary = f"{len(log)} logged, {len(checkpoints)} checkpoints, {len(errors)} errors"
+    summary = f"{len(log)} logged, {counted(len(checkpoints), 'checkpoint')}, {counted(len(errors), 'error')}"
     handoff = _last_handoff(history)
     return {
         "session_id": history.session_id,

@@ -12,6 +12,7 @@ from counterpoint.dialects.colibri.pipeline import ALWAYS, trouble
 from counterpoint.dialects.colibri.verbs.actions import Health
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.plurals import agree
 from counterpoint.protocol.surface import Unopened
 from counterpoint.protocol.tools import Tool, tool
 
@@ -38,10 +39,12 @@ def server_health(call: Call) -> Json:
     reasons = [f"nothing can be written: {refusal.message}"] if refusal else []
     reasons += [f"the database: {fault}" for fault in found.faults[:_NAMED]]
     if found.crashed:
-        reasons.append(f"{found.crashed} calls were cut off when a process before this one ended")
+        reasons.append(
+            f"{agree(found.crashed, 'call', 'was')} cut off when a process before this one ended"
+        )
     if found.skipped:
         named = ", ".join(found.skipped[:_NAMED])
-        reasons.append(f"{len(found.skipped)} skills were skipped: {named}")
+        reasons.append(f"{agree(len(found.skipped), 'skill', 'was')} skipped: {named}")
     if 0 <= found.free_bytes < LEAST_FREE:
         reasons.append(f"only {found.free_bytes} bytes are free on the disk")
     return {

@@ -51,6 +51,7 @@ from counterpoint.kernel.errors import (
     ProofMismatch,
     SignerAway,
 )
+from counterpoint.kernel.plurals import counted
 
 ACTION = "session.sealed"
 """What the ledger calls the sealing of a session."""
@@ -179,7 +180,7 @@ class Seals:
         end = seal.size if second is None else second
         if not 0 <= first <= end <= seal.size:
             raise InvalidInput(
-                f"session {session} has {seal.size} thoughts: sizes from 0 to {seal.size}, in order",
+                f"session {session} has {counted(seal.size, 'thought')}: sizes from 0 to {seal.size}, in order",
                 size=seal.size,
             )
         read = nodes_of(leaves)

@@ -25,6 +25,7 @@ from counterpoint.dialects.foundry.words import PATH, DryRun, FilePath, Name, Sp
 from counterpoint.dialects.paging import size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.plurals import counted
 from counterpoint.protocol.actions import action, of_actions
 
 _FAULTS = 40
@@ -233,7 +234,7 @@ def spec_find_replace(
             "replace": clipped(replace),
             "use_regex": use_regex,
             "case_sensitive": case_sensitive,
-            "message": f"{report['total_replacements']} replacements {verb}",
+            "message": f"{counted(report['total_replacements'], 'replacement')} {verb}",
         }
     )
 

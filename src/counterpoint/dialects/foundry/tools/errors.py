@@ -24,6 +24,7 @@ from counterpoint.dialects.foundry.words import Cursor, DryRun, LongLimit
 from counterpoint.dialects.paging import pages_of, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import moment, stamp
+from counterpoint.kernel.plurals import counted
 from counterpoint.protocol.actions import action, of_actions
 
 _TOP: Final = 10
@@ -141,7 +142,7 @@ def cleanup(
             "retention_days": retention_days,
             "max_errors": max_errors,
             "dry_run": dry_run,
-            "message": f"{go} errors {would}; {stay} stay",
+            "message": f"{counted(go, 'error')} {would}; {stay} stay",
         }
     )
 

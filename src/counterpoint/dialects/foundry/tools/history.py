@@ -28,6 +28,7 @@ from counterpoint.dialects.paging import (
     sparse,
 )
 from counterpoint.kernel.canonical import Json, dump_any, object_of, text_digest
+from counterpoint.kernel.plurals import agree, counted
 from counterpoint.protocol.actions import action
 
 _ONE: Final = 3_000
@@ -190,7 +191,11 @@ def spec_rollback(
         spec_id, version, whole=True, dry_run=dry_run
     )
     count = len(applied.changes)
-    message = f"{count} changes would be made" if dry_run else f"{count} changes were made"
+    message = (
+        f"{counted(count, 'change')} would be made"
+        if dry_run
+        else f"{agree(count, 'change', 'was')} made"
+    )
     return present(
         {
             "spec_id": applied.spec,

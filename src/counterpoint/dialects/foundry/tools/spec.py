@@ -32,6 +32,7 @@ from counterpoint.dialects.foundry.words import (
 from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, part_of_text
 from counterpoint.kernel.canonical import Json, dump_any, text_digest
 from counterpoint.kernel.errors import Conflict, NotFound
+from counterpoint.kernel.plurals import agree, counted
 from counterpoint.kernel.visible import json_text
 from counterpoint.protocol.actions import action, of_actions
 
@@ -146,7 +147,11 @@ def fix(
     _, fixes = editing.fix(spec_id, dry_run=is_tried)
     actions: list[Json] = [fix.as_json() for fix in fixes]
     done, pending = ([], actions) if is_tried else (actions, [])
-    message = f"{len(fixes)} things can be fixed" if is_tried else f"{len(fixes)} things were fixed"
+    message = (
+        f"{counted(len(fixes), 'thing')} can be fixed"
+        if is_tried
+        else f"{agree(len(fixes), 'thing', 'was')} fixed"
+    )
     return present(
         {
             "spec_id": spec_id,

@@ -36,6 +36,7 @@ from counterpoint.dialects.foundry.verbs.removing import take_out
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput
+from counterpoint.kernel.plurals import counted
 
 PHASE_NOT_FOUND = "PHASE_NOT_FOUND"
 
@@ -231,7 +232,7 @@ def _remove_phase(change: Change, nodes: Nodes, phase: Item, *, force: bool) -> 
     name = nodes.id(phase.id)
     if unfinished and not force:
         raise Conflict(
-            f"{name} has {unfinished} unfinished of {tally.total} tasks",
+            f"{name} has {unfinished} unfinished of {counted(tally.total, 'task')}",
             hint="Finish them, or remove it with force.",
             unfinished=unfinished,
         )

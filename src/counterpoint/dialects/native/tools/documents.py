@@ -11,7 +11,7 @@ from counterpoint.core.rules import outline
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.tools.overview import BYTES_A_TOKEN, briefing
 from counterpoint.dialects.native.tools.show import present_entry, show
-from counterpoint.dialects.native.words import Id
+from counterpoint.dialects.native.words import Id, item_id
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.prompts import prompt
@@ -31,19 +31,19 @@ def brief(call: Call) -> str:
 @resource("counterpoint://item/{id}", mime=_JSON)
 def item(call: Call, id: str) -> str:  # noqa: A002 -- the variable of the address
     """One item with all that hangs on it."""
-    return _shown(call, id)
+    return _shown(call, item_id(call, id))
 
 
 @resource("counterpoint://phase/{id}", mime=_JSON)
 def phase(call: Call, id: str) -> str:  # noqa: A002 -- the variable of the address
     """One phase with its contract, gates and tasks."""
-    return _shown(call, id, include=("children",))
+    return _shown(call, item_id(call, id), include=("children",))
 
 
 @resource("counterpoint://plan/{id}")
 def plan(call: Call, id: str) -> str:  # noqa: A002 -- the variable of the address
     """An item and all below it as a Markdown plan."""
-    return call.core.overview.markdown(id)
+    return call.core.overview.markdown(item_id(call, id))
 
 
 @resource("counterpoint://memory", mime=_JSON)

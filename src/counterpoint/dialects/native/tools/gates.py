@@ -13,7 +13,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import (
     AnyToken,
     Argv,
-    Id,
+    ItemId,
     Line,
     Words,
     present_receipt,
@@ -45,7 +45,7 @@ _A_RECEIPT = 700
 def verify(
     call: Call,
     progress: Progress,
-    id: Annotated[Id, Field(description="Id of an item, to run its checks")] = "",  # noqa: A002 -- the name that agents expect
+    id: Annotated[ItemId, Field(description="Id of an item, to run its checks")] = "",  # noqa: A002 -- the name that agents expect
     gates: Annotated[Words, Field(description="Names of its gates, if not all")] = (),
     command: Annotated[
         Argv | None, Field(description="Instead: a program and its arguments, no shell")

@@ -15,8 +15,8 @@ from counterpoint.dialects.native.words import (
     Body,
     Count,
     Cursor,
-    Id,
-    Ids,
+    ItemId,
+    ItemIds,
     Limit,
     Lines,
     Name,
@@ -26,6 +26,7 @@ from counterpoint.dialects.native.words import (
     Words,
     present_line,
     present_offer,
+    refuse_nothing,
     wanted,
 )
 from counterpoint.dialects.paging import PAGE, SHORT_PAGE, pages_of, sparse
@@ -47,8 +48,8 @@ def list_(
     ] = "",
     kind: Annotated[Kind | None, Field(description="Only items of this kind")] = None,
     label: Annotated[Word, Field(description="Only with this label")] = "",
-    parent: Annotated[Id, Field(description="Id; only its direct children")] = "",
-    root: Annotated[Id, Field(description="Id of the top item; only its tree")] = "",
+    parent: Annotated[ItemId, Field(description="Id; only its direct children")] = "",
+    root: Annotated[ItemId, Field(description="Id of the top item; only its tree")] = "",
     assignee: Annotated[Word, Field(description="Only what this agent has")] = "",
     *,
     ready: Annotated[bool, Field(description="Only what can be started now")] = False,
@@ -63,6 +64,8 @@ def list_(
         return _ready(call, asked, limit, cursor)
     pages = pages_of(call, cursor, "list", asdict(asked))
     found = call.core.items.list(asked, pages.at, limit + 1)
+    if not found:
+        refuse_nothing(call, parent, root, status=status, label=label, assignee=assignee)
     items, further = pages.rows(
         found, limit, present_line, lambda item: item.number, room=_room(limit)
     )
@@ -88,6 +91,8 @@ def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
         lambda offer: [offer.item.priority, offer.item.number],
         room=_room(limit),
     )
+    if not offers:
+        refuse_nothing(call, asked.root, label=asked.label)
     return {"ready": offers, **sparse(cursor=further)}
 
 
@@ -98,7 +103,7 @@ def _room(limit: int) -> int:
 @tool(reads=False, idempotent=False)
 def edit(
     call: Call,
-    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    id: Annotated[ItemId, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     title: Annotated[Name | None, Field(description="New title")] = None,
     description: Annotated[
         Body | None, Field(description="New description, replaces the old")
@@ -111,13 +116,13 @@ def edit(
     assignee: Annotated[Word | None, Field(description="Who should do it; empty: nobody")] = None,
     profile: Annotated[Word | None, Field(description="Role that may do it; empty: any")] = None,
     parent: Annotated[
-        Id | None, Field(description="Id to move it below; empty: to the top")
+        ItemId | None, Field(description="Id to move it below; empty: to the top")
     ] = None,
     position: Annotated[Count | None, Field(description="Place among its siblings, from 0")] = None,
     add_labels: Annotated[Words, Field(description="Labels to add")] = (),
     remove_labels: Annotated[Words, Field(description="Labels to take off")] = (),
-    add_after: Annotated[Ids, Field(description="Ids that must be done before it")] = (),
-    remove_after: Annotated[Ids, Field(description="Ids it need no longer wait for")] = (),
+    add_after: Annotated[ItemIds, Field(description="Ids that must be done before it")] = (),
+    remove_after: Annotated[ItemIds, Field(description="Ids it need no longer wait for")] = (),
     areas: Annotated[
         Lines | None, Field(description="Files or folders it may change, as globs; replaces all")
     ] = None,

@@ -14,6 +14,7 @@ from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     AnyToken,
     Id,
+    ItemId,
     Lines,
     Text,
     Title,
@@ -31,7 +32,7 @@ def note(
     kind: Annotated[NoteKind, Field(description="blocker: its item waits until it is resolved")],
     text: Annotated[Text, Field(description="What to write; with `resolves`, how it was resolved")],
     title: Annotated[Title, Field(description="Short title")] = "",
-    id: Annotated[Id, Field(description="Id of the item it is about")] = "",  # noqa: A002 -- the name that agents expect
+    id: Annotated[ItemId, Field(description="Id of the item it is about")] = "",  # noqa: A002 -- the name that agents expect
     token: AnyToken = None,
     tags: Annotated[Words, Field(description="Words to find it by")] = (),
     files: Annotated[Lines, Field(description="Files it is about")] = (),

@@ -34,7 +34,7 @@ from counterpoint.dialects.continuing import (
 from counterpoint.dialects.lacking import unallowed_of
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
-    Id,
+    ItemId,
     present_back,
     present_claim,
     present_contract,
@@ -58,7 +58,7 @@ _SHOWN = 5
 @tool(reads=True)
 def brief(
     call: Call,
-    item: Annotated[Id, Field(description="Id of an item; default: the one you hold")] = "",
+    item: Annotated[ItemId, Field(description="Id of an item; default: the one you hold")] = "",
     budget_tokens: Annotated[
         int, Field(ge=200, le=8000, description="How long the answer may be")
     ] = 1500,

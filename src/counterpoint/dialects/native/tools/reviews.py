@@ -11,7 +11,7 @@ from counterpoint.core.model.work import Gate
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import (
     AnyToken,
-    Id,
+    ItemId,
     Line,
     Lines,
     Report,
@@ -27,7 +27,7 @@ from counterpoint.protocol.tools import tool
 @tool(reads=False, idempotent=False, hidden=("reason",))
 def submit(
     call: Call,
-    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    id: Annotated[ItemId, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     summary: Annotated[Report, Field(description="What is finished, for the reviewer")],
     path: Annotated[Line, Field(description="File that shows it, if there is one")] = "",
     token: AnyToken = None,
@@ -46,7 +46,7 @@ def submit(
 @tool(reads=False, idempotent=False)
 def review(
     call: Call,
-    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    id: Annotated[ItemId, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     verdict: Annotated[
         Literal["approve", "reject"], Field(description="reject sends it back to be mended")
     ],

@@ -10,7 +10,15 @@ from counterpoint.core.model.answers import Found
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.native.words import Cursor, Id, Limit, Name, present_line, present_record
+from counterpoint.dialects.native.words import (
+    Cursor,
+    ItemId,
+    Limit,
+    Name,
+    present_line,
+    present_record,
+    refuse_nothing,
+)
 from counterpoint.dialects.paging import PAGE, SHORT_PAGE, clip, pages_of, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
@@ -53,7 +61,7 @@ def find(
     kinds: Annotated[
         Kinds, Field(description="Only these: task, phase, decision, finding, learning, outcome, …")
     ] = (),
-    item: Annotated[Id, Field(description="Id; only what is about this item")] = "",
+    item: Annotated[ItemId, Field(description="Id; only what is about this item")] = "",
     limit: Limit = _DEFAULT,
     cursor: Cursor = "",
 ) -> Json:
@@ -70,6 +78,7 @@ def find(
         room=SHORT_PAGE if limit <= _DEFAULT else PAGE,
     )
     if not hits:
+        refuse_nothing(call, item)
         return {"hits": [], "hint": "Try fewer or other words, or leave `kinds` and `item` out."}
     return {"hits": hits, **sparse(cursor=further)}
 

@@ -32,8 +32,8 @@ from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
     ENTRY,
     TITLE,
+    AnyId,
     Cursor,
-    Id,
     Limit,
     present_facets,
     present_handoff,
@@ -109,7 +109,7 @@ class View:
 def show(
     call: Call,
     id: Annotated[  # noqa: A002 -- the name that agents expect
-        Id, Field(description="Id of an item, record, receipt, session, …; #12: a ledger entry")
+        AnyId, Field(description="Id of an item, record, receipt, session, …; #12: a ledger entry")
     ],
     include: Annotated[
         tuple[Include, ...], Field(max_length=9, description="Further parts of an item to show")

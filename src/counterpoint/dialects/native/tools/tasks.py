@@ -13,7 +13,7 @@ from counterpoint.dialects.continuing import next_call, present_news
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     Counts,
-    Id,
+    ItemId,
     Limit,
     Line,
     Lines,
@@ -27,6 +27,7 @@ from counterpoint.dialects.native.words import (
     present_offer,
     present_record,
     present_start,
+    refuse_nothing,
     wanted,
     way_on,
 )
@@ -51,7 +52,7 @@ def next_(
         bool, Field(description="Claim the first one at once, as `start` does")
     ] = False,
     lease_minutes: Minutes = None,
-    root: Annotated[Id, Field(description="Id of the top item; only its tree")] = "",
+    root: Annotated[ItemId, Field(description="Id of the top item; only its tree")] = "",
     label: Annotated[Word, Field(description="Only with this label")] = "",
     kinds: Annotated[
         tuple[Literal["task", "issue"], ...], Field(max_length=2, description="Kinds")
@@ -62,12 +63,12 @@ def next_(
     if claim:
         taken = call.core.claims.take_next(asked_for, lease_minutes)
         if taken is None:
-            return _nothing(call, root)
+            return _nothing(call, root, label)
         started, offer = taken
         return {**present_start(call, started), "why": [clip(reason, 200) for reason in offer.why]}
     offers = call.core.ready.offers(asked_for, limit)
     if not offers:
-        return _nothing(call, root)
+        return _nothing(call, root, label)
     back = {one.item.id: why_back(one) for one in call.core.awaiting.list()}
     lacking = call.core.permitted.lacking_of([offer.item.id for offer in offers])
     return {
@@ -86,8 +87,9 @@ def _lost(call: Call) -> dict[str, Json]:
     return {"meanwhile": news} if news else {}
 
 
-def _nothing(call: Call, root: str) -> dict[str, Json]:
+def _nothing(call: Call, root: str, label: str) -> dict[str, Json]:
     """Return what stands in the way when there is nothing to do."""
+    refuse_nothing(call, root, label=label)
     state = call.core.overview.state()
     open_items = call.core.items.list(filters.ItemFilter(category="open", root=root), 0, 50)
     waiting = [item for item in open_items if item.is_workable][:_SHOWN]
@@ -131,7 +133,7 @@ def _held_back(call: Call, item: str) -> dict[str, Json]:
 @tool(reads=False, idempotent=False)
 def start(
     call: Call,
-    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    id: Annotated[ItemId, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     lease_minutes: Minutes = None,
 ) -> Json:
     """Claim an item before you work on it: answers what to do and `token`; again renews the lease."""
@@ -142,7 +144,7 @@ def start(
 @tool(reads=False, hidden=("reason",))
 def finish(
     call: Call,
-    id: Annotated[Id, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
+    id: Annotated[ItemId, Field(description="Id of the item")],  # noqa: A002 -- the name that agents expect
     token: Token,
     outcome: Annotated[
         Literal["done", "partial", "failed", "skipped"],

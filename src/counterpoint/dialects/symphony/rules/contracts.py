@@ -25,6 +25,7 @@ from typing import Literal, cast, get_args
 from counterpoint.core.rules import areas
 from counterpoint.core.rules.frontmatter import FieldParser, Keys, TextFault
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import counted
 from counterpoint.kernel.yamltext import parse_int, parse_words
 
 Validation = Literal["structural", "judge", "none"]
@@ -146,7 +147,7 @@ def artifact_faults(contract: Contract, text: str) -> list[str]:
     length = len(text.strip())
     if length < contract.least_characters:
         faults.append(
-            f"the artifact has {length} characters, at least {contract.least_characters} are needed"
+            f"the artifact has {counted(length, 'character')}, at least {contract.least_characters} are needed"
         )
     document_headings = list(headings(text))
     if not any(level <= _TOP for level, _ in document_headings):

@@ -21,6 +21,7 @@ from counterpoint.dialects.symphony.rules.contracts import (
     stray_writes,
 )
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import agree
 
 REVISE: Final = "needs-revision"
 """The label of an item whose last claim was refused."""
@@ -72,7 +73,7 @@ def needs_verdict(
     if confidence == "low":
         reasons.append("confidence is low")
     if questions:
-        reasons.append(f"{questions} questions are open")
+        reasons.append(f"{agree(questions, 'question', 'is')} open")
     return tuple(reasons)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from typing import Literal, get_args
 
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import counted
 
 LearningKind = Literal["convention", "gotcha", "pattern"]
 LEARNING_KINDS: tuple[LearningKind, ...] = get_args(LearningKind)
@@ -38,9 +39,13 @@ def check(pattern: str, context: str | None = None, kind: str | None = None) -> 
     """Raise InvalidInput with every fault of a learning; None is what was not given."""
     faults: list[str] = []
     if (length := len(pattern.strip())) < LEAST_PATTERN:
-        faults.append(f"the pattern has {length} characters, but needs at least {LEAST_PATTERN}")
+        faults.append(
+            f"the pattern has {counted(length, 'character')}, but needs at least {LEAST_PATTERN}"
+        )
     if context is not None and (length := len(context.strip())) < LEAST_CONTEXT:
-        faults.append(f"the context has {length} characters, but needs at least {LEAST_CONTEXT}")
+        faults.append(
+            f"the context has {counted(length, 'character')}, but needs at least {LEAST_CONTEXT}"
+        )
     if kind is not None and kind not in LEARNING_KINDS:
         faults.append(f"{kind!r} is not one of {', '.join(LEARNING_KINDS)}")
     if faults:

@@ -20,6 +20,7 @@ from typing import Literal
 from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import agree, counted
 
 Level = Literal["low", "medium", "high"]
 Basis = Literal["verified", "claimed", "mixed", "none"]
@@ -177,20 +178,20 @@ def _gate_points(results: Sequence[GateResult]) -> int:
 
 def _size_reasons(lines: int, files: int, most: Thresholds) -> Iterable[str]:
     for what, value, low, high in (
-        ("lines", lines, most.low_lines, most.high_lines),
-        ("files", files, most.low_files, most.high_files),
+        ("line", lines, most.low_lines, most.high_lines),
+        ("file", files, most.low_files, most.high_files),
     ):
         if value >= high:
-            yield f"{value} changed {what}: large from {high}"
+            yield f"{counted(value, f'changed {what}')}: large from {high}"
         elif value > low:
-            yield f"{value} changed {what}: more than {low}"
+            yield f"{counted(value, f'changed {what}')}: more than {low}"
         else:
-            yield f"{value} changed {what}: small up to {low}"
+            yield f"{counted(value, f'changed {what}')}: small up to {low}"
 
 
 def _sensitive_reasons(sensitive: Sequence[str]) -> Iterable[str]:
     if sensitive:
-        yield f"{len(sensitive)} sensitive paths: {few(sensitive)}"
+        yield f"{counted(len(sensitive), 'sensitive path')}: {few(sensitive)}"
 
 
 def _gate_reasons(
@@ -205,4 +206,4 @@ def _gate_reasons(
     elif claimed:
         yield f"only claimed by the agent, not run by the server: {few(claimed)}"
     else:
-        yield f"all {len(results)} gate results were measured by the server"
+        yield f"{agree(len(results), 'gate result', 'was')} measured by the server"

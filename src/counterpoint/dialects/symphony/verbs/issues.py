@@ -44,6 +44,7 @@ from counterpoint.dialects.symphony.rules.profiles import may_send_back, most_is
 from counterpoint.dialects.symphony.verbs import queries
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel.errors import IllegalMove, InvalidInput, QuotaExceeded
+from counterpoint.kernel.plurals import counted
 
 T = TypeVar("T")
 
@@ -238,7 +239,7 @@ class Issues:
             count = change.writing.meter(session, _MADE)
             if count >= most:
                 raise QuotaExceeded(
-                    f"this session has made {count} issues, and may make no more",
+                    f"this session has made {counted(count, 'issue')}, and may make no more",
                     hint="Put what is left into the description of one of them.",
                     most=most,
                 )

@@ -57,6 +57,7 @@ from counterpoint.dialects.symphony.verbs.requests import Measured, Requests
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
+from counterpoint.kernel.plurals import counted
 
 _TEXT_LIMIT: Final = 1_000_000
 
@@ -238,7 +239,9 @@ class PhaseProgress:
             give_back(change, fresh_item)
         if is_enough:
             _ask_person(
-                change, item.id, f"The phase {claim.phase} was refused {count} times: {reasons[0]}"
+                change,
+                item.id,
+                f"The phase {claim.phase} was refused {counted(count, 'time')}: {reasons[0]}",
             )
         change.add_facts(phase=claim.phase, refusals=count)
         _close(change, claim, "rejected", reasons)

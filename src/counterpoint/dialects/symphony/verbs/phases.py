@@ -54,6 +54,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     NotReady,
 )
+from counterpoint.kernel.plurals import agree
 
 TEXT_LIMIT: Final = 1_000_000
 """Bytes that a text that is handed over may have."""
@@ -189,7 +190,7 @@ class Phases:
         dirty = [path for path in branch.dirty if path != marker]
         if dirty:
             raise Conflict(
-                f"{len(dirty)} paths are not committed: {', '.join(dirty[:5])}",
+                f"{agree(len(dirty), 'path', 'is')} not committed: {', '.join(dirty[:5])}",
                 hint="Commit what belongs to the work, remove what does not, then try again.",
                 paths=dirty[:50],
             )

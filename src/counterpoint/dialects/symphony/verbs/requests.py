@@ -57,6 +57,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     NotReady,
 )
+from counterpoint.kernel.plurals import agree, counted
 
 _PATHS_KEPT: Final = 500
 _NOT_RUN: Final = 127
@@ -193,7 +194,9 @@ class Requests:
         # The marker of the worktree is the server's own file.
         uncommitted = sorted(snapshot.files.keys() - {MARKER})
         return (
-            f"{len(uncommitted)} paths are not committed: {few(uncommitted)}" if uncommitted else ""
+            f"{agree(len(uncommitted), 'path', 'is')} not committed: {few(uncommitted)}"
+            if uncommitted
+            else ""
         )
 
     def _tree(self, proposal: Proposal) -> Path:
@@ -391,7 +394,11 @@ def _claimed(gate: ClaimedGate) -> dict[str, Json]:
 def _end_of(output: str) -> str:
     """Return the end of an output, where what matters stands."""
     omitted = len(output) - GATE_OUTPUT
-    return output if omitted <= 0 else f"… ({omitted} characters before)\n{output[omitted:]}"
+    return (
+        output
+        if omitted <= 0
+        else f"… ({counted(omitted, 'character')} before)\n{output[omitted:]}"
+    )
 
 
 def _parse_gate(gate: dict[str, Json]) -> GateResult:

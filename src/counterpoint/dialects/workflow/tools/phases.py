@@ -28,6 +28,7 @@ from counterpoint.dialects.workflow.words import (
     refuse_large,
 )
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import agree
 from counterpoint.protocol.tools import tool
 
 _SUMMARY: Final = 2_000
@@ -57,7 +58,7 @@ def start_phase(
     expected = head.attributes.get("total_phases")
     warnings: list[Json] = []
     if isinstance(expected, int) and number > expected:
-        warnings.append(f"{expected} phases were expected, and this is number {number}")
+        warnings.append(f"{agree(expected, 'phase', 'was')} expected, and this is number {number}")
     if opened.was_there and not line.item.is_closed:
         # A phase that is new has no check yet.
         warnings += unallowed_at(call.core, [line.item.id]).values()

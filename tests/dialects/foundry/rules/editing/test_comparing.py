@@ -66,7 +66,7 @@ def test_what_the_spec_says_of_itself_is_compared_too():
     assert (found["node_id"], found["title"]) == ("spec", "Demo")
     assert found["field_changes"] == [
         {"field": "metadata.mission", "old": "Show how a spec lies.", "new": "Other"},
-        {"field": "journal", "old": "0 entries", "new": "1 entries"},
+        {"field": "journal", "old": "0 entries", "new": "1 entry"},
     ]
 
 
@@ -91,9 +91,9 @@ def test_fields_of_another_type_differ_as_a_whole(changes, fields):
     [
         ("x" * 300, f"{'x' * 200}… (300 letters)"),
         (["x"], ["x"]),
-        ([[]], "a list of 1 items"),
+        ([[]], "a list of 1 item"),
         ([0] * 50, "a list of 50 items"),
-        ({"a": "x" * 300}, "an object of 1 fields"),
+        ({"a": "x" * 300}, "an object of 1 field"),
         ({"a": None}, {"a": None}),
         ({}, {}),
         (None, None),

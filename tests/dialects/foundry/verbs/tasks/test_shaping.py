@@ -88,7 +88,7 @@ def test_a_node_is_removed_with_what_waits_for_it(shaping: Shaping, ada: Agent, 
     linking.add(SPEC, "task-2-1", "task-1-1", "depends")
     linking.add(SPEC, "task-2-2", "task-1-1", "depends")
     linking.add(SPEC, "task-2-2", "task-1-2", "depends")
-    with pytest.raises(InvalidInput, match="1 nodes below it"):
+    with pytest.raises(InvalidInput, match="1 node below it"):
         shaping.remove(SPEC, "task-1-1")
     for dry_run in (True, False):
         gone = shaping.remove(SPEC, "task-1-1", cascade=True, dry_run=dry_run)

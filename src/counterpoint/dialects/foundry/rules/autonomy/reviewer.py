@@ -30,6 +30,7 @@ from counterpoint.dialects.foundry.nouns.autonomy import Verdict
 from counterpoint.dialects.foundry.rules.shape import Node, metadata_of, text_of, texts_of
 from counterpoint.dialects.foundry.rules.tree import Tree
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import agree
 
 Weight = Literal["fail", "warn", "note"]
 
@@ -184,7 +185,7 @@ def kept_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     omitted = ordered[FINDINGS_LIMIT:]
     if not omitted:
         return tuple(ordered)
-    text = f"{len(omitted)} more findings are left out"
+    text = f"{agree(len(omitted), 'more finding', 'is')} left out"
     more = Finding(type="more_findings", weight=omitted[0].weight, about="", description=text)
     return (*ordered[:FINDINGS_LIMIT], more)
 

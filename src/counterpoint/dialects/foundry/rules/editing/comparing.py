@@ -20,6 +20,7 @@ from counterpoint.dialects.foundry.rules.shape import (
     text_of,
 )
 from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.plurals import counted
 
 SPEC: Final = "spec"
 _OPENED: Final = frozenset({"metadata", "dependencies"})
@@ -67,7 +68,11 @@ def shown(value: Json) -> Json:
         return f"{text[:_LETTERS_SHOWN]}… ({len(text)} letters)"
     fields, items = object_of(value), items_of(value)
     if not _is_small([*fields.values(), *items]):
-        return f"an object of {len(fields)} fields" if fields else f"a list of {len(items)} items"
+        return (
+            f"an object of {counted(len(fields), 'field')}"
+            if fields
+            else f"a list of {counted(len(items), 'item')}"
+        )
     return value
 
 
@@ -94,7 +99,7 @@ def _around(document: Mapping[str, Json]) -> dict[str, Json]:
     fields = {name: value for name, value in document.items() if name not in _UNTOLD}
     journal = document.get("journal")
     if isinstance(journal, list):
-        fields["journal"] = f"{len(items_of(journal))} entries"
+        fields["journal"] = counted(len(items_of(journal)), "entry")
     return fields
 
 

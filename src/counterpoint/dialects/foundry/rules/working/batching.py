@@ -14,6 +14,7 @@ from typing import Final
 
 from counterpoint.core.rules.areas import overlaps
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.plurals import counted
 
 MAX_TASKS: Final = 3
 TOKEN_BUDGET: Final = 50_000
@@ -109,7 +110,7 @@ def dependency_graph(
 def _reason(candidate: Candidate, chosen: Sequence[Candidate], max_tasks: int) -> str:
     """Return why a candidate is not chosen beside others; empty if it may be."""
     if len(chosen) >= max_tasks:
-        return f"the batch has {max_tasks} tasks"
+        return f"the batch has {counted(max_tasks, 'task')}"
     for other in chosen:
         if other.id in candidate.needs or candidate.id in other.needs:
             return f"it and {other.id} depend on each other"

@@ -27,6 +27,7 @@ from counterpoint.dialects.foundry.words import Cursor, DryRun, PhaseId, SpecId,
 from counterpoint.dialects.paging import clip, size_of
 from counterpoint.dialects.progress import watching
 from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.plurals import agree
 from counterpoint.protocol.actions import action
 from counterpoint.protocol.parameters import Progress
 
@@ -205,7 +206,7 @@ def _warnings(comparison: Comparison, *, is_cut: bool) -> list[str]:
     if comparison.left:
         names = ", ".join(clip(path, 100) for path in comparison.left[:_LEFT])
         warnings.append(
-            f"{len(comparison.left)} files were too much to be shown to models: {names}"
+            f"{agree(len(comparison.left), 'file', 'was')} too much to be shown to models: {names}"
         )
     return warnings
 

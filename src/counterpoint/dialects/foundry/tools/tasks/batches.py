@@ -28,6 +28,7 @@ from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.dialects.paging import clip
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.plurals import agree
 from counterpoint.protocol.actions import action
 
 _MANY: Final = 50
@@ -190,7 +191,9 @@ def reset_batch(
             "reset": list(reset.reset[:200]),
             "reset_count": count,
             "errors": errors,
-            "message": f"{count} tasks are pending again" if count else "Nothing was to be reset",
+            "message": f"{agree(count, 'task', 'is')} pending again"
+            if count
+            else "Nothing was to be reset",
         }
     )
 

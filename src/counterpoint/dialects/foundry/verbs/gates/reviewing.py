@@ -70,6 +70,7 @@ from counterpoint.dialects.foundry.verbs.sessions.shape import SpecShape, shape_
 from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.plurals import counted
 
 BEGUN: Final = "run.started"
 """The action of the entry with which a run of a spec begins."""
@@ -258,7 +259,7 @@ def _record_review(change: Change, target: _ReviewTarget, evidence: GateEvidence
         change,
         target.row,
         f"Gate of {name} reviewed: {evidence.verdict}",
-        f"The {evidence.reviewer} reviewer found {count} things.",
+        f"The {evidence.reviewer} reviewer found {counted(count, 'thing')}.",
         type_=STEP_TYPE,
         action="gate_reviewed",
         step_id=evidence.step,

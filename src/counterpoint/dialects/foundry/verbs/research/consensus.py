@@ -40,6 +40,7 @@ from counterpoint.kernel.errors import (
     ProviderFailed,
     ProviderTimedOut,
 )
+from counterpoint.kernel.plurals import agree, counted
 
 USUAL: Final = 2
 """Models that are asked where none is named."""
@@ -95,7 +96,7 @@ class Consulting:
         names = self._names(draft)
         if draft.least > len(names):
             raise InvalidInput(
-                f"{draft.least} answers are asked for, of {len(names)} providers",
+                f"{agree(draft.least, 'answer', 'is')} asked for, of {counted(len(names), 'provider')}",
                 hint="Name more `providers`, or ask for fewer answers.",
             )
         if draft.synthesis:

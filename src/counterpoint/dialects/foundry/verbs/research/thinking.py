@@ -33,6 +33,7 @@ from counterpoint.dialects.foundry.verbs.research.keeping import (
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict
+from counterpoint.kernel.plurals import counted
 
 _MANY = 1_000
 _ANALYSIS = 50_000
@@ -74,7 +75,7 @@ class Thinking:
             row = get_study(view, name, "thinkdeep")
         if row.round >= row.rounds:
             raise Conflict(
-                f"{row.id} is as deep as it may be ({row.rounds} steps)",
+                f"{row.id} is as deep as it may be ({counted(row.rounds, 'step')})",
                 hint="Begin another with `topic`, with more steps if it needs them.",
             )
         if row.status == "completed" and not query:

@@ -31,6 +31,7 @@ from counterpoint.dialects.foundry.verbs.removing import take_out
 from counterpoint.dialects.foundry.verbs.tasks.moving import type_in
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict, InvalidInput
+from counterpoint.kernel.plurals import counted
 
 _HOLD: Final = frozenset({"phase", "group", "task", "subtask"})
 """Types of nodes that may hold others."""
@@ -141,7 +142,8 @@ def _remove_node(change: Change, spec: str, task: str, *, cascade: bool) -> Remo
     node = node_of(nodes, item)
     if node.children and not cascade:
         raise InvalidInput(
-            f"{name} has {len(node.children)} nodes below it", hint="Remove them with `cascade`."
+            f"{name} has {counted(len(node.children), 'node')} below it",
+            hint="Remove them with `cascade`.",
         )
     below = nodes.below([item])
     gone = {item.id, *(node.id for some in below.values() for node in some)}

@@ -30,6 +30,7 @@ from counterpoint.dialects.foundry.verbs.research.threads import Threads
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput, RateLimited
+from counterpoint.kernel.plurals import counted
 
 MAX_PER_CALLER: Final = 5
 """Studies of one caller that may be under way."""
@@ -129,7 +130,8 @@ class DeepStudies:
             course = self._course(change, row)
             if course.round >= _MOST_ROUNDS:
                 raise Conflict(
-                    f"{row.id} had {course.round} rounds", hint="Begin another one with `query`."
+                    f"{row.id} had {counted(course.round, 'round')}",
+                    hint="Begin another one with `query`.",
                 )
             self._refuse_many(change)
             if query.strip():
