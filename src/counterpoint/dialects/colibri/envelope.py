@@ -165,12 +165,12 @@ def _issues(refusal: CounterpointError) -> list[Json]:
     listed = cast("list[Any]", faults)
     kinds = [*refusal.kinds, *[""] * len(listed)]
     # Faults with a line instead of a path are of a document, not of the arguments.
-    found = [
-        (cast("Mapping[str, Json]", one), kind)
-        for one, kind in zip(listed, kinds, strict=False)
-        if isinstance(one, dict)
+    typed_faults = [
+        (cast("Mapping[str, Json]", fault), kind)
+        for fault, kind in zip(listed, kinds, strict=False)
+        if isinstance(fault, dict)
     ]
-    return [_issue(one, kind) for one, kind in found if "path" in one]
+    return [_issue(fault, kind) for fault, kind in typed_faults if "path" in fault]
 
 
 def _issue(fault: Mapping[str, Json], kind: str) -> dict[str, Json]:

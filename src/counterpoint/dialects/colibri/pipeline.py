@@ -205,58 +205,58 @@ def _has_note(answer: Json) -> bool:
     return isinstance(answer, dict) and "note" in answer
 
 
-_passing: ContextVar[Passage] = ContextVar("passage")
-_turns: WeakValueDictionary[tuple[bytes, str], Turns] = WeakValueDictionary()
-_choosing: Final = threading.Lock()
+_current_call: ContextVar[Passage] = ContextVar("passage")
+_locks: WeakValueDictionary[tuple[bytes, str], Turns] = WeakValueDictionary()
+_locks_guard: Final = threading.Lock()
 
 
-def around(call: Call, tool: Tool[Call], arguments: Mapping[str, Json], rest: Run) -> Json:
+def around(call: Call, tool: Tool[Call], arguments: Mapping[str, Json], validate: Run) -> Json:
     """Take a call through lock and validation; `rest` validates and goes on to `within`."""
-    asked = Asked(tool=tool.name, arguments=digest(dict(arguments)))
-    passage = Passage(call=call, tool=tool, asked=asked, arguments=arguments)
-    turns = turns_of(call)
-    with turns.shared() if tool.reads else turns.alone():
-        passage.reach("lock")
-        before = _passing.set(passage)
+    request = Asked(tool=tool.name, arguments=digest(dict(arguments)))
+    pipeline_call = Passage(call=call, tool=tool, asked=request, arguments=arguments)
+    lock = get_lock(call)
+    with lock.shared() if tool.reads else lock.alone():
+        pipeline_call.reach("lock")
+        before = _current_call.set(pipeline_call)
         try:
-            passage.admit()
-            passage.reach("validate")
-            return rest()
+            pipeline_call.admit()
+            pipeline_call.reach("validate")
+            return validate()
         except CounterpointError as refusal:
-            return passage.refused(refusal)
+            return pipeline_call.refused(refusal)
         finally:
-            _passing.reset(before)
-            passage.broken()
+            _current_call.reset(before)
+            pipeline_call.broken()
 
 
 def within(
     _call: Call, tool: Tool[Call], arguments: Mapping[str, Json], key: str | None, run: Run
 ) -> Json:
     """Take a valid call through the other stages, under its idempotency key if it has one."""
-    passage = _passing.get()
-    core = passage.call.core
-    passage.enter()
+    pipeline_call = _current_call.get()
+    core = pipeline_call.call.core
+    pipeline_call.enter()
     if key is None:
-        return passage.dispatch(run)
+        return pipeline_call.dispatch(run)
     request: dict[str, Json] = {"tool": tool.name, "arguments": dict(arguments)}
-    answer = core.once(key, request, lambda: passage.dispatch(run))
-    passage.again(answer)
+    answer = core.once(key, request, lambda: pipeline_call.dispatch(run))
+    pipeline_call.again(answer)
     return answer
 
 
 def trouble() -> CounterpointError | None:
     """Return why no row could be written for the call under way; None if one was."""
-    return _passing.get().trouble
+    return _current_call.get().trouble
 
 
-def turns_of(call: Call) -> Turns:
+def get_lock(call: Call) -> Turns:
     """Return the lock of a project; every connection of this process has the same."""
-    place = (call.secret(), call.core.project)
-    with _choosing:
-        turns = _turns.get(place)
-        if turns is None:
-            turns = _turns[place] = Turns()
-        return turns
+    key = (call.secret(), call.core.project)
+    with _locks_guard:
+        lock = _locks.get(key)
+        if lock is None:
+            lock = _locks[key] = Turns()
+        return lock
 
 
 def digest(value: Json) -> str:

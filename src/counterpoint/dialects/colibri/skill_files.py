@@ -75,7 +75,7 @@ class SkillDirectory:
             report = self._report
             if report is None or _readings(before) != _readings(self._seen):
                 labels = tuple(root.label for root in self._roots)
-                report = self._report = _reported(self._seen, labels, report)
+                report = self._report = _build_report(self._seen, labels, report)
             return report
 
     def _files(self) -> Iterator[tuple[str, _Seen]]:
@@ -91,14 +91,14 @@ class SkillDirectory:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as fault:
-                yield root.label, _skipped(f"the folder cannot be read: {fault.strerror}")
+                yield root.label, _skip(f"the folder cannot be read: {fault.strerror}")
                 continue
             if len(names) > FOLDERS_LIMIT:
                 problem = f"has {len(names)} entries; only {FOLDERS_LIMIT} are looked at"
-                yield root.label, _skipped(problem)
+                yield root.label, _skip(problem)
             for name in names[:FOLDERS_LIMIT]:
-                shown = os.fsencode(name).decode(errors="replace")
-                source = f"{root.label}/{shown}/{FILE}"
+                printable = os.fsencode(name).decode(errors="replace")
+                source = f"{root.label}/{printable}/{FILE}"
                 seen = self._file(root, name, source)
                 if seen is not None:
                     yield source, seen
@@ -112,7 +112,7 @@ class SkillDirectory:
             is_there = path.is_symlink() or not isinstance(
                 fault, FileNotFoundError | NotADirectoryError
             )
-            return _skipped(f"cannot be read: {fault.strerror}") if is_there else None
+            return _skip(f"cannot be read: {fault.strerror}") if is_there else None
         sign = (
             status.st_dev,
             status.st_ino,
@@ -127,7 +127,7 @@ class SkillDirectory:
         try:
             content = self._evidence.load(root.below, os.path.relpath(path, root.below), SIZE_LIMIT)
         except CounterpointError as fault:
-            return _skipped(fault.message)
+            return _skip(fault.message)
         digest = sha256(content)
         if before is not None and before.digest == digest:
             reading = before.reading
@@ -146,7 +146,7 @@ class SkillDirectory:
         )
 
 
-def _skipped(problem: str) -> _Seen:
+def _skip(problem: str) -> _Seen:
     return _Seen(sign=None, digest="", reading=(TextFault(problem=problem),))
 
 
@@ -154,7 +154,7 @@ def _readings(seen: dict[str, _Seen]) -> dict[str, Reading]:
     return {source: file.reading for source, file in seen.items()}
 
 
-def _reported(
+def _build_report(
     seen: dict[str, _Seen], roots: tuple[str, ...], old: SkillReport | None
 ) -> SkillReport:
     skills: dict[str, Skill] = {}

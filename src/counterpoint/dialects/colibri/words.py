@@ -119,18 +119,18 @@ def id_of(task: ItemView) -> str:
     return task.names.get(UUID, task.item.id)
 
 
-def retold(refusal: CounterpointError, task: ItemView, goal: Status | None) -> CounterpointError:
+def reword(refusal: CounterpointError, task: ItemView, goal: Status | None) -> CounterpointError:
     """Return a refusal of a change with the states in the words of this dialect."""
     prefix = task.item.id.rpartition("-")[0]
-    said = Rewording(prefix=prefix, names={}, states=_STATES).refusal(refusal)
-    facts: dict[str, Json] = {**said.facts, "task_id": id_of(task)}
+    reworded = Rewording(prefix=prefix, names={}, states=_STATES).refusal(refusal)
+    facts: dict[str, Json] = {**reworded.facts, "task_id": id_of(task)}
     if isinstance(refusal, IllegalMove):
         facts |= {"from": facts.get("state"), "to": goal}
-    said.facts = facts
-    return said
+    reworded.facts = facts
+    return reworded
 
 
-def present_task(task: ItemView, room: int = 8_000) -> dict[str, Json]:
+def present_task(task: ItemView, max_bytes: int = 8_000) -> dict[str, Json]:
     """Return a task; a description that takes more than its room, or makes it too long, is cut."""
     item = task.item
     parts: dict[str, Json] = {
@@ -148,7 +148,7 @@ def present_task(task: ItemView, room: int = 8_000) -> dict[str, Json]:
         "attempt": task.attempt,
         "version": item.version,
     }
-    return parts | {"description": clip(item.body, min(room, WHOLE - size_of(parts))) or None}
+    return parts | {"description": clip(item.body, min(max_bytes, WHOLE - size_of(parts))) or None}
 
 
 def present_listed(task: ItemView) -> dict[str, Json]:
@@ -169,21 +169,21 @@ def present_transition(move: Transition) -> dict[str, Json]:
     }
 
 
-def present_next(found: NextMove) -> dict[str, Json]:
+def present_next(next_move: NextMove) -> dict[str, Json]:
     """Return what can be done about a task."""
-    readiness = found.readiness
+    readiness = next_move.readiness
     return {
-        **present_listed(found.task),
-        "next_statuses": [present_status(state) for state in found.moves],
+        **present_listed(next_move.task),
+        "next_statuses": [present_status(state) for state in next_move.moves],
         "ready": readiness.may_go_on,
         "reasons": list(readiness.reasons),
         "held_by": readiness.held_by or None,
     }
 
 
-def present_thought(found: Thinking, task: str) -> dict[str, Json]:
+def present_thought(thinking: Thinking, task: str) -> dict[str, Json]:
     """Return a thought; a long text is cut, its digest is of the whole."""
-    thought, body = found.thought, found.record.body
+    thought, body = thinking.thought, thinking.record.body
     content = clip(body, _CONTENT)
     parts: dict[str, Json] = {
         "id": thought.record,
@@ -212,18 +212,18 @@ def present_session(session: Session) -> dict[str, Json]:
     }
 
 
-def begun(call: Call) -> dict[str, Json]:
+def list_open_sessions(call: Call) -> dict[str, Json]:
     """Return the audit sessions that the caller has open, to stand first."""
 
-    def shown(one: Continuation) -> Iterator[dict[str, Json]]:
-        if one.session.purpose == "audit":
+    def describe(continuation: Continuation) -> Iterator[dict[str, Json]]:
+        if continuation.session.purpose == "audit":
             yield {
-                **present_session(one.session),
-                "left": present_left(one.left),
-                "next_call": next_call("thought_record_list", session_id=one.session.id),
+                **present_session(continuation.session),
+                "left": present_left(continuation.left),
+                "next_call": next_call("thought_record_list", session_id=continuation.session.id),
             }
 
-    return offered(call, "sessions", shown, PHRASES)
+    return offered(call, "sessions", describe, PHRASES)
 
 
 def present_seal(seal: Seal) -> dict[str, Json]:
@@ -254,7 +254,10 @@ def present_skill(skill: Skill) -> dict[str, Json]:
 
 def present_skipped(file: SkippedFile) -> dict[str, Json]:
     """Return a file that could not be read as a skill, and why."""
-    return {"source_path": file.source, "faults": [clip(str(one), 300) for one in file.faults[:10]]}
+    return {
+        "source_path": file.source,
+        "faults": [clip(str(fault), 300) for fault in file.faults[:10]],
+    }
 
 
 def present_action(entered: Action, ended: Action | None) -> dict[str, Json]:
@@ -277,13 +280,13 @@ def present_action(entered: Action, ended: Action | None) -> dict[str, Json]:
     }
 
 
-def kept_of(project_id: str | None, priority: str | None) -> Mapping[str, Json]:
+def kept_attributes(project_id: str | None, priority: str | None) -> Mapping[str, Json]:
     """Return the fields of a task that the core only keeps."""
-    kept = {"project_id": project_id, "priority": priority}
-    return {name: value for name, value in kept.items() if value is not None}
+    attributes = {"project_id": project_id, "priority": priority}
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def native_id(call: Call, name: str) -> str:
     """Return the id of the item that a name means; the name itself if it means none."""
-    found = call.core.items.find(name)
-    return found.id if found else name
+    item = call.core.items.find(name)
+    return item.id if item else name

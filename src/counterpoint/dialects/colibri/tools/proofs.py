@@ -22,7 +22,7 @@ from counterpoint.dialects.colibri.words import (
     Limit,
     OwnId,
     Reason,
-    begun,
+    list_open_sessions,
     present_action,
     present_seal,
     present_session,
@@ -45,7 +45,7 @@ def audit_session_start(
     session_id: Annotated[OwnId, Field(description="Its id, if it must be yours")] = ABSENT,
 ) -> Json:
     """Start an audit session whose thoughts will be sealed together."""
-    before = begun(call)
+    before = list_open_sessions(call)
     opened = call.core.use(AuditSessions).open(intent, task=task_id, session=session_id)
     return {**before, **present_session(opened)}
 
@@ -67,13 +67,13 @@ def merkle_root(call: Call, session_id: Annotated[Id, Field(description="The ses
 @tool(reads=True)
 def merkle_proof(call: Call, record_id: Annotated[Id, Field(description="The thought")]) -> Json:
     """Prove that a thought is in the sealed tree of its session (RFC 9162 inclusion)."""
-    found = call.core.use(Seals).proof(record_id)
+    proof = call.core.use(Seals).proof(record_id)
     return {
         "record_id": record_id,
-        "leaf_index": found.sequence,
-        "leaf_hash": found.leaf,
-        "leaf": found.entry,
-        **_present_proof(found),
+        "leaf_index": proof.sequence,
+        "leaf_hash": proof.leaf,
+        "leaf": proof.entry,
+        **_present_proof(proof),
     }
 
 
@@ -88,35 +88,35 @@ def merkle_consistency(
     ] = None,
 ) -> Json:
     """Prove that the tree of a sealed session of one size begins with that of another."""
-    found = call.core.use(Seals).consistency(session_id, first_size, second_size)
+    proof = call.core.use(Seals).consistency(session_id, first_size, second_size)
     return {
         "session_id": session_id,
-        "first_size": found.first_size,
-        "first_root": found.first_root,
-        **_present_proof(found),
+        "first_size": proof.first_size,
+        "first_root": proof.first_root,
+        **_present_proof(proof),
     }
 
 
-def _present_proof(found: Proof) -> dict[str, Json]:
+def _present_proof(proof: Proof) -> dict[str, Json]:
     return {
-        "tree_size": found.size,
-        "root": found.root,
-        "path": list(found.path),
-        "checkpoint": found.checkpoint,
+        "tree_size": proof.size,
+        "root": proof.root,
+        "path": list(proof.path),
+        "checkpoint": proof.checkpoint,
     }
 
 
 @tool(reads=True)
 def merkle_verify(call: Call, session_id: Annotated[Id, Field(description="The session")]) -> Json:
     """Make the tree of a sealed session anew from its thoughts and compare it with the seal."""
-    found, seal = call.core.use(Seals).verify(session_id), call.core.use(Seals).root(session_id)
+    examined, seal = call.core.use(Seals).verify(session_id), call.core.use(Seals).root(session_id)
     return {
         **present_seal(seal),
-        "valid": found.sound,
-        "computed_root": found.root,
-        "computed_count": found.size,
-        "broken": list(found.broken[:_FAULTS]),
-        "faults": [clip(fault.message, 300) for fault in found.faults[:_FAULTS]],
+        "valid": examined.sound,
+        "computed_root": examined.root,
+        "computed_count": examined.size,
+        "broken": list(examined.broken[:_FAULTS]),
+        "faults": [clip(fault.message, 300) for fault in examined.faults[:_FAULTS]],
     }
 
 
@@ -130,21 +130,25 @@ def audit_sessions(
 ) -> Json:
     """List sessions, the oldest first, with the root of each that is sealed."""
     pages = pages_of(call, cursor, "audit_sessions", status, first=None)
-    wanted = SessionFilter(status=status or "", oldest_first=True)
+    session_filter = SessionFilter(status=status or "", oldest_first=True)
     start = (pages.at[0], pages.at[1]) if pages.at else None
-    found = call.core.sessions.list(wanted, start, limit + 1)
+    views = call.core.sessions.list(session_filter, start, limit + 1)
 
-    def shown(view: SessionView) -> dict[str, Json]:
-        one = view.session
-        answer = present_session(one)
-        answer |= {"status": one.status, "agent": one.agent, "ended_at": one.ended_at or None}
+    def describe(view: SessionView) -> dict[str, Json]:
+        session = view.session
+        answer = present_session(session)
+        answer |= {
+            "status": session.status,
+            "agent": session.agent,
+            "ended_at": session.ended_at or None,
+        }
         try:
-            return {**answer, "root": call.core.use(Seals).root(one.id).root}
+            return {**answer, "root": call.core.use(Seals).root(session.id).root}
         except NotSealed:
             return {**answer, "root": None}
 
     entries, more = pages.rows(
-        found, limit, shown, lambda view: [view.session.started_at, view.session.id]
+        views, limit, describe, lambda view: [view.session.started_at, view.session.id]
     )
     return {"sessions": entries, "next_cursor": more or None}
 
@@ -172,10 +176,10 @@ def audit_actions(
 ) -> Json:
     """List the calls of tools, the latest first, with outcome, caller and digests."""
     pages = pages_of(call, cursor, "audit_actions", tool, outcome, session_id)
-    found = call.core.use(Actions).list(
+    pairs = call.core.use(Actions).list(
         tool=tool, outcome=outcome, session=session_id, before=pages.at, limit=limit + 1
     )
     entries, more = pages.rows(
-        found, limit, lambda pair: present_action(*pair), lambda pair: pair[0].number
+        pairs, limit, lambda pair: present_action(*pair), lambda pair: pair[0].number
     )
     return {"actions": entries, "next_cursor": more or None}

@@ -33,41 +33,41 @@ def server_health(call: Call) -> Json:
     """Report its health: `ok`, or `degraded` with every reason."""
     mode, refusal = call.settings.mode, trouble()
     try:
-        found = call.core.use(Health).look()
+        condition = call.core.use(Health).look()
     except CounterpointError as fault:
         return _unhealthy(mode, fault)
     reasons = [f"nothing can be written: {refusal.message}"] if refusal else []
-    reasons += [f"the database: {fault}" for fault in found.faults[:_NAMED]]
-    if found.crashed:
+    reasons += [f"the database: {fault}" for fault in condition.faults[:_NAMED]]
+    if condition.crashed:
         reasons.append(
-            f"{agree(found.crashed, 'call', 'was')} cut off when a process before this one ended"
+            f"{agree(condition.crashed, 'call', 'was')} cut off when a process before this one ended"
         )
-    if found.skipped:
-        named = ", ".join(found.skipped[:_NAMED])
-        reasons.append(f"{agree(len(found.skipped), 'skill', 'was')} skipped: {named}")
-    if 0 <= found.free_bytes < LEAST_FREE:
-        reasons.append(f"only {found.free_bytes} bytes are free on the disk")
+    if condition.skipped:
+        sources = ", ".join(condition.skipped[:_NAMED])
+        reasons.append(f"{agree(len(condition.skipped), 'skill', 'was')} skipped: {sources}")
+    if 0 <= condition.free_bytes < LEAST_FREE:
+        reasons.append(f"only {condition.free_bytes} bytes are free on the disk")
     return {
         "status": "degraded" if reasons else "ok",
         **_alive(mode),
-        "db_tables": found.tables,
+        "db_tables": condition.tables,
         "phase": "phase2",
         "reasons": reasons,
-        "ledger_entries": found.entries,
+        "ledger_entries": condition.entries,
         # This call itself has not ended yet.
-        "running_calls": max(0, found.running - 1),
-        "open_sessions": found.unsealed,
-        "disk_free_bytes": found.free_bytes,
+        "running_calls": max(0, condition.running - 1),
+        "open_sessions": condition.unsealed,
+        "disk_free_bytes": condition.free_bytes,
     }
 
 
 def unopened(mode: str) -> Unopened:
     """Return what answers calls while the ledger cannot be opened."""
 
-    def answer(asked: Tool[Call], refusal: CounterpointError) -> Json:
-        if asked.name not in ALWAYS:
+    def answer(tool: Tool[Call], refusal: CounterpointError) -> Json:
+        if tool.name not in ALWAYS:
             raise refusal
-        return success(_alive(mode) if asked.name == "server_ping" else _unhealthy(mode, refusal))
+        return success(_alive(mode) if tool.name == "server_ping" else _unhealthy(mode, refusal))
 
     return answer
 

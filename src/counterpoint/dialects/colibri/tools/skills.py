@@ -45,17 +45,17 @@ def skill_list(
         search=search, capability=capability or "", letter=greek_letter
     )
     parts = {
-        "skills": part_of_list([present_skill(one) for one in skills], at["skills"], limit),
+        "skills": part_of_list([present_skill(skill) for skill in skills], at["skills"], limit),
         "skipped": part_of_list(
-            [present_skipped(one) for one in report.skipped], at["skipped"], limit
+            [present_skipped(file) for file in report.skipped], at["skipped"], limit
         ),
     }
-    shown, rest = shared(parts, _ROOM)
+    contents, next_starts = shared(parts, _ROOM)
     ends = {"skills": len(skills), "skipped": len(report.skipped)}
-    more = pages.cursor({**ends, **rest}) if rest else None
+    more = pages.cursor({**ends, **next_starts}) if next_starts else None
     return {
-        "skills": shown.get("skills", []),
-        "skipped": shown.get("skipped", []),
+        "skills": contents.get("skills", []),
+        "skipped": contents.get("skipped", []),
         "total": len(skills),
         "roots": list(report.roots),
         "pruned": list(report.pruned),

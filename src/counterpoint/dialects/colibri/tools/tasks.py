@@ -25,14 +25,14 @@ from counterpoint.dialects.colibri.words import (
     Status,
     Title,
     Word,
-    begun,
-    kept_of,
+    kept_attributes,
+    list_open_sessions,
     parse_status,
     present_listed,
     present_next,
     present_task,
     present_transition,
-    retold,
+    reword,
 )
 from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import pages_of, size_of
@@ -67,15 +67,15 @@ def task_create(
         raise InvalidInput(
             f"a task begins in INIT, not in {status}", hint="Leave `status` out; then move it on."
         )
-    asked = Draft(
+    draft = Draft(
         kind="task",
         title=title,
         body=description or "",
         assignee=assignee or "",
         aliases=((UUID, str(uuid4())),),
-        attributes=kept_of(project_id, priority),
+        attributes=kept_attributes(project_id, priority),
     )
-    return present_task(call.core.use(StrictTasks).create(asked))
+    return present_task(call.core.use(StrictTasks).create(draft))
 
 
 @tool(reads=True)
@@ -92,23 +92,26 @@ def task_get(
         return present_task(task) | checks.get(task.item.id, {})
     answer = present_task(task, 3_000) | checks.get(task.item.id, {})
     moves = call.core.use(StrictTasks).history(task.item.id, limit=1_000)[-_HISTORY:]
-    room = WHOLE - size_of(answer)
-    return {**answer, "transitions": _recent([present_transition(move) for move in moves], room)}
+    max_bytes = WHOLE - size_of(answer)
+    return {
+        **answer,
+        "transitions": _recent([present_transition(move) for move in moves], max_bytes),
+    }
 
 
-def _recent(moves: list[dict[str, Json]], room: int) -> list[Json]:
+def _recent(moves: list[dict[str, Json]], bytes_left: int) -> list[Json]:
     """Return the last moves that fit; the reasons of old ones go first."""
     older = size_of(moves) - sum(size_of(move["reason"]) for move in moves)
-    shown: list[Json] = []
+    entries: list[Json] = []
     for move in reversed(moves):
         bare = {**move, "reason": None}
         older -= size_of(bare)
-        entry = move if size_of(move) + older <= room else bare
-        room -= size_of(entry) + 1
-        if room < 0:
+        entry = move if size_of(move) + older <= bytes_left else bare
+        bytes_left -= size_of(entry) + 1
+        if bytes_left < 0:
             break
-        shown.insert(0, entry)
-    return shown
+        entries.insert(0, entry)
+    return entries
 
 
 @tool(reads=False)
@@ -138,47 +141,47 @@ def task_update(
         "reason": reason or None,
     }
     # Null empties what may be empty; what may not is left as it is, as if it had not been given.
-    wanted: dict[str, Any] = {
+    changes: dict[str, Any] = {
         name: value
         for name, value in flat.items()
         if value is not ABSENT and (value is not None or name in _NULLABLE)
     }
     for name, value in cast("dict[str, Any]", patch or {}).items():
-        if name in wanted and wanted[name] != value:
+        if name in changes and changes[name] != value:
             raise InvalidInput(f"{name} is given twice, in `patch` and beside it", hint="Once.")
-        wanted[name] = value
-    task = _updated(call, id, wanted, expected_status, expected_version)
+        changes[name] = value
+    task = _update(call, id, changes, expected_status, expected_version)
     return present_task(task) | checks_at(call.core, [task.item]).get(task.item.id, {})
 
 
-def _updated(
-    call: Call, name: str, wanted: dict[str, Any], status: Status | None, version: int | None
+def _update(
+    call: Call, name: str, changes: dict[str, Any], status: Status | None, version: int | None
 ) -> Any:
     stages = call.core.use(StrictTasks)
-    back = wanted.get("deleted") is False
+    back = changes.get("deleted") is False
     task = stages.get(name, deleted=back)
     edit = Edit(
-        title=wanted.get("title"),
-        body=_text(wanted, "description"),
-        assignee=_text(wanted, "assignee"),
-        status=parse_status(wanted["status"]) if "status" in wanted else None,
-        reason=wanted.get("reason", ""),
+        title=changes.get("title"),
+        body=_text(changes, "description"),
+        assignee=_text(changes, "assignee"),
+        status=parse_status(changes["status"]) if "status" in changes else None,
+        reason=changes.get("reason", ""),
         expected_status=parse_status(status) if status else None,
         expected_version=version,
-        attributes={key: wanted[key] for key in _KEPT if key in wanted},
+        attributes={key: changes[key] for key in _KEPT if key in changes},
     )
     try:
         call.core.items.edit(task.item.id, edit)
     except (GateClosed, IllegalMove, StaleVersion) as refusal:
-        raise retold(refusal, task, wanted.get("status")) from refusal
-    if "deleted" in wanted:
+        raise reword(refusal, task, changes.get("status")) from refusal
+    if "deleted" in changes:
         return stages.delete(task.item.id, back=back)
     return stages.get(task.item.id)
 
 
-def _text(wanted: dict[str, Any], name: str) -> str | None:
+def _text(changes: dict[str, Any], name: str) -> str | None:
     """Return a text that is to be set; null empties it."""
-    return (wanted[name] or "") if name in wanted else None
+    return (changes[name] or "") if name in changes else None
 
 
 @tool(reads=True)
@@ -193,21 +196,21 @@ def task_list(
     cursor: Cursor = "",
 ) -> Json:
     """List tasks, the oldest first."""
-    wanted = ItemFilter(
+    item_filter = ItemFilter(
         status=parse_status(status) if status else "",
         attributes={"project_id": project_id} if project_id else {},
     )
     pages = pages_of(call, cursor, "task_list", status, project_id, include_deleted, offset)
     after = pages.at
     if offset and not cursor:
-        skipped = call.core.use(StrictTasks).list(wanted, 0, offset, deleted=include_deleted)
+        skipped = call.core.use(StrictTasks).list(item_filter, 0, offset, deleted=include_deleted)
         if len(skipped) < offset:
             return {"tasks": [], "next_cursor": None}
         after = skipped[-1].item.number
-    found = call.core.use(StrictTasks).list(wanted, after, limit + 1, deleted=include_deleted)
-    checks = checks_at(call.core, [task.item for task in found[:limit]])
+    tasks = call.core.use(StrictTasks).list(item_filter, after, limit + 1, deleted=include_deleted)
+    checks = checks_at(call.core, [task.item for task in tasks[:limit]])
     entries, more = pages.rows(
-        found,
+        tasks,
         limit,
         lambda task: present_listed(task) | checks.get(task.item.id, {}),
         lambda task: task.item.number,
@@ -225,22 +228,22 @@ def task_next_actions(
 ) -> Json:
     """List the tasks that are not finished, and to which states each can go now."""
     pages = pages_of(call, cursor, "task_next_actions", project_id)
-    kept = {"project_id": project_id} if project_id else {}
-    found = call.core.use(StrictTasks).next_moves(pages.at, limit + 1, kept)
-    checks = checks_at(call.core, [line.task.item for line in found[:limit]])
+    attributes = {"project_id": project_id} if project_id else {}
+    next_moves = call.core.use(StrictTasks).next_moves(pages.at, limit + 1, attributes)
+    checks = checks_at(call.core, [line.task.item for line in next_moves[:limit]])
     entries, more = pages.rows(
-        found,
+        next_moves,
         limit,
-        lambda one: present_next(one) | checks.get(one.task.item.id, {}),
-        lambda one: one.task.item.number,
+        lambda next_move: present_next(next_move) | checks.get(next_move.task.item.id, {}),
+        lambda next_move: next_move.task.item.number,
     )
-    begins = {} if cursor else begun(call)
+    begins = {} if cursor else list_open_sessions(call)
     return labelled({**begins, "tasks": entries, "next_cursor": more or None})
 
 
-def known_task(call: Call, name: str) -> str:
+def get_task_id(call: Call, name: str) -> str:
     """Return the id of the item that a task is, of whatever table of states; NotFound."""
-    found = call.core.items.find(name)
-    if found is None:
+    item = call.core.items.find(name)
+    if item is None:
         raise NotFound(f"there is no task {name!r} in this project", hint="See `task_list`.")
-    return found.id
+    return item.id

@@ -11,7 +11,7 @@ from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.proofs import Examined, Thinking
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.colibri.tools.tasks import known_task
+from counterpoint.dialects.colibri.tools.tasks import get_task_id
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.dialects.colibri.words import (
@@ -48,15 +48,15 @@ def thought_record(
     session_id: Annotated[AnyId, Field(description="An open audit session")] = ABSENT,
 ) -> Json:
     """Append a thought to the hash chain of a task."""
-    task = known_task(call, task_id)
+    task = get_task_id(call, task_id)
     core = _within(call, session_id) if session_id else call.core
     try:
-        made = core.use(Thoughts).think(type, content, task=task, agent=agent_id)
+        thinking = core.use(Thoughts).think(type, content, task=task, agent=agent_id)
     except SessionEnded as ended:
         raise SessionEnded(
             f"ERR_SESSION_FINALIZED: {ended.message}", hint="Start another session."
         ) from ended
-    return present_thought(made, task_id)
+    return present_thought(thinking, task_id)
 
 
 def _within(call: Call, session: str) -> Core:
@@ -92,18 +92,18 @@ def thought_record_list(
             return present_written(call, task_id, whole, cursor, "thought_record_list")
     pages = pages_of(call, cursor, "thought_record_list", task_id, session_id, type)
     task = native_id(call, task_id) if task_id else ""
-    found = call.core.use(Thoughts).list(
+    thinkings = call.core.use(Thoughts).list(
         task=task, session=session_id, kind=type, after=pages.at, limit=limit + 1
     )
     names = {task: task_id} if task else {}
 
-    def shown(one: Thinking) -> dict[str, Json]:
-        about = one.thought.task
+    def describe(thinking: Thinking) -> dict[str, Json]:
+        about = thinking.thought.task
         if about not in names:
             names[about] = call.core.items.names(about).get(UUID, about)
-        return present_thought(one, names[about])
+        return present_thought(thinking, names[about])
 
-    entries, more = pages.rows(found, limit, shown, lambda one: one.thought.number)
+    entries, more = pages.rows(thinkings, limit, describe, lambda thinking: thinking.thought.number)
     return {"thoughts": entries, "next_cursor": more or None, "note": DATA}
 
 
@@ -117,22 +117,22 @@ def audit_verify_chain(
     """Verify the chain of a task, the thoughts of a session, or every chain there is."""
     if task_id and session_id:
         raise InvalidInput("give a task or a session, not both", hint="Leave one of them out.")
-    found, checkpoint = _examined(call, task_id, session_id)
+    examined, checkpoint = _examine(call, task_id, session_id)
     answer: dict[str, Json] = {
-        "valid": found.sound,
-        "broken_count": max(len(found.broken), int(not found.sound)),
-        "record_count": found.size,
-        "redacted_count": found.redacted,
+        "valid": examined.sound,
+        "broken_count": max(len(examined.broken), int(not examined.sound)),
+        "record_count": examined.size,
+        "redacted_count": examined.redacted,
         "checkpoint": checkpoint,
     }
-    if found.broken:
-        answer["first_broken_at"] = found.broken[0]
-    if found.faults:
-        answer["faults"] = [clip(fault.message, 300) for fault in found.faults[:_FAULTS]]
+    if examined.broken:
+        answer["first_broken_at"] = examined.broken[0]
+    if examined.faults:
+        answer["faults"] = [clip(fault.message, 300) for fault in examined.faults[:_FAULTS]]
     return answer
 
 
-def _examined(call: Call, task: str, session: str) -> tuple[Examined, str]:
+def _examine(call: Call, task: str, session: str) -> tuple[Examined, str]:
     """Return what was found, and the signed note of a sealed session or else of the ledger."""
     core = call.core
     if session:
@@ -140,7 +140,7 @@ def _examined(call: Call, task: str, session: str) -> tuple[Examined, str]:
             return core.use(Seals).verify(session), core.use(Seals).root(session).checkpoint
         except NotSealed:
             return core.use(Thoughts).verify_session(session), _ledger_note(call)
-    return core.use(Thoughts).verify(known_task(call, task) if task else ""), _ledger_note(call)
+    return core.use(Thoughts).verify(get_task_id(call, task) if task else ""), _ledger_note(call)
 
 
 def _ledger_note(call: Call) -> str:

@@ -29,10 +29,10 @@ class Actions:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def enter(self, asked: Asked) -> Action:
+    def enter(self, request: Asked) -> Action:
         """Write down that a call begins, and answer its first row."""
-        with recording(self._context, "call.entered", asked.tool) as change:
-            entered = self._entry(change, asked)
+        with recording(self._context, "call.entered", request.tool) as change:
+            entered = self._entry(change, request)
             change.put(entered)
         return entered
 
@@ -57,10 +57,10 @@ class Actions:
         with recording(self._context, "call.ended", entered.tool) as change:
             change.put(_exit(entered, ended, change.now))
 
-    def refuse(self, asked: Asked, ended: Ended) -> None:
+    def refuse(self, request: Asked, ended: Ended) -> None:
         """Write down a call that never ran: both rows at once."""
-        with recording(self._context, "call.refused", asked.tool) as change:
-            entered = self._entry(change, asked)
+        with recording(self._context, "call.refused", request.tool) as change:
+            entered = self._entry(change, request)
             change.put(entered)
             change.put(_exit(entered, ended, change.now))
 
@@ -77,7 +77,7 @@ class Actions:
 
         outcome: only those that ended so; `running` for those without an end. before: a number.
         """
-        found: list[tuple[Action, Action | None]] = []
+        calls: list[tuple[Action, Action | None]] = []
         step = "enter" if outcome in {None, "running"} else "exit"
         equal: dict[str, Filter] = {"step": step, "tool": tool, "session": session}
         if step == "exit":
@@ -85,14 +85,14 @@ class Actions:
         chosen = {name: value for name, value in equal.items() if value}
         after = (before,) if before else ()
         with self._context.reading() as view:
-            while len(found) < limit:
+            while len(calls) < limit:
                 rows = view.select(Action, order="number desc", after=after, limit=limit, **chosen)
                 pairs = [_pair(view, row) for row in rows]
-                found += [one for one in pairs if outcome != "running" or one[1] is None]
+                calls += [pair for pair in pairs if outcome != "running" or pair[1] is None]
                 if len(rows) < limit:
                     break
                 after = (rows[-1].number,)
-        return found[:limit]
+        return calls[:limit]
 
     def sweep(self) -> int:
         """End the calls that processes left which are gone; answer how many. Looks once a process."""
@@ -100,36 +100,38 @@ class Actions:
         if project in host.swept:
             return 0
         with self._context.reading() as view:
-            is_clean = not self._left(view)
+            is_clean = not self._find_gone(view)
         count = 0 if is_clean else self._close()
         host.swept.add(project)
         return count
 
     def _close(self) -> int:
         with recording(self._context, "calls.crashed") as change:
-            left = [row for host in self._left(change.writing) for row in _open(change, host)]
+            unended = [
+                row for host in self._find_gone(change.writing) for row in _open(change, host)
+            ]
             me = self._context.ports.host.name
-            for row in left:
+            for row in unended:
                 change.put(_exit(row, Ended(outcome="crashed", code=me), change.now))
-            if left:
-                change.add_facts(calls=len(left))
-        return len(left)
+            if unended:
+                change.add_facts(calls=len(unended))
+        return len(unended)
 
-    def _left(self, view: Reading) -> list[str]:
+    def _find_gone(self, view: Reading) -> list[str]:
         """Return the processes that are gone and have left calls without an end."""
         entered = view.counts(Action, "host", step="enter")
         ended = view.counts(Action, "host", step="exit")
         behind = [name for name, count in entered.items() if count > ended.get(name, 0)]
-        here = self._context.ports.host
-        return [name for name in behind if here.is_gone(name, _last(view, name))]
+        host = self._context.ports.host
+        return [name for name in behind if host.is_gone(name, _last(view, name))]
 
-    def _entry(self, change: Change, asked: Asked) -> Action:
+    def _entry(self, change: Change, request: Asked) -> Action:
         caller = self._context.caller
         return Action(
             project=self._context.project,
             number=change.next_number(Action),
             step="enter",
-            tool=asked.tool,
+            tool=request.tool,
             call=self._context.ports.mint.mint("call"),
             host=self._context.ports.host.name,
             agent=caller.actor.name,
@@ -137,7 +139,7 @@ class Actions:
             session=caller.actor.session,
             outcome="running",
             code="",
-            arguments=asked.arguments,
+            arguments=request.arguments,
             answer="",
             duration=0,
             at=change.now,
@@ -209,7 +211,7 @@ class Health:
             running=entered.get("enter", 0) - entered.get("exit", 0),
             crashed=crashed,
             unsealed=sum(unsealed.values()),
-            skipped=tuple(one.source for one in ports.get(SkillDirectory).look().skipped),
+            skipped=tuple(file.source for file in ports.get(SkillDirectory).look().skipped),
             free_bytes=ports.host.free_bytes(),
             faults=tuple(fault.message for fault in faults),
         )

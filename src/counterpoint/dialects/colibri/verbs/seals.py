@@ -59,7 +59,7 @@ ACTION = "session.sealed"
 _ATTEMPTS = 3
 
 
-class _Grown(Exception):
+class _ThoughtsAdded(Exception):
     """Ends a transaction whose session has other thoughts than were signed."""
 
 
@@ -77,56 +77,63 @@ class Seals:
         """
         for _ in range(_ATTEMPTS):
             # Asked before the transaction: nobody waits to write while a signer takes its time.
-            asked, note = self._signed(session)
-            with suppress(_Grown):
-                return self._keep(session, asked, note)
+            checkpoint, note = self._sign(session)
+            with suppress(_ThoughtsAdded):
+                return self._store(session, checkpoint, note)
         raise SignerAway(f"session {session} gets thoughts faster than the signer signs")
 
-    def _signed(self, session: str) -> tuple[Checkpoint | None, str]:
+    def _sign(self, session: str) -> tuple[Checkpoint | None, str]:
         """Return what a seal would say now, and that signed; nothing where there is nothing to seal."""
         with self._context.reading() as view:
-            found = view.find(Session, session)
-            is_open = found is not None and not found.has_ended
-            leaves = [_sound_leaf(one) for one in _thoughts_of(view, session)] if is_open else []
+            row = view.find(Session, session)
+            is_open = row is not None and not row.has_ended
+            leaves = (
+                [_sound_leaf(thought) for thought in _thoughts_of(view, session)] if is_open else []
+            )
         caller = self._context.caller
-        if found is None or not leaves or not may_write(found, caller.actor, caller.capability):
+        if row is None or not leaves or not may_write(row, caller.actor, caller.capability):
             # Refused in the transaction, in these words or others: nobody is asked for it.
             return None, ""
         signing = Signing(self._context)
         # The ledger names the key before anything is sealed with it.
         signing.name_key()
         key = signing.named_key()
-        asked = Checkpoint(origin=origin_of(key, session), size=len(leaves), root=root_of(leaves))
-        return asked, checkpoints.seal(asked, signing.statement, key)
+        checkpoint = Checkpoint(
+            origin=origin_of(key, session), size=len(leaves), root=root_of(leaves)
+        )
+        return checkpoint, checkpoints.seal(checkpoint, signing.statement, key)
 
-    def _keep(self, session: str, asked: Checkpoint | None, note: str) -> Seal:
+    def _store(self, session: str, checkpoint: Checkpoint | None, note: str) -> Seal:
         """Keep a seal that was signed, and end its session; _Grown if there are other thoughts by now."""
         with recording(self._context, ACTION, session) as change:
             if change.find(Seal, session) is not None:
                 raise AlreadySealed(f"session {session} is sealed already", session=session)
-            leaves = [_sound_leaf(one) for one in _thoughts_of(change.writing, session)]
+            leaves = [_sound_leaf(thought) for thought in _thoughts_of(change.writing, session)]
             # Looked at before anything is written, so that the call can go on.
-            if asked is not None and (asked.size, asked.root) != (len(leaves), root_of(leaves)):
-                raise _Grown
+            if checkpoint is not None and (checkpoint.size, checkpoint.root) != (
+                len(leaves),
+                root_of(leaves),
+            ):
+                raise _ThoughtsAdded
             change.open_session()
-            found = change.get(Session, session)
-            found.refuse_ended("A session is sealed before it ends; begin another one.")
-            found = change.enter(found)
-            if asked is None:
+            row = change.get(Session, session)
+            row.refuse_ended("A session is sealed before it ends; begin another one.")
+            row = change.enter(row)
+            if checkpoint is None:
                 raise NothingToSeal(f"session {session} has no thought to seal", session=session)
-            made = Seal(
+            seal = Seal(
                 project=self._context.project,
                 session=session,
                 number=change.next_number(Seal),
-                root=asked.root.hex(),
-                size=asked.size,
+                root=checkpoint.root.hex(),
+                size=checkpoint.size,
                 checkpoint=note,
                 sealed_at=change.now,
             )
-            close(change, found, "completed")
-            change.put(made)
-            change.add_facts(root=made.root, size=made.size)
-            return made
+            close(change, row, "completed")
+            change.put(seal)
+            change.add_facts(root=seal.root, size=seal.size)
+            return seal
 
     def root(self, session: str) -> Seal:
         """Return the seal of a session; NotFound for the session, NotSealed."""
@@ -155,8 +162,8 @@ class Seals:
                 )
             seal = _seal_of(view, thought.session)
             thoughts = _thoughts_of(view, thought.session)
-        leaves = [bytes.fromhex(one.hash) for one in thoughts]
-        index = [one.record for one in thoughts].index(record)
+        leaves = [bytes.fromhex(sibling.hash) for sibling in thoughts]
+        index = [sibling.record for sibling in thoughts].index(record)
         path = inclusion_proof(index, len(leaves), nodes_of(leaves))
         return Proof(
             size=seal.size,
@@ -176,7 +183,7 @@ class Seals:
         """
         with self._context.reading() as view:
             seal = _seal_of(view, session)
-            leaves = [bytes.fromhex(one.hash) for one in _thoughts_of(view, session)]
+            leaves = [bytes.fromhex(thought.hash) for thought in _thoughts_of(view, session)]
         end = seal.size if second is None else second
         if not 0 <= first <= end <= seal.size:
             raise InvalidInput(
@@ -202,9 +209,9 @@ class Seals:
         with self._context.reading() as view:
             seal = _seal_of(view, session)
             thoughts = _thoughts_of(view, session)
-            found, redacted = examine(view, thoughts, gaps=True)
-            faults: list[CounterpointError] = [*found]
-            root = root_of(link_of(one).leaf for one in thoughts)
+            ledger_faults, redacted = examine(view, thoughts, gaps=True)
+            faults: list[CounterpointError] = [*ledger_faults]
+            root = root_of(link_of(thought).leaf for thought in thoughts)
             if (seal.root, seal.size) != (root.hex(), len(thoughts)):
                 faults.append(_differs(session, "is not the root of its thoughts"))
             faults += self._seal_faults(view, seal)
@@ -244,7 +251,7 @@ class Seals:
             sequences = view.sequences(subject=session, action=ACTION, limit=1)
             if not sequences:
                 raise _differs(session, "is not told of in the ledger")
-            sequences += _redactions(view, {one.content for one in thoughts})
+            sequences += _redactions(view, {thought.content for thought in thoughts})
             size = view.head().size
         if Signing(self._context).key_at(seal.sealed_at) != audit.key:
             raise SignerAway(
@@ -258,15 +265,15 @@ class Seals:
             key=audit.key,
             checkpoint=seal.checkpoint,
             ledger=proofs[0].checkpoint,
-            testimonies=tuple(EntryProof(entry=one.entry, path=one.path) for one in proofs),
+            testimonies=tuple(EntryProof(entry=proof.entry, path=proof.path) for proof in proofs),
         )
-        links = (link_of(one).to_bytes() for one in thoughts)
+        links = (link_of(thought).to_bytes() for thought in thoughts)
         yield from dump_sealed(header, links, self._texts(thoughts))
 
     def _texts(self, thoughts: Sequence[Thought]) -> Iterator[Salted]:
         """Return the texts of thoughts that are still there, by their commitments, each once."""
         with self._context.reading() as view:
-            for commitment in sorted({one.content for one in thoughts}):
+            for commitment in sorted({thought.content for thought in thoughts}):
                 text = view.salted(commitment)
                 if text is not None:
                     yield text
@@ -274,8 +281,8 @@ class Seals:
 
 def _redactions(view: Reading, commitments: set[str]) -> list[int]:
     """Return the places of the entries that tell which of some texts were taken away."""
-    gone = {one for one in commitments if view.salted(one) is None}
-    return [place for place, texts in redactions(view) if gone.intersection(texts)]
+    gone = {commitment for commitment in commitments if view.salted(commitment) is None}
+    return [sequence for sequence, texts in redactions(view) if gone.intersection(texts)]
 
 
 def _thoughts_of(view: Reading, session: str) -> list[Thought]:
@@ -297,9 +304,9 @@ def _sound_leaf(thought: Thought) -> bytes:
 
 
 def _seal_of(view: Reading, session: str) -> Seal:
-    found = view.find(Seal, session)
-    if found is not None:
-        return found
+    seal = view.find(Seal, session)
+    if seal is not None:
+        return seal
     if view.find(Session, session) is None:
         raise missing(Session, session)
     raise NotSealed(f"session {session} is not sealed yet", session=session)

@@ -35,11 +35,11 @@ class Skills:
             )
         if letter and (len(letter) > 1 or letter not in LETTERS):
             raise InvalidInput(f"{letter[:60]!r} is none of the letters {' '.join(LETTERS)}")
-        wanted = search.casefold()
+        phrase = search.casefold()
         return [
             skill
             for skill in self.report().skills
-            if (wanted in skill.name or wanted in skill.description.casefold())
+            if (phrase in skill.name or phrase in skill.description.casefold())
             and (not capability or capability in skill.capabilities)
             and (not letter or letter == skill.letter)
         ]

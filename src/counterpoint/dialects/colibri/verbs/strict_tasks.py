@@ -42,32 +42,32 @@ class StrictTasks:
 
     def create(self, draft: Draft) -> ItemView:
         """Make a strict task in its first state; InvalidInput, Conflict if a name is taken."""
-        made = Plans(self._context).create(replace(draft, lifecycle=STAGED.name)).root
-        return self.get(made.id)
+        item = Plans(self._context).create(replace(draft, lifecycle=STAGED.name)).root
+        return self.get(item.id)
 
     def get(self, name: str, *, deleted: bool = False) -> ItemView:
         """Return a strict task by its id or another name; NotFound, also if it was taken away."""
         with self._context.reading() as view:
-            found = item_named(view, name)
-            if found is None or found.lifecycle != STAGED.name:
+            item = item_named(view, name)
+            if item is None or item.lifecycle != STAGED.name:
                 raise missing(Item, name)
-            task = ItemReader(view).one(found, *_PARTS)
+            task = ItemReader(view).one(item, *_PARTS)
         if DELETED in task.attributes and not deleted:
             raise missing(Item, name)
         return task
 
     def list(
-        self, wanted: ItemFilter, after: int, limit: int, *, deleted: bool = False
+        self, item_filter: ItemFilter, after: int, limit: int, *, deleted: bool = False
     ) -> list[ItemView]:
         """Return strict tasks by number, beyond a number; `deleted`: those taken away too."""
         with self._context.reading() as view:
-            return list(islice(_found(view, wanted, after, deleted=deleted), limit))
+            return list(islice(_find_tasks(view, item_filter, after, deleted=deleted), limit))
 
     def next_moves(
         self, after: int, limit: int, attributes: Mapping[str, Json] | None = None
     ) -> list[NextMove]:
         """Return the tasks that something is still to be done about, and what, beyond a number."""
-        wanted = ItemFilter(category=UNCLOSED, attributes=attributes or {})
+        item_filter = ItemFilter(category=UNCLOSED, attributes=attributes or {})
         with self._context.reading() as view:
             holders = Holders(view, self._context)
             return [
@@ -76,7 +76,7 @@ class StrictTasks:
                     moves=task.item.states.moves[task.item.status],
                     readiness=judged_for(view, task.item, holders),
                 )
-                for task in islice(_found(view, wanted, after), limit)
+                for task in islice(_find_tasks(view, item_filter, after), limit)
             ]
 
     def history(self, item: str, after: int = 0, limit: int = 50) -> list[Transition]:
@@ -91,10 +91,10 @@ class StrictTasks:
         return self.get(item, deleted=True)
 
 
-def _found(
-    view: Reading, wanted: ItemFilter, after: int, *, deleted: bool = False
+def _find_tasks(
+    view: Reading, item_filter: ItemFilter, after: int, *, deleted: bool = False
 ) -> Iterator[ItemView]:
-    staged = replace(wanted, lifecycle=STAGED.name)
+    staged = replace(item_filter, lifecycle=STAGED.name)
     for task in ItemReader(view).find(staged, *_PARTS, after=(after,)):
         if deleted or DELETED not in task.attributes:
             yield task

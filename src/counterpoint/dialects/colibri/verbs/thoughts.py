@@ -89,10 +89,10 @@ class Thoughts:
     def get(self, record: str) -> Thinking:
         """Return a thought with its text; NotFound."""
         with self._context.reading() as view:
-            thought, found = view.find(Thought, record), view.find(Record, record)
-        if thought is None or found is None:
+            thought, row = view.find(Thought, record), view.find(Record, record)
+        if thought is None or row is None:
             raise missing(Thought, record)
-        return Thinking(thought=thought, record=found)
+        return Thinking(thought=thought, record=row)
 
     def list(
         self,
@@ -112,7 +112,7 @@ class Thoughts:
         with self._context.reading() as view:
             thoughts = view.select(Thought, order="number", after=(after,), limit=limit, **chosen)
             records = _records(view, thoughts)
-        return [Thinking(thought=one, record=records[one.record]) for one in thoughts]
+        return [Thinking(thought=thought, record=records[thought.record]) for thought in thoughts]
 
     def verify(self, task: str = "") -> Examined:
         """Check the chain of a task, or all of them, with their texts and against the ledger.
@@ -150,8 +150,8 @@ class Thoughts:
 
 def last_thought(view: Reading, task: str) -> Thought | None:
     """Return the end of the chain of a task, or None before the first thought."""
-    found = view.select(Thought, task=task, order="sequence desc", limit=1)
-    return found[0] if found else None
+    thoughts = view.select(Thought, task=task, order="sequence desc", limit=1)
+    return thoughts[0] if thoughts else None
 
 
 def examine(
@@ -181,35 +181,35 @@ def examine(
 
 def broken_of(faults: Iterable[CounterpointError]) -> tuple[str, ...]:
     """Return the ids of the thoughts that faults are about, each once, in the order found."""
-    named = (fault.facts.get("thought") for fault in faults)
-    return tuple(dict.fromkeys(str(one) for one in named if one))
+    thought_ids = (fault.facts.get("thought") for fault in faults)
+    return tuple(dict.fromkeys(str(thought_id) for thought_id in thought_ids if thought_id))
 
 
 def _records(view: Reading, thoughts: Sequence[Thought]) -> dict[str, Record]:
     """Return the records that hold the texts of thoughts, by their ids."""
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for start in range(0, len(thoughts), _AT_ONCE):
-        ids = [one.record for one in thoughts[start : start + _AT_ONCE]]
+        ids = [thought.record for thought in thoughts[start : start + _AT_ONCE]]
         # Always as many, so that there is one statement for all.
         ids += ids[-1:] * (_AT_ONCE - len(ids))
-        found |= {one.id: one for one in view.select(Record, id=tuple(ids))}
-    return found
+        records |= {record.id: record for record in view.select(Record, id=tuple(ids))}
+    return records
 
 
 def _is_text_of(view: Reading, thought: Thought, record: Record) -> bool:
     """Return whether a record is the one that was hashed; its text may be gone."""
-    place = (record.kind, record.item, record.session, record.number, record.created_at)
-    if place != ("thought", thought.task, thought.session, thought.number, thought.created_at):
+    position = (record.kind, record.item, record.session, record.number, record.created_at)
+    if position != ("thought", thought.task, thought.session, thought.number, thought.created_at):
         return False
-    kept = view.salted(thought.content)
-    if kept is None:
+    stored = view.salted(thought.content)
+    if stored is None:
         return record.body == REDACTED
-    return kept.body == record.body and kept.commitment == thought.content
+    return stored.body == record.body and stored.commitment == thought.content
 
 
 def _departures(view: Reading, thoughts: Sequence[Thought], task: str) -> Iterator[ChainBroken]:
     """Say where chains end in another way than the ledger tells, and if any is missing."""
-    for name, end in {one.task: one for one in thoughts}.items():
+    for name, end in {thought.task: thought for thought in thoughts}.items():
         if _last_told(view, name) != end.hash:
             yield _broken(end, "is not the end that the ledger tells of")
     written = len(view.sequences(subject=task, action=ACTION, limit=len(thoughts) + 1))
