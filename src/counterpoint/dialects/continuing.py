@@ -46,8 +46,8 @@ def offered(
     first: dict[str, Json] = {}
     if entries:
         first[CONTINUE] = {"note": DATA, kind: list[Json](entries[:_MOST])}
-    held = [live for continuation in continuations for live in continuation.held]
-    if news := present_news(call.core.claims.news(held, with_lost=with_lost), phrases):
+    live_items = [live for continuation in continuations for live in continuation.held]
+    if news := present_news(call.core.claims.news(live_items, with_lost=with_lost), phrases):
         first[MEANWHILE] = news
     return first
 
@@ -86,10 +86,10 @@ def next_call(tool: str, **arguments: Json) -> dict[str, Json]:
     return {"tool": tool, "arguments": arguments}
 
 
-def present_left(left: Record | Handoff | None, room: int = SHOWN) -> dict[str, Json] | None:
+def present_left(entry: Record | Handoff | None, max_bytes: int = SHOWN) -> dict[str, Json] | None:
     """Return what was written down last about something that was begun; None if nothing was."""
-    if left is None:
+    if entry is None:
         return None
-    text = left.body or left.title if isinstance(left, Record) else left.summary
-    kind = left.kind if isinstance(left, Record) else left.action
-    return {"kind": kind, "at": left.created_at, "text": clip(text, room)}
+    text = entry.body or entry.title if isinstance(entry, Record) else entry.summary
+    kind = entry.kind if isinstance(entry, Record) else entry.action
+    return {"kind": kind, "at": entry.created_at, "text": clip(text, max_bytes)}

@@ -68,8 +68,8 @@ def phrases_of(own: Phrases, tools: Collection[str]) -> Phrases:
 
 def code_of(refusal: CounterpointError, codes: Codes, exceptions: Exceptions = ()) -> str:
     """Return the code of a refusal: of its class if that is an exception, else of its kind."""
-    found = (code for class_, code in exceptions if isinstance(refusal, class_))
-    return next(found, codes[refusal.kind])
+    matching = (code for class_, code in exceptions if isinstance(refusal, class_))
+    return next(matching, codes[refusal.kind])
 
 
 def message_of(refusal: CounterpointError, most: int = WORDS) -> str:
@@ -100,10 +100,10 @@ def plain(refusal: CounterpointError, phrases: Phrases) -> dict[str, Json]:
 
 def fitting_facts(facts: Mapping[str, Json], answer: Mapping[str, Json]) -> dict[str, Json]:
     """Return the facts that fit beside an answer and are not in it, the small ones first."""
-    room = PAGE - _AROUND - size_of(dict(answer))
-    kept: dict[str, Json] = {}
+    bytes_left = PAGE - _AROUND - size_of(dict(answer))
+    fitting: dict[str, Json] = {}
     for name, fact in sorted(facts.items(), key=lambda pair: size_of(pair[1])):
-        room -= size_of({name: fact})
-        if room >= 0 and name not in answer:
-            kept[name] = fact
-    return kept
+        bytes_left -= size_of({name: fact})
+        if bytes_left >= 0 and name not in answer:
+            fitting[name] = fact
+    return fitting

@@ -14,24 +14,24 @@ from counterpoint.kernel.canonical import Json
 if TYPE_CHECKING:
     from counterpoint.core.coordinator import Core
 
-_ROOM: Final = 100
+_MAX_BYTES: Final = 100
 
 
-def said_of_lacking(found: Lacking) -> str:
+def said_of_lacking(lacking: Lacking) -> str:
     """Return in words which commands would not be run, and what lets them; empty if all would."""
-    if found.why:
+    if lacking.why:
         return (
-            f"{found.why}: no check runs until a person corrects it and runs `counterpoint trust`"
+            f"{lacking.why}: no check runs until a person corrects it and runs `counterpoint trust`"
         )
-    if not found.commands:
+    if not lacking.commands:
         return ""
-    shown = _shown(found)
-    rest = len(found.commands) - len(shown)
-    more = f" and {rest} more" if rest else ""
-    names = ", ".join(f"`{one}`" for one in shown)
+    listed = _list_shown(lacking)
+    omitted = len(lacking.commands) - len(listed)
+    more = f" and {omitted} more" if omitted else ""
+    names = ", ".join(f"`{line}`" for line in listed)
     return (
         f"these commands of checks are not allowed yet: {names}{more}."
-        f" A person allows them with: `{allowing_line(found.commands)}`"
+        f" A person allows them with: `{allowing_line(lacking.commands)}`"
     )
 
 
@@ -69,7 +69,7 @@ def checks_at(core: Core, items: Iterable[Item]) -> dict[str, dict[str, Json]]:
     return {item: {"checks": line} for item, line in lines.items()}
 
 
-def _shown(found: Lacking) -> list[str]:
+def _list_shown(lacking: Lacking) -> list[str]:
     import shlex
 
-    return [clip(shlex.join(argv), _ROOM) for argv in found.commands[:MOST_NAMED]]
+    return [clip(shlex.join(argv), _MAX_BYTES) for argv in lacking.commands[:MOST_NAMED]]

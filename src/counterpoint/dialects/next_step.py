@@ -15,19 +15,19 @@ _SAID: Final[dict[Step, str]] = {
 }
 
 
-def next_step(found: Awaiting | None, phrases: Phrases) -> str:
+def next_step(awaiting: Awaiting | None, phrases: Phrases) -> str:
     """Return in words what comes next about a review; empty if nothing waits for one."""
-    if found is None:
+    if awaiting is None:
         return ""
-    text = say(_SAID[found.step].replace("{id}", found.item.id), phrases)
-    return text.replace("{why}", why_back(found))
+    text = say(_SAID[awaiting.step].replace("{id}", awaiting.item.id), phrases)
+    return text.replace("{why}", why_back(awaiting))
 
 
-def why_back(found: Awaiting, room: int = 500) -> str:
+def why_back(awaiting: Awaiting, max_bytes: int = 500) -> str:
     """Return what to mend, who sent an item back and why; empty if nobody did."""
-    said = found.rejection
-    if said is None:
+    rejection = awaiting.rejection
+    if rejection is None:
         return ""
-    fixes = "; ".join(clip(one, room) for one in said.fixes)
+    fixes = "; ".join(clip(text, max_bytes) for text in rejection.fixes)
     fix = f"fix: {fixes}; " if fixes else ""
-    return f"{fix}rejected by {said.agent}, because {clip(said.reason, room)}."
+    return f"{fix}rejected by {rejection.agent}, because {clip(rejection.reason, max_bytes)}."

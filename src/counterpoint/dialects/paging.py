@@ -49,45 +49,45 @@ def sparse(**parts: Json) -> dict[str, Json]:
     return {name: part for name, part in parts.items() if part or isinstance(part, _NUMBERS)}
 
 
-def fitting(text: str, room: int) -> int:
+def fitting(text: str, max_bytes: int) -> int:
     """Return how many characters of a text fit into so many bytes of JSON."""
-    low, high = 0, min(len(text), room)
-    if size_of(text[:high]) - _QUOTES <= room:
+    low, high = 0, min(len(text), max_bytes)
+    if size_of(text[:high]) - _QUOTES <= max_bytes:
         return high
     while low < high:
         middle = (low + high + 1) // 2
-        if size_of(text[:middle]) - _QUOTES <= room:
+        if size_of(text[:middle]) - _QUOTES <= max_bytes:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def clip(text: str, room: int) -> str:
+def clip(text: str, max_bytes: int) -> str:
     """Return a text that fits into so many bytes; one that was cut ends in an ellipsis."""
-    if fitting(text, room) == len(text):
+    if fitting(text, max_bytes) == len(text):
         return text
-    return text[: fitting(text, room - _ELLIPSIS_BYTES)].rstrip() + _ELLIPSIS
+    return text[: fitting(text, max_bytes - _ELLIPSIS_BYTES)].rstrip() + _ELLIPSIS
 
 
 def fitted(entry: dict[str, Json]) -> dict[str, Json]:
     """Return an entry of a list that fits on a page: its texts and lists are cut as far as it needs."""
-    shown = entry
-    for room, most in _SHARES:
-        if size_of(shown) <= ENTRY:
+    cut_entry = entry
+    for max_bytes, most in _SHARES:
+        if size_of(cut_entry) <= ENTRY:
             break
-        shown = {name: _cut(value, room, most) for name, value in entry.items()}
-    return shown
+        cut_entry = {name: _cut(value, max_bytes, most) for name, value in entry.items()}
+    return cut_entry
 
 
-def _cut(value: Json, room: int, most: int) -> Json:
+def _cut(value: Json, max_bytes: int, most: int) -> Json:
     if isinstance(value, str):
-        return clip(value, room)
+        return clip(value, max_bytes)
     if isinstance(value, list):
         listed = cast("list[Json]", value)
         more = [f"… {len(listed) - most} more"] if len(listed) > most else []
-        return [*(_cut(one, room, most) for one in listed[:most]), *more]
-    return {name: _cut(one, room, most) for name, one in object_of(value).items()} or value
+        return [*(_cut(part, max_bytes, most) for part in listed[:most]), *more]
+    return {name: _cut(part, max_bytes, most) for name, part in object_of(value).items()} or value
 
 
 @frozen
@@ -102,22 +102,22 @@ class Part:
     places: Sequence[Json] = ()
     more: bool = False
 
-    def cut(self, room: int) -> tuple[Json, Json]:
+    def cut(self, bytes_left: int) -> tuple[Json, Json]:
         """Return what fits of it, and where to go on; None at its end."""
         if isinstance(self.content, str):
-            count = fitting(self.content, room)
+            count = fitting(self.content, bytes_left)
             return self.content[:count], (
                 None if count == len(self.content) else self.start + count
             )
-        shown: list[Json] = []
+        entries: list[Json] = []
         for entry in self.content:
-            room -= size_of(entry) + 1
-            if room < 0:
+            bytes_left -= size_of(entry) + 1
+            if bytes_left < 0:
                 break
-            shown.append(entry)
-        if len(shown) == len(self.content) and not self.more:
-            return shown, None
-        return shown, self.places[len(shown) - 1] if shown else self.start
+            entries.append(entry)
+        if len(entries) == len(self.content) and not self.more:
+            return entries, None
+        return entries, self.places[len(entries) - 1] if entries else self.start
 
 
 def part_of_text(text: str, at: int = 0) -> Part:
@@ -133,31 +133,37 @@ def part_of_list(entries: Sequence[Json], at: int = 0, limit: int = 1_000) -> Pa
 
 
 def part_of_rows(
-    rows: Sequence[T], limit: int, shown: Callable[[T], Json], place: Callable[[T], Json], at: Json
+    rows: Sequence[T],
+    limit: int,
+    present: Callable[[T], Json],
+    position_of: Callable[[T], Json],
+    at: Json,
 ) -> Part:
     """Return rows of the store, of which one more than the limit was asked for."""
     chosen = rows[:limit]
     return Part(
-        content=[shown(row) for row in chosen],
+        content=[present(row) for row in chosen],
         start=at,
-        places=[place(row) for row in chosen],
+        places=[position_of(row) for row in chosen],
         more=len(rows) > limit,
     )
 
 
-def shared(parts: Mapping[str, Part], room: int) -> tuple[dict[str, Json], dict[str, Json]]:
+def shared(parts: Mapping[str, Part], bytes_left: int) -> tuple[dict[str, Json], dict[str, Json]]:
     """Return the parts as far as they fit together, and where those that were cut go on."""
     sizes = {name: size_of(part.content) + len(name) + 4 for name, part in parts.items()}
-    shown: dict[str, Json] = {}
-    rest: dict[str, Json] = {}
-    for place, name in enumerate(sorted(parts, key=sizes.__getitem__)):
-        share = room // (len(parts) - place)
+    contents: dict[str, Json] = {}
+    next_starts: dict[str, Json] = {}
+    for index, name in enumerate(sorted(parts, key=sizes.__getitem__)):
+        share = bytes_left // (len(parts) - index)
         content, at = parts[name].cut(share - len(name) - 6)
-        shown[name] = content
-        room -= size_of(content) + len(name) + 4
+        contents[name] = content
+        bytes_left -= size_of(content) + len(name) + 4
         if at is not None:
-            rest[name] = at
-    return {name: shown[name] for name in parts if shown[name] or name in rest}, rest
+            next_starts[name] = at
+    return {
+        name: contents[name] for name in parts if contents[name] or name in next_starts
+    }, next_starts
 
 
 @frozen
@@ -179,8 +185,8 @@ class Pages:
         self,
         rows: Sequence[T],
         limit: int,
-        shown: Callable[[T], Json],
-        place: Callable[[T], Json],
+        present: Callable[[T], Json],
+        position_of: Callable[[T], Json],
         room: int = PAGE,
     ) -> tuple[list[Json], str]:
         """Return the rows that fit and the cursor for the rest, empty at the end.
@@ -188,21 +194,21 @@ class Pages:
         rows: one more than the limit, if there are so many.
         """
         entries: list[Json] = []
-        left = room - RESERVE
+        bytes_left = room - RESERVE
         for row in rows[:limit]:
-            entry = shown(row)
-            left -= size_of(entry) + 1
-            if left < 0 and entries:
+            entry = present(row)
+            bytes_left -= size_of(entry) + 1
+            if bytes_left < 0 and entries:
                 break
             entries.append(entry)
         if len(entries) == len(rows):
             return entries, ""
-        return entries, self.cursor(place(rows[len(entries) - 1]))
+        return entries, self.cursor(position_of(rows[len(entries) - 1]))
 
-    def text(self, text: str, room: int) -> tuple[str, str]:
+    def text(self, text: str, max_bytes: int) -> tuple[str, str]:
         """Return what fits of a long text from here on, and the cursor for the rest."""
-        shown, end = part_of_text(text, self.at).cut(room)
-        return shown, self.cursor(end)
+        page, end = part_of_text(text, self.at).cut(max_bytes)
+        return page, self.cursor(end)
 
 
 def pages_of(call: Call, cursor: str, *query: Json, first: Json = 0) -> Pages:

@@ -112,23 +112,23 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     InvalidInput if the settings are not what the surface can be started with.
     """
     dialect = _dialect(name)
-    given = settings or Settings()
-    if "mode" not in dialect.varies_by and given.mode not in _MODES:
+    effective = settings or Settings()
+    if "mode" not in dialect.varies_by and effective.mode not in _MODES:
         raise InvalidInput(
-            f"the dialect {name} has no mode {given.mode[:40]!r}",
+            f"the dialect {name} has no mode {effective.mode[:40]!r}",
             hint=f"There are: {', '.join(_MODES)}.",
         )
     chosen = Settings(
-        surface=name, **{varied: getattr(given, varied) for varied in dialect.varies_by}
+        surface=name, **{varied: getattr(effective, varied) for varied in dialect.varies_by}
     )
     # A list that comes out of a file is what the file says when the connection starts.
     built = dialect.build(chosen) if chosen.tool_scope else _built(name, chosen)
     # A dialect that has modes of its own says itself what a caller may do in each.
-    if given.is_read_only and "mode" not in dialect.varies_by:
+    if effective.is_read_only and "mode" not in dialect.varies_by:
         built = reading(built)
     # So does one that has roles; in all others a scope file opens what it names, or nothing is started.
-    is_scoped = bool(given.tool_scope) and "tool_scope" not in dialect.varies_by
-    return scoped(built, Path(given.tool_scope)) if is_scoped else built
+    is_scoped = bool(effective.tool_scope) and "tool_scope" not in dialect.varies_by
+    return scoped(built, Path(effective.tool_scope)) if is_scoped else built
 
 
 def reading(built: Surface[Call]) -> Surface[Call]:
@@ -136,8 +136,8 @@ def reading(built: Surface[Call]) -> Surface[Call]:
     narrowed = [(tool, tool.narrowed(lambda part: part.reads)) for tool in built.tools]
     return replace(
         built,
-        tools=tuple(kept for _, kept in narrowed if kept is not None),
-        closed=(*built.closed, *(tool for tool, kept in narrowed if kept is None)),
+        tools=tuple(part for _, part in narrowed if part is not None),
+        closed=(*built.closed, *(tool for tool, part in narrowed if part is None)),
     )
 
 
@@ -193,12 +193,12 @@ def _dialect(name: str) -> Dialect:
 @lru_cache(maxsize=_KEPT)
 def _installed(name: str) -> Dialect:
     """Return the dialect that an installed package has by this name; its states are known from now on."""
-    found = _entry_points()
-    if name not in found.names:
+    entry_points = _entry_points()
+    if name not in entry_points.names:
         raise NotFound(
             f"there is no dialect {name[:60]!r}", hint=f"There are: {', '.join(known())}."
         )
-    dialect = found[name].load()
+    dialect = entry_points[name].load()
     if not isinstance(dialect, Dialect):
         raise Unavailable(
             f"{name[:60]!r} is no dialect",

@@ -42,24 +42,24 @@ class Rewording:
         if is_move and isinstance(states := facts.get(_MOVES), list):
             facts[_MOVES] = self._each(cast("list[str]", states))
         message, hint = (
-            self.text(one, is_move=is_move) for one in (refusal.message, refusal.steps)
+            self.text(text, is_move=is_move) for text in (refusal.message, refusal.steps)
         )
         return type(refusal)(message, hint=hint, **facts)
 
     def text(self, text: str, *, is_move: bool = False) -> str:
         """Return a text of the core in the words of the dialect; is_move: whether it tells of a move that there is not."""
-        for core, here in self.phrases.items():
-            text = text.replace(core, here)
+        for core, spoken in self.phrases.items():
+            text = text.replace(core, spoken)
         state, name = "|".join(map(re.escape, self.states)) or "(?!)", _id(self.prefix)
-        said = rf"(\bit is (?:in the )?|{name} (?:is |becomes |\()|\bbecame )({state})\b(, not )?({state})?\b"
-        text = re.sub(said, self._said, text)
+        pattern = rf"(\bit is (?:in the )?|{name} (?:is |becomes |\()|\bbecame )({state})\b(, not )?({state})?\b"
+        text = re.sub(pattern, self._reword_state, text)
         if is_move:
-            text = re.sub(rf"'({state})'", lambda found: self.states[found[1]], text)
-            text = _FOLLOWING.sub(lambda found: ", ".join(self._each(found[0].split(", "))), text)
-        return re.sub(name, lambda found: self.names.get(found[0], found[0]), text)
+            text = re.sub(rf"'({state})'", lambda match: self.states[match[1]], text)
+            text = _FOLLOWING.sub(lambda match: ", ".join(self._each(match[0].split(", "))), text)
+        return re.sub(name, lambda match: self.names.get(match[0], match[0]), text)
 
-    def _said(self, found: re.Match[str]) -> str:
-        before, state, but, other = found.groups(default="")
+    def _reword_state(self, match: re.Match[str]) -> str:
+        before, state, but, other = match.groups(default="")
         return f"{before}{self.states[state]}{but}{self.states.get(other, other)}"
 
     def _each(self, states: list[str]) -> list[str]:
@@ -75,9 +75,9 @@ class Rewording:
             return self.text(value)
         if isinstance(value, dict):
             parts = cast("dict[str, Json]", value)
-            return {self.text(name): self._value(one) for name, one in parts.items()}
+            return {self.text(name): self._value(part) for name, part in parts.items()}
         if isinstance(value, list | tuple):
-            return [self._value(one) for one in cast("list[Json]", value)]
+            return [self._value(part) for part in cast("list[Json]", value)]
         return value
 
 
@@ -97,12 +97,12 @@ def _texts(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for name, one in cast("dict[str, Json]", value).items():
+        for name, part in cast("dict[str, Json]", value).items():
             yield name
-            yield from _texts(one)
+            yield from _texts(part)
     elif isinstance(value, list | tuple):
-        for one in cast("list[Json]", value):
-            yield from _texts(one)
+        for part in cast("list[Json]", value):
+            yield from _texts(part)
 
 
 def _id(prefix: str) -> str:

@@ -87,37 +87,39 @@ def find_written(call: Call, name: str) -> Written | None:
     return written_item(call, item.id) if item is not None else _session(call, name)
 
 
-def renamed(found: Written, names: Mapping[str, str]) -> Written:
+def renamed(written: Written, names: Mapping[str, str]) -> Written:
     """Return something that was written with some of its parts under the names that a dialect has for them."""
-    parts = {names.get(name, name): part for name, part in found.parts.items()}
-    return Written(header=found.header, parts=parts)
+    parts = {names.get(name, name): part for name, part in written.parts.items()}
+    return Written(header=written.header, parts=parts)
 
 
 def present_written(
-    call: Call, name: str, found: Written, cursor: str, tool: str
+    call: Call, name: str, written: Written, cursor: str, tool: str
 ) -> dict[str, Json]:
     """Return a page of something that was written; InvalidInput for the cursor of another."""
     pages = pages_of(call, cursor, tool, name, "whole", first={})
-    leaves = _leaves(found.parts)
-    plain = {part: one for part, one in leaves.items() if isinstance(one, bool | int)}
-    header: dict[str, Json] = {"id": name, **({} if cursor else found.header)}
+    leaves = _leaves(written.parts)
+    plain = {part: content for part, content in leaves.items() if isinstance(content, bool | int)}
+    header: dict[str, Json] = {"id": name, **({} if cursor else written.header)}
     parts = {
         part: _page(content, pages.at.get(part, 0))
         for part, content in leaves.items()
         if part not in plain and (not cursor or part in pages.at)
     }
     fixed = {} if cursor else plain
-    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - size_of(fixed) - size_of(DATA))
+    contents, next_starts = shared(
+        parts, PAGE - RESERVE - size_of(header) - size_of(fixed) - size_of(DATA)
+    )
     # An object is one entry of its part, so that it stands on a page whole or not at all.
     values = {
         part: content[0] if _is_object(leaves[part]) else content
-        for part, content in shown.items()
+        for part, content in contents.items()
         if content or not _is_object(leaves[part])
     }
     page = _nested(
         {part: {**fixed, **values}.get(part) for part in leaves if part in fixed or part in values}
     )
-    return {**header, **page, **sparse(next_cursor=pages.cursor(rest or None)), "note": DATA}
+    return {**header, **page, **sparse(next_cursor=pages.cursor(next_starts or None)), "note": DATA}
 
 
 def _leaves(parts: Mapping[str, Json], above: str = "") -> dict[str, Json]:
@@ -156,7 +158,7 @@ def _page(content: Json, at: int) -> Part:
         return part_of_text(content, at)
     if isinstance(content, list):
         entries = cast("list[Json]", content)
-        if all(size_of(one) <= _ENTRY for one in entries):
+        if all(size_of(entry) <= _ENTRY for entry in entries):
             return part_of_list(entries, at)
         return part_of_text(json_text(entries), at)
     return part_of_list([content], at)
@@ -167,21 +169,23 @@ def written_item(call: Call, name: str) -> Written:
     facets = call.core.overview.facets(name)
     item = facets.item
     ends = {
-        f"{part} of {one.token}": value
-        for one in call.core.overview.outcomes(name)
+        f"{part} of {outcome.token}": value
+        for outcome in call.core.overview.outcomes(name)
         for part, value in (
-            ("summary", str(one.summary)),
-            ("achievements", list(one.achievements)),
-            ("limitations", list(one.limitations)),
-            ("next_steps", list(one.next_steps)),
-            ("remarks", list(one.remarks)),
+            ("summary", str(outcome.summary)),
+            ("achievements", list(outcome.achievements)),
+            ("limitations", list(outcome.limitations)),
+            ("next_steps", list(outcome.next_steps)),
+            ("remarks", list(outcome.remarks)),
         )
     }
     waived = {f"waiver of {gate.name}": str(gate.reason) for gate in facets.gates}
     blockers = call.core.overview.rows(Record, item=name, kind="blocker", latest=True, limit=_MOST)
-    said = {f"blocker {one.id}": str(one.body or one.title) for one in blockers}
+    blocker_texts = {
+        f"blocker {blocker.id}": str(blocker.body or blocker.title) for blocker in blockers
+    }
     moves = call.core.overview.rows(Transition, item=name, latest=True, limit=_MOST)
-    moved = {f"reason of move {one.number}": str(one.reason) for one in moves}
+    moved = {f"reason of move {move.number}": str(move.reason) for move in moves}
     return Written(
         header={"kind": item.kind, "title": clip(item.title, _TITLE)},
         parts=_with(
@@ -191,7 +195,7 @@ def written_item(call: Call, name: str) -> Written:
                 "accept": [criterion.text for criterion in facets.criteria],
                 **ends,
                 **waived,
-                **said,
+                **blocker_texts,
                 **moved,
             },
             call.core.items.attributes(name),
@@ -199,10 +203,12 @@ def written_item(call: Call, name: str) -> Written:
     )
 
 
-def _with(own: dict[str, Json], kept: Mapping[str, Json]) -> dict[str, Json]:
+def _with(own: dict[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
     """Return parts with values that are kept beside them, under names that nothing else here has."""
     taken = {*own, *_TAKEN}
-    return own | {f"kept {name}" if name in taken else name: one for name, one in kept.items()}
+    return own | {
+        f"kept {name}" if name in taken else name: content for name, content in extra.items()
+    }
 
 
 def _titled(title: str) -> dict[str, Json]:
@@ -235,15 +241,15 @@ def written_record(record: Record) -> Written:
 
 def _session(call: Call, name: str) -> Written | None:
     """Return what a session was given, and what it handed over, the last first; None for another's project."""
-    found = call.core.overview.find(Session, name)
-    if found is None:
+    session = call.core.overview.find(Session, name)
+    if session is None:
         return None
-    left: dict[str, Json] = {}
-    for one in call.core.overview.rows(Handoff, session=name, latest=True, limit=_MOST):
-        parts = _handoff(one).parts
-        left |= {f"{part} of {one.id}": value for part, value in parts.items()}
-    header = {"agent": found.agent, "status": found.status}
-    return Written(header=header, parts=_with(left, load_object(found.details)))
+    handed_over: dict[str, Json] = {}
+    for handoff in call.core.overview.rows(Handoff, session=name, latest=True, limit=_MOST):
+        parts = _handoff(handoff).parts
+        handed_over |= {f"{part} of {handoff.id}": value for part, value in parts.items()}
+    header = {"agent": session.agent, "status": session.status}
+    return Written(header=header, parts=_with(handed_over, load_object(session.details)))
 
 
 def _handoff(handoff: Handoff) -> Written:
