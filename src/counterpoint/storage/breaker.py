@@ -76,7 +76,7 @@ class GuardedStore:
 
     @contextmanager
     def _guarded(self, opened: Callable[[], AbstractContextManager[T]]) -> Generator[T]:
-        """Give what the store opens, and tell what it raises from what the block raised."""
+        """Yield what the store opens; only its own errors count against it, not those of the block."""
         with self._breaker.passing() as attempt:
             raised: BaseException | None = None
             try:

@@ -35,7 +35,7 @@ _NAMELESS: Final = "SELECT 1 FROM texts WHERE length(commitment) <> 16"
 
 
 def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
-    """Return what is wrong with the numbers of rows of all ledgers, and which rows are of none."""
+    """Return faults in the row numbers of all ledgers, and rows that belong to no ledger."""
     sizes: dict[str, int] = dict(ask(_HEADS))
     entries = {project: tuple(figures) for project, *figures in ask(_ENTRIES)}
     for project, size in sizes.items():
@@ -58,7 +58,7 @@ def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
 def migration_faults(
     noted: Iterable[Noted], migrations: tuple[Migration, ...]
 ) -> Iterator[SchemaDiffers]:
-    """Return which of the migrations are not noted as they were made; others may be a dialect's."""
+    """Return the migrations that are recorded other than they are; further ones may be a dialect's."""
     noted_by_name = {name: (number, name, digest) for number, name, digest in noted}
     for migration in migrations:
         if noted_by_name.pop(migration.name, None) != migration.noted:

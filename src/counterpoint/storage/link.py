@@ -50,7 +50,7 @@ class VectorTable(Protocol):
     ) -> list[int] | None:
         """Return the documents whose signs differ least, in any order; None where the database does not compare signs.
 
-        wanted: of which kinds, about which item, and how many.
+        query: of which kinds, about which item, and how many.
         """
         ...
 

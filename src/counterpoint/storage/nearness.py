@@ -34,7 +34,7 @@ def pack(vectors: Sequence[bytes]) -> list[bytes]:
     full = [vector for vector in vectors if vector]
     if not full:
         return [b""] * len(vectors)
-    rows = _turned(np.frombuffer(b"".join(full), "<f4").reshape(len(full), -1))
+    rows = _rotate(np.frombuffer(b"".join(full), "<f4").reshape(len(full), -1))
     largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-9)
     packed_rows = iter(np.rint(rows * (127 / largest)).astype(np.int8))
     return [next(packed_rows).tobytes() if vector else b"" for vector in vectors]
@@ -50,23 +50,23 @@ def cosines(vector: bytes, packed: Sequence[bytes]) -> list[float]:
     """Return how near a vector of float32 is to each of some kept ones of as many dimensions."""
     if not packed:
         return []
-    query = _turned(np.frombuffer(vector, "<f4")[None])[0]
+    query = _rotate(np.frombuffer(vector, "<f4")[None])[0]
     rows = np.frombuffer(b"".join(packed), np.int8).reshape(len(packed), -1).astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     similarities = np.einsum("ij,j->i", rows, query) / np.maximum(lengths, 1e-9)
     return similarities.tolist()
 
 
-def _turned(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def _rotate(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return vectors turned; angles between them stay.
 
     Not by BLAS, here and elsewhere: its threads would spin beside those that answer calls.
     """
-    return np.einsum("ij,jk->ik", rows, _turn(rows.shape[1]))
+    return np.einsum("ij,jk->ik", rows, _rotation(rows.shape[1]))
 
 
 @cache
-def _turn(size: int) -> NDArray[np.float32]:
+def _rotation(size: int) -> NDArray[np.float32]:
     """Return a cosine transform with signs that are as good as drawn: orthogonal, and the same for ever."""
     positions = np.arange(size)
     waves = np.cos(np.pi / size * np.outer(positions + 0.5, positions)) * np.sqrt(2 / size)

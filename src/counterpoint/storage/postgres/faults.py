@@ -101,7 +101,7 @@ def meaning(fault: psycopg.Error, where: str) -> CounterpointError | None:
 
 
 def _classify_refusal(text: str) -> type[CounterpointError]:
-    """Return what a refused connection means: it has no code, the server only says it in words."""
+    """Return the error of a refused connection by the server's words: it has no code."""
     for kind, words in _SAID.items():
         if "FATAL:" in text and any(phrase in text for phrase in words):
             return kind

@@ -105,7 +105,7 @@ def nearest(
 ) -> list[int] | None:
     """Return the numbers of the documents whose signs differ least, in any order; None if the database has no signs.
 
-    wanted: of which kinds, about which item, and how many.
+    query: of which kinds, about which item, and how many.
     """
     schema_row = link.execute(_PLACE).fetchone()
     if schema_row is None or model is None:

@@ -185,7 +185,7 @@ class OpenedFiles:
         )
 
     def _raise_fault(self, message: str, saved: str = "") -> NoReturn:
-        """Raise what was found, from now on; StoreReplaced."""
+        """Raise this fault, now and at each later check; StoreReplaced."""
         fault = self.fault = self.fault or StoreReplaced(message, path=self._where, saved=saved)
         raise again(fault)
 
