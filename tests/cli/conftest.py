@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,13 +41,26 @@ class Said:
 Call = Callable[..., Said]
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
+FRESH_SECONDS = 300.0
 PATIENCE = 20.0
 """Seconds that a test waits for a process before it fails."""
 
 
 @pytest.fixture(scope="session")
-def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository `harbour` with a plan in its ledger, one task held, one blocked; never changed."""
+def harbours() -> list[tuple[float, Path]]:
+    """Give the list of the repositories `harbour` that were made, each with when."""
+    return []
+
+
+@pytest.fixture
+def harbour(harbours: list[tuple[float, Path]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository `harbour` with a plan in its ledger, one task held, one blocked; never changed.
+
+    It is made anew in good time before the lease of half an hour runs out, since a whole run may take longer.
+    """
+    now = time.monotonic()
+    if harbours and now - harbours[-1][0] < FRESH_SECONDS:
+        return harbours[-1][1]
     folder = tmp_path_factory.mktemp("made") / "harbour"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
@@ -54,6 +68,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "first")
     fill(open_app(folder, {}))
+    harbours.append((now, folder))
     return folder
 
 

@@ -181,8 +181,8 @@ def test_remarks_say_what_the_evidence_does_not_show(studio, ada, claim):
     studio.tree.write("else/where", "1")
     report = Report(outcome="done", summary="All tests are green")
     remarks = ada.tasks.finish(item, token, report).outcome.remarks
-    assert "1 of 1 changed files lie outside the areas: else/where" in remarks
-    assert "1 changed files are not committed: else/where" in remarks
+    assert "1 of 1 changed file lies outside the areas: else/where" in remarks
+    assert "1 changed file is not committed: else/where" in remarks
     assert any("no receipt shows it" in remark for remark in remarks)
 
 
@@ -293,6 +293,17 @@ def test_what_the_own_tools_changed_stays_own_in_an_area_of_another(
     ended = ada.tasks.finish(walnut, token, Report(outcome="done", summary="planted"))
     assert ended.measured.file_count == int(is_own)
     assert [part.by for part in ended.measured.apart] == ([] if is_own else ["bob"])
+
+
+def test_what_was_changed_in_the_own_area_is_own_while_another_works(ada, bob, studio):
+    plan = "# Plan\n- [ ] Walnut\n  - areas: src/walnut\n- [ ] Pear\n  - areas: src/pear\n"
+    walnut, pear = ada.plans.create(ada.plans.read(plan)).ready
+    token = ada.claims.start(walnut).claim.token
+    bob.claims.start(pear)
+    studio.tree.write("src/walnut/a.py", "1")
+    measured = ada.tasks.finish(walnut, token, Report(outcome="done", summary="planted")).measured
+    assert [change.path for change in measured.files] == ["src/walnut/a.py"]
+    assert measured.apart == ()
 
 
 def test_why_work_ends_so_stands_in_its_entry(studio, ada, claim):

@@ -82,7 +82,7 @@ def test_each_doubt_is_one_remark():
     assert found == [
         "w",
         "7 of 7 changed files lie outside the areas: x/0, x/1, x/2, x/3, x/4 and 2 more",
-        "1 changed files are not committed: x/0",
+        "1 changed file is not committed: x/0",
         "acceptance not marked as met: one, two",
         "claimed",
     ]
