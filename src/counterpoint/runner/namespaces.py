@@ -4,11 +4,12 @@
    own there.
 2. In a mount namespace that tells nobody outside, an empty folder that cannot be written covers each folder that is hidden, and
    an empty file each file. What is not to be moved or written is mounted over itself, the latter without the right to write.
-3. In a PID namespace whose first process is ours, with a `/proc` of its own, nothing outside can be seen, signalled or read. When the
+3. It has pseudo-terminals of its own: on those outside it could ask for a passphrase, or read what is typed.
+4. In a PID namespace whose first process is ours, with a `/proc` of its own, nothing outside can be seen, signalled or read. When the
    first process ends, the kernel ends all in it.
-4. Before the program starts, every right is given up that could undo this: no capability is left but those over files, users
+5. Before the program starts, every right is given up that could undo this: no capability is left but those over files, users
    and processes that root has, none can be had again, and what is mounted here is locked in namespaces below.
-5. Without the network there is a network namespace with nothing in it.
+6. Without the network there is a network namespace with nothing in it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import signal
 from contextlib import suppress
 
@@ -88,6 +90,7 @@ def cover(sandbox: Confinement) -> None:
         _guard(path, _MS_RDONLY)
     for path in sandbox["hidden"]:
         _hide(path)
+    _replace_terminals()
     _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
 
 
@@ -145,6 +148,24 @@ def _hide(path: str) -> None:
         else:
             return
     raise Unsettled(errno.EBUSY, "it keeps changing", path) from fault
+
+
+def _replace_terminals() -> None:
+    """Show no terminal of others: new pseudo-terminals, or none where the system gives none, and no console. Refused."""
+    try:
+        options = "newinstance,ptmxmode=0666,mode=0620"
+        _mount("devpts", "/dev/pts", "devpts", _MS_NOSUID | _MS_NOEXEC, options)
+    except OSError:
+        _hide("/dev/pts")
+    # Who is logged in at the machine itself has the terminal there.
+    own = [f"/dev/{name}" for name in os.listdir("/dev") if re.fullmatch(r"tty\d+", name)]
+    for path in ("/dev/console", *own):
+        if (
+            os.path.lexists(path)
+            and (os.getuid() or path == "/dev/console")
+            and os.access(path, os.W_OK)
+        ):
+            _hide(path)
 
 
 def _flags_of(path: str) -> int:

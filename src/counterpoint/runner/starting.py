@@ -164,7 +164,7 @@ def _bubblewrap(order: Order) -> list[str]:
     sandbox = order["sandbox"]
     words = [sandbox["bubblewrap"], "--die-with-parent", "--unshare-pid", "--unshare-ipc"]
     words += [] if sandbox["network"] else ["--unshare-net"]
-    words += ["--dev-bind", "/", "/", "--proc", "/proc"]
+    words += ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", "/dev/pts"]
     for kind, paths in (("--dev-bind", sandbox["fixed"]), ("--ro-bind", sandbox["read_only"])):
         for path in paths:
             words += [kind, path, path] if os.path.exists(path) else []

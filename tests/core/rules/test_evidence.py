@@ -98,7 +98,7 @@ def test_very_many_files_that_are_not_committed_are_remarked_on_before_the_test_
     """None is looked for among all the others, which would take many minutes."""
     paths = [f"src/{number:06d}" for number in range(60_000)]
     found = remarks_on(compared(*paths, dirty=paths), areas=["src"], unmet=(), unproved=())
-    assert [line.partition(":")[0] for line in found] == ["60000 changed files are not committed"]
+    assert [line.partition(":")[0] for line in found] == ["60,000 changed files are not committed"]
 
 
 @pytest.mark.parametrize(

@@ -613,3 +613,28 @@ def test_no_other_login_is_laid_in_the_place_of_one_that_is_hidden(
     for name in (".config/gh/hosts.yml", ".cargo/credentials", ".local/share/keyrings/login"):
         assert (home / name).read_text() == "own"
     assert (tmp_path / "state/counterpoint/ledger.db").read_text() == "secret"
+
+
+def test_a_command_reaches_no_terminal_of_others_and_can_make_its_own(run: Run) -> None:
+    """Else it could ask a person there for a passphrase, and read what is typed."""
+    leader, follower = os.openpty()
+    name = os.ttyname(follower)
+    own = f"{sys.executable} -c 'import os; print(os.ttyname(os.openpty()[1]))'"
+    execution = run(f"echo stolen > {name}; ls /dev/pts; {own}", sandbox="require")
+    os.set_blocking(leader, False)
+    with pytest.raises(BlockingIOError):
+        os.read(leader, 100)
+    os.close(leader)
+    os.close(follower)
+    assert execution.output.split()[-2:] == ["ptmx", "/dev/pts/0"]
+
+
+@pytest.mark.parametrize("folder", ["tmux-{uid}", "screens/S-ann"])
+def test_sockets_of_shared_terminals_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    sockets = tmp_path / "temporary" / folder.format(uid=os.getuid())
+    sockets.mkdir(parents=True)
+    sockets.chmod(0o700)
+    assert str(sockets) in hidden_paths(None, tmp_path / "tree", {})

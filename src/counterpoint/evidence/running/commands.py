@@ -169,7 +169,8 @@ def find_program(name: str, folder: Path, environ: Mapping[str, str]) -> Path:
     denied = False
     for entry in environ.get("PATH", os.defpath).split(os.pathsep):
         file = folder / entry / name
-        if file.is_file():
+        # A folder that the account may not look into has no program for it.
+        if os.path.isfile(file):  # noqa: PTH113 -- `is_file` raises there
             if os.access(file, os.X_OK):
                 return file
             denied = True

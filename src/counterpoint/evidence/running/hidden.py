@@ -28,7 +28,8 @@ from counterpoint.evidence.trust.personal import folder_of
 from counterpoint.kernel.places import FOLDER, own_folder, provider_folder, state_folder
 
 SOCKETS: Final = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS")
-_MADE: Final = ("ssh-*", "gpg-*", "keyring-*", "dbus-*")
+_MADE: Final = ("ssh-*", "gpg-*", "keyring-*", "dbus-*", "tmux-*", "screen*/S-*", "S-*")
+"""Folders of sockets of agents, and of terminals that others share."""
 _FOR_OTHERS: Final = 0o077
 _PROGRAMS: Final = {
     ".ssh": ("ssh", "scp", "sftp", "rsync", "git", "ansible"),
@@ -169,7 +170,9 @@ def _sockets(environs: tuple[Mapping[str, str], ...]) -> Iterator[Path]:
                 if _is_private(path.parent):
                     # A folder of its own has what belongs to it, too.
                     yield path.parent
-    for temporary in {"/tmp", tempfile.gettempdir()}:  # noqa: S108 -- looked at, not written into
+    temporary_folders = {"/tmp", "/run/screen", "/run/screens", tempfile.gettempdir()}  # noqa: S108 -- looked at, not written into
+    temporary_folders |= {environ.get("TMUX_TMPDIR", "") for environ in environs} - {""}
+    for temporary in temporary_folders:
         for pattern in _MADE:
             yield from (path for path in Path(temporary).glob(pattern) if _is_private(path))
 
