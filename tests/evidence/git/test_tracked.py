@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,55 @@ def test_a_folder_of_state_that_is_a_link_is_refused_and_never_followed(reposito
     _ = app.store
     app.close()
     assert not victim.exists()
+
+
+def test_a_ledger_that_came_as_a_submodule_is_not_opened(cloned: Path, tmp_path: Path) -> None:
+    """Its own repository has the names, and the outer index has but the folder."""
+    inner, outer, clone = tmp_path / "inner", tmp_path / "outer", tmp_path / "clone"
+    allow = ("-c", "protocol.file.allow=always")
+    for folder in (inner, outer):
+        folder.mkdir()
+        git(folder, "init", "-q")
+    shutil.copy(cloned / ".counterpoint/ledger.db", inner)
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "ledger")
+    git(outer, *allow, "submodule", "add", "-q", str(inner), ".counterpoint")
+    git(outer, "commit", "-qm", "outer")
+    git(outer, *allow, "clone", "-q", "--recurse-submodules", str(outer), str(clone))
+    database = clone / ".counterpoint/ledger.db"
+    assert database.exists()
+    with pytest.raises(Unavailable, match="repository of its own") as caught:
+        refuse_tracked(database, {})
+    assert "git rm --cached" in caught.value.hint
+    (clone / ".counterpoint/.git").unlink()
+    with pytest.raises(Unavailable, match="git tracks"):
+        refuse_tracked(database, {})
+    git(clone, "rm", "-q", "--cached", ".counterpoint")
+    refuse_tracked(database, {})
+    # A database of another name in a repository of its own is asked for there.
+    with pytest.raises(Unavailable, match="git tracks"):
+        refuse_tracked(inner / "ledger.db", {})
+
+
+@pytest.mark.parametrize("damage", ["HEAD", "config", "index"])
+def test_where_git_does_not_answer_what_it_may_track_is_refused(cloned: Path, damage: str) -> None:
+    """Without an index that can name it there is nothing to refuse."""
+    database = cloned / ".counterpoint/ledger.db"
+    (cloned / ".git" / damage).write_text("[broken")
+    with pytest.raises(Unavailable, match="does not say") as caught:
+        refuse_tracked(database, {})
+    assert f"git -C {cloned} ls-files" in caught.value.hint
+    (cloned / ".git/index").write_bytes(b"")
+    refuse_tracked(database, {})
+    (cloned / ".git/index").unlink()
+    refuse_tracked(database, {})
+
+
+def test_a_name_that_differs_by_case_alone_is_the_same(cloned: Path) -> None:
+    """On some file systems it leads to the ledger."""
+    content = git(cloned, "rev-parse", ":.counterpoint/ledger.db").strip()
+    git(cloned, "rm", "-rq", "--cached", ".counterpoint")
+    entry = f"100644,{content},.CounterPoint/ledger.db"
+    git(cloned, "update-index", "--add", "--cacheinfo", entry)
+    with pytest.raises(Unavailable, match="git tracks"):
+        refuse_tracked(cloned / ".counterpoint/ledger.db", {})

@@ -3,12 +3,15 @@
 1. Tracked in `.counterpoint` may be what people share: `templates`, `phases`, `batches` and `.gitignore`. In another folder only
    what lies beside the database under its name is looked at.
 2. Git is asked only where its index can have such a name. One of the versions 2 and 3 has names in full, so that a search of its bytes tells;
-   any other one, a part of another, and one that is not at the usual place are left to git.
+   any other one, and a part of another, are left to git. Where git does not answer, a ledger that it may track is refused.
+3. A repository of its own in `.counterpoint` is refused: a submodule brings one, and what it has, the outer index does not name.
+4. Names are compared without case, since there are file systems that have none.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -17,62 +20,104 @@ from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.places import FOLDER
 
 _SHARED: Final = ("templates/", "phases/", "batches/")
-_HEADER: Final = b"DIRC\0\0\0"
-_WHOLE: Final = (2, 3)
-_PART: Final = b"link"
-"""The extension of an index that has its names elsewhere (gitformat-index)."""
+_WHOLE: Final = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
+_PARTS: Final = (b"link", b"sdir")
+"""The extensions of an index that has names elsewhere, or folders for what lies in them (gitformat-index)."""
 
 
 def refuse_tracked(database: Path, environ: Mapping[str, str]) -> None:
-    """Raise Unavailable if git tracks a database or what lies beside it."""
-    folder = database.parent
-    top = next(
-        (ancestor for ancestor in folder.parents if os.path.lexists(ancestor / ".git")), None
-    )
-    if top is None or not folder.is_dir() or not _may_track(top, folder):
+    """Raise Unavailable if git tracks a database or what lies beside it, or may track it and does not say."""
+    folder = Path(os.path.realpath(database.parent))
+    if not folder.is_dir():
         return
-    from counterpoint.evidence.git.call import GitCall, GitRefused
-
-    try:
-        listed = GitCall(folder=folder, environ=environ).parts(["ls-files", "-z", "--", "."])
-    except GitRefused:
-        # Whom git does not trust with the repository it tells nothing of it; evidence says so.
+    is_own_repository = os.path.lexists(folder / ".git")
+    if folder.name == FOLDER and is_own_repository:
+        raise Unavailable(
+            f"{folder} is a git repository of its own: this ledger came with it, and whoever made that wrote it",
+            hint=f"Take {folder} away; `git rm --cached {folder}` if it is a submodule. Then a ledger of your own"
+            f" begins. Only if you made it: take {folder / '.git'} away.",
+        )
+    folders = (folder, *folder.parents) if is_own_repository else folder.parents
+    top = next((ancestor for ancestor in folders if os.path.lexists(ancestor / ".git")), None)
+    if top is None or not _may_track(top, folder):
         return
-    tracked = [name for name in listed if _is_state(name, database)]
+    tracked = [name for name in _list_tracked(top, folder, environ) if _is_state(name, database)]
     if tracked:
         raise Unavailable(
             f"git tracks {folder / tracked[0]}: this ledger came with the repository, and whoever made"
             " that wrote it",
-            hint=f"Take {folder} away, and a ledger of your own begins. Only if you know that it is yours, and want"
-            f" it here alone: `git rm -r --cached {folder}`.",
+            hint=f"`git rm -r --cached {folder}`, and take {folder} away: then a ledger of your own begins. Only if you"
+            " know that it is yours, and want it here alone, leave it there.",
         )
 
 
-def _unwaiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
+def _list_tracked(top: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
+    """Return what git tracks in a folder, as named from there; the empty name is the folder itself. Unavailable."""
+    from counterpoint.evidence.git.call import GitCall, GitRefused
+
+    within = "" if top == folder else str(folder.relative_to(top))
+    pattern = f":(icase,literal){within}" if within else "."
+    try:
+        names = GitCall(folder=top, environ=environ).parts(["ls-files", "-z", "--", pattern])
+    except GitRefused as fault:
+        if not _has_index(top):
+            # What is no repository tracks nothing; evidence says what is wrong with it.
+            return []
+        raise Unavailable(
+            f"git does not say whether it tracks {folder}, and so whether this ledger came with the repository: {fault}",
+            hint=f"Do what git asks for until `git -C {top} ls-files` answers, then try again.",
+        ) from fault
+    return [name[len(within) :].removeprefix("/") for name in names]
 
 
 def _is_state(name: str, database: Path) -> bool:
+    if not name:
+        return True
     if database.parent.name == FOLDER:
         return not name.startswith(_SHARED) and name != ".gitignore"
-    return name.startswith(database.name)
+    return name.casefold().startswith(database.name.casefold())
 
 
 def _may_track(top: Path, folder: Path) -> bool:
     """Return whether the index of a repository can have a name in a folder; no is sure."""
-    # Loaded for where there is an index to read.
-    import mmap
-
     try:
-        with (
-            open(top / ".git" / "index", "rb", opener=_unwaiting) as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as index,
-        ):
-            is_whole = index[:7] == _HEADER and index[7] in _WHOLE and index.find(_PART) < 0
-            within = os.fsencode(f"{folder.relative_to(top)}{os.sep}")
-            return not is_whole or index.find(within) >= 0
-    except FileNotFoundError:
-        # A repository without an index tracks nothing; in a linked tree it lies elsewhere.
-        return not (top / ".git").is_dir()
+        with open(_index(top), "rb", opener=_open_unwaiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return True
+            index = file.read()
     except (OSError, ValueError):
+        return _has_index(top)
+    if not index or top == folder:
+        # One that a lost power supply left empty has no name.
+        return bool(index)
+    if not index.startswith(_WHOLE) or any(part in index for part in _PARTS):
         return True
+    if not folder.name.isascii():
+        return True
+    return os.fsencode(folder.name).lower() in index.lower()
+
+
+def _open_unwaiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _has_index(top: Path) -> bool:
+    """Return whether a repository has an index, or keeps it from being looked for."""
+    try:
+        os.lstat(_index(top))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        # A repository without an index tracks nothing.
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _index(top: Path) -> Path:
+    mark = top / ".git"
+    if not mark.is_dir():
+        # Loaded for linked trees and submodules.
+        from counterpoint.evidence.git.waiting import git_folder
+
+        mark = git_folder(mark)
+    return mark / "index"
