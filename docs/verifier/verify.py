@@ -43,6 +43,7 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from pathlib import Path
+from unicodedata import normalize
 
 KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
@@ -50,6 +51,7 @@ DECIDED = (
     "digest epoch gone holder key moved owner policy reads record row scopes storage subject submission token tokens"
     " waived quorum witnesses threshold proposal proposed open_until"
 )
+PROPOSED = "epoch.opened key.enrolled key.revoked policy.changed quorum.changed reads.switched signers.changed"
 STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
@@ -218,7 +220,7 @@ def is_ecdsa(encoded, message, r, s):  # FIPS 186-5, section 6.4.2
 
 
 def is_rsa(e, n, message, signature, hashed):  # RFC 8017, section 8.2.2
-    need(2048 <= n.bit_length() <= 16384, "an RSA key of another size")
+    need(2048 <= n.bit_length() <= 16384 and 3 <= e < 2**64 and e % 2, "an RSA key of another size")
     size, mark = (n.bit_length() + 7) // 8, {"sha256": "0105000420", "sha512": "0305000440"}
     head = {"sha256": "3031", "sha512": "3051"}[hashed] + "300d06096086480165030402"
     tail = bytes.fromhex(head + mark[hashed]) + hashlib.new(hashed, message).digest()
@@ -467,9 +469,7 @@ def check_quorum(
     ring["quorum"] = (count, keys)
 
 
-def check_several(
-    entry, joint
-):  # joint: threshold, owners by key, revoked, proposals by id, ids that were
+def check_several(entry, joint):  # joint: threshold, owners by key, revoked, open and named ids
     facts, who = entry.get("f", {}), entry["w"].get("i", {})
     act, rows, key = entry["a"], entry.get("r", ()), who["i"] if who.get("k") == "person" else ""
     person = joint["owners"].get(key, "")
@@ -492,7 +492,8 @@ def check_several(
     if act in ("key.enrolled", "key.recovered", "key.revoked"):
         need(key and any(row["t"] == "keys" for row in rows), "a key that no person speaks of")
     if act in ("key.enrolled", "key.recovered"):
-        joint["owners"][facts["key"]] = facts["owner"].strip().casefold()
+        folded = normalize("NFKC", normalize("NFKC", facts["owner"]).casefold())
+        joint["owners"][facts["key"]] = " ".join(folded.split())
     if act == "key.revoked":
         joint["revoked"].add(facts["key"])
         need(joint["threshold"] <= max(1, alive(joint)), "too few people are left")
@@ -516,10 +517,10 @@ def check_proposal(entry, facts, joint, key, person):
     name, proposed, time = facts["proposal"], facts.get("proposed"), entry["t"]
     if entry["a"] == "proposal.made":
         need(are_texts(name) and name not in joint["named"], "a proposal twice")
+        need(has(proposed, ["act", "decision"]) and is_time(facts["open_until"]), "no act")
         need(
-            has(proposed, ["act", "decision"]) and isinstance(proposed["decision"], dict), "no act"
+            isinstance(proposed["decision"], dict) and proposed["act"] in PROPOSED.split(), "no act"
         )
-        need(isinstance(proposed["act"], str) and is_time(facts["open_until"]), "no act")
         since, until = (dt.datetime.fromisoformat(one[:-1]) for one in (time, facts["open_until"]))
         need(since < until <= since + dt.timedelta(days=30), "a proposal that lasts too long")
         joint["named"].add(name)

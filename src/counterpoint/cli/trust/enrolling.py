@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from counterpoint.cli.context import CommandContext
@@ -87,7 +89,7 @@ def enrol(
             )
         context.out.aside(
             "This project has keys already, so that one of those has to sign yours. Give its owner"
-            f" this line; he runs `counterpoint key add --name '{owner}' --public FILE`:"
+            f" this line; he runs `counterpoint key add --name {shlex.quote(owner)} --public FILE`:"
         )
         context.out.result({"public_key": public_key, "enrolled": False}, public_key)
         return False

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.ledger.people.joint import MADE, SIGNED, SIGNERS, WITHDRAWN, Joint
+from counterpoint.core.ledger.people.joint import MADE, SIGNED, SIGNERS, WITHDRAWN, Joint, person_of
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.operations.reads import Reads
 from counterpoint.kernel.errors import Conflict, CounterpointError, Forbidden, NotFound
 from fakes.people import Person
-from fakes.story import Entry, Story, signed_anew
+from fakes.story import VERIFIER, Entry, Story, signed_anew
 from fakes.studio import Studio
 
 STRICT = ProposedAct(action="policy.changed", decision={"policy": "person"})
@@ -323,6 +323,37 @@ def test_both_verifiers_find_a_proposal_that_is_none(story: Signed) -> None:
     assert story.is_found([one for one in story.entries if one["n"] != made])
 
 
+def test_both_verifiers_find_a_proposal_of_an_act_that_takes_one_person(story: Signed) -> None:
+    """It is one that no command makes."""
+    made = story.place(MADE)
+    entries = deepcopy(story.entries[: made + 1])
+    facts = entries[made]["f"]
+    decision = {**facts, "proposed": {**facts["proposed"], "act": "item.approved"}}
+    assert not story.is_found(entries)
+    entries[made]["f"] = decision
+    signed_anew(entries[made], story.pat, decision=decision)
+    assert story.is_found(entries)
+
+
+@pytest.mark.parametrize("name", ["Jose\u0301", "JOS\u00c9", "  Jos\u00e9 ", "\uff2aos\u00e9"])
+def test_both_verifiers_count_names_that_look_the_same_as_one_person(name: str) -> None:
+    """Composed or not, wide, in capitals or with blanks around: two need keys, and one has both."""
+    studio = Studio()
+    one, other = Person(studio=studio, name="Jos\u00e9"), Person(studio=studio, name=name)
+    assert person_of(one.name) == person_of(other.name) == "jos\u00e9"
+    one.enrol()
+    other.enrol(by=one)
+    ask = one.unsigned.joint_acts.proposed(2)
+    with pytest.raises(Forbidden, match="where 1 have keys"):
+        one.does(ask).joint_acts.require(2)
+    joint: dict[str, Any] = {"threshold": 1, "owners": {}, "revoked": set(), "open": {}}
+    for person in (one, other):
+        entry = {"a": "key.enrolled", "f": {"key": person.key, "owner": person.name}}
+        who = {"i": {"i": one.key, "k": "person"}}
+        VERIFIER["check_several"]({**entry, "w": who, "r": [{"t": "keys"}]}, joint)
+    assert set(joint["owners"].values()) == {"jos\u00e9"}
+
+
 def test_both_verifiers_find_who_lowers_it_alone(story: Signed) -> None:
     """Signed by one of the two, and by nobody."""
     before = [one for one in story.entries if one["n"] < story.place(MADE)]
@@ -401,6 +432,7 @@ def test_a_reason_is_kept_and_the_same_number_again_writes_nothing() -> None:
 
 T1, T2, T9 = (f"2026-01-0{day}T00:00:00.000Z" for day in (1, 2, 9))
 PROPOSED = {"act": "policy.changed", "decision": {"policy": "person"}}
+OTHER = {"act": "item.approved", "decision": {"policy": "person"}}
 OPEN = {"proposal": "prp_1", "proposed": PROPOSED, "open_until": T2}
 
 
@@ -421,6 +453,7 @@ OPEN = {"proposal": "prp_1", "proposed": PROPOSED, "open_until": T2}
         (MADE, {**OPEN, "proposal": ""}, T1, "s", "that there was before"),
         (MADE, {**OPEN, "proposal": "prp_2", "proposed": {}}, T1, "s", "of another form"),
         (MADE, {**OPEN, "proposal": "prp_2", "open_until": "soon"}, T1, "s", "lasts too long"),
+        (MADE, {**OPEN, "proposal": "prp_2", "proposed": OTHER}, T1, "s", "takes one person"),
     ],
 )
 def test_each_entry_about_a_proposal_is_judged_by_those_before(

@@ -122,11 +122,13 @@ def _key(*parts: bytes) -> str:
         _key(b"ssh-rsa", b"\3", b"\0" + b"\xff" * 128),
         _key(b"ssh-rsa", b"\0\3", b"\0" + b"\xff" * 256),
         _key(b"ssh-rsa", b"", b"\0" + b"\xff" * 256),
+        _key(b"ssh-rsa", b"\1", b"\0" + b"\xff" * 256),
         _key(b"ssh-rsa", b"\2", b"\0" + b"\xff" * 256),
+        _key(b"ssh-rsa", b"\1" + bytes(7) + b"\1", b"\0" + b"\xff" * 256),
     ],
 )
 def test_what_is_no_public_key_is_refused(line: str) -> None:
-    """Another sort than its line says, no point of the curve, too few bits."""
+    """Another sort than its line says, no point of the curve, too few bits, an exponent that is even, 1 or long."""
     with pytest.raises(MalformedDocument):
         sshsig.public_key_of(line)
     assert not sshsig.verify(line, MESSAGE, "AAAA")

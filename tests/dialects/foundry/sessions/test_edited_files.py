@@ -187,3 +187,6 @@ def test_the_role_of_a_process_that_has_ended_counts_no_more(tmp_path: Path) -> 
     left.write_bytes(path.read_bytes())
     assert list(published_roles(tmp_path, "main")) == ["maintainer"]
     assert not left.exists()
+    # Another project, whose name begins with this one's.
+    roles.publish(tmp_path, "main-web", "observer")
+    assert list(published_roles(tmp_path, "main")) == ["maintainer"]

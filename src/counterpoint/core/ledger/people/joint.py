@@ -7,10 +7,11 @@ the row of `projects`, writes that row whole, or takes it away. While that is mo
 (1) such an entry is a person's, and its fact `proposal` names a proposal that is open, of its action, whose decision has the same facts of
     those that people sign (confirmed.DECIDED) with the same values, and that has not expired at the time of the entry;
 (2) those who signed the proposal with a key that is in force, and who signs the entry, are as many people as the threshold says. A person is
-    the owner of keys: two keys with the same `owner`, apart from case, are one person's. The entry closes the proposal.
+    the owner of keys: two keys with the same `owner`, apart from case, blanks and how its letters are composed (NFKC), are one person's. The
+    entry closes the proposal.
 
 An entry `proposal.made` of a person opens one and signs it first: its facts are `proposal`, which no entry before has, `proposed`
-({"act": action, "decision": object}) and `open_until`, at most 30 days after the entry. `proposal.signed` of another person has the same `proposal` and
+({"act": action, "decision": object}, the action one of TOGETHER) and `open_until`, at most 30 days after the entry. `proposal.signed` of another person has the same `proposal` and
 `proposed`, and is not later; a person signs once. `proposal.withdrawn` closes it, of the person who made it.
 
 A threshold is at least 1 and at most as many people as have keys in force; no revocation leaves fewer than it asks for. The one way out for
@@ -25,6 +26,7 @@ from contextlib import suppress
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
+from unicodedata import normalize
 
 from counterpoint.core.ledger.entry import is_time
 from counterpoint.core.model.identity import Key
@@ -46,16 +48,11 @@ READS: Final = "reads.switched"
 _POLICY_OFREADS: Final = {"item": "", "name": "reads"}
 """The key of the attribute that says whether they are recorded."""
 PROPOSALS: Final = frozenset((MADE, SIGNED, WITHDRAWN))
-READ: Final = PROPOSALS | {
-    SIGNERS,
-    RECOVERED,
-    _ENROLLED,
-    _REVOKED,
-    _QUORUM,
-    READS,
-    "policy.changed",
-    "epoch.opened",
-}
+TOGETHER: Final = frozenset(
+    (_ENROLLED, _REVOKED, _QUORUM, READS, SIGNERS, "policy.changed", "epoch.opened")
+)
+"""The acts that several people sign, so that they can be proposed."""
+READ: Final = PROPOSALS | TOGETHER | {RECOVERED}
 """The actions of all entries that count here."""
 DECIDED: Final = frozenset(
     (
@@ -193,6 +190,8 @@ class Joint:
         act, decision = proposed.get("act"), proposed.get("decision")
         if not (proposed.keys() == _PROPOSED and type(act) is str and isinstance(decision, dict)):
             yield "makes a proposal of another form"
+        elif act not in TOGETHER:
+            yield "proposes an act that takes one person"
         elif type(name) is not str or not name or name in self._named:
             yield "makes a proposal that there was before"
         elif not is_time(expires) or not _lasts(entry["t"], expires):
@@ -251,8 +250,10 @@ _OF_KEYS: Final = _ENTERS | {_REVOKED}
 
 
 def person_of(owner: str) -> str:
-    """Return by what people are told apart: the owner of their keys, apart from case and white space around it."""
-    return owner.strip().casefold()
+    """Return by what people are told apart: the owner of their keys, apart from case, blanks and how its letters are composed."""
+    # Folding can take a composed letter apart again.
+    folded = normalize("NFKC", normalize("NFKC", owner).casefold())
+    return " ".join(folded.split())
 
 
 def _public_key(facts: Row, decision: Row) -> str:

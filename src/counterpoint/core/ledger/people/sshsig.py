@@ -46,6 +46,8 @@ _VERSION: Final = b"\x00\x00\x00\x01"
 _HASHES: Final = {b"sha256": sha256, b"sha512": sha512}
 _RSA: Final = frozenset((b"rsa-sha2-256", b"rsa-sha2-512"))
 _RSA_BITS: Final = range(2048, 16_384 + 1)
+_RSA_EXPONENTS: Final = range(3, 2**64, 2)
+"""One as long as the modulus makes each verification take minutes."""
 _HARDWARE: Final = b"@openssh.com"
 _TOUCHED: Final = 1
 _WORDS: Final = 2
@@ -261,6 +263,8 @@ def _rsa(exponent: int, modulus: int) -> _Check:
 
     if modulus.bit_length() not in _RSA_BITS:
         raise MalformedDocument("a key of RSA has 2048 to 16384 bits")
+    if exponent not in _RSA_EXPONENTS:
+        raise MalformedDocument("the exponent of a key of RSA is odd, and 3 to 2^64")
     try:
         key = rsa.RSAPublicNumbers(exponent, modulus).public_key()
     except ValueError as fault:

@@ -13,9 +13,9 @@ from typing import Final
 
 from counterpoint.core.ledger.people.joint import (
     MADE,
-    READS,
     SIGNED,
     SIGNERS,
+    TOGETHER,
     WITHDRAWN,
     Joint,
     Proposal,
@@ -32,17 +32,6 @@ from counterpoint.kernel.clock import moment, stamp
 from counterpoint.kernel.errors import Conflict, Forbidden, NotFound
 
 _LASTS: Final = timedelta(days=14)
-_TOGETHER: Final = frozenset(
-    (
-        "epoch.opened",
-        "key.enrolled",
-        "key.revoked",
-        "policy.changed",
-        "quorum.changed",
-        READS,
-        SIGNERS,
-    )
-)
 _ACT: Final = "say how many people must sign"
 
 
@@ -92,7 +81,7 @@ class JointActs:
 
     def asks_several(self, action: str) -> bool:
         """Return whether an act takes more than one person now."""
-        return action in _TOGETHER and self.state().threshold > 1
+        return action in TOGETHER and self.state().threshold > 1
 
     def next_step(self, proposed: ProposedAct, key: str) -> ProposedAct:
         """Return what a person signs with a key who decides an act that takes several.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from unicodedata import normalize
 
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
@@ -118,6 +119,8 @@ class People(Keys):
             )
         if not owner.strip() or len(owner) > _LONGEST_OWNER or not owner.isprintable():
             raise InvalidInput(f"a key is of somebody with a name of 1 to {_LONGEST_OWNER} letters")
+        # Two spellings that look the same are one name.
+        owner = normalize("NFC", owner)
         return ProposedAct(
             action=ENROLLED, decision={"key": name, "owner": owner, "storage": storage}
         )

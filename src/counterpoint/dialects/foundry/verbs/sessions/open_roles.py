@@ -48,7 +48,10 @@ class OpenRoles:
 
 def published_roles(state: Path, project: str) -> Iterator[Role]:
     """Return the least role of each process of a folder that has told one."""
-    for path in state.glob(f"roles-{project}-*.lock"):
+    for path in state.glob("roles-*.lock"):
+        # The name of one project can begin with that of another.
+        if path.name.rpartition("-")[0] != f"roles-{project}":
+            continue
         with suppress(FileNotFoundError):
             descriptor = os.open(path, _FLAGS)
             try:
