@@ -125,6 +125,24 @@ def test_links_are_made_as_they_were_wherever_they_are_on_the_way(put: Put, home
     assert not os.path.lexists(home / ".npmrc")
 
 
+def test_a_link_behind_another_one_is_not_taken_for_what_it_was(put: Put, home: Path) -> None:
+    """Its words are the same, and lead to another place, where a login was made."""
+    before = "mkdir ~/.config ~/dots; ln -s ../dots/gh ~/.config/gh"
+    script = "mkdir -p ~/evil/dots; mv ~/.config ~/evil; ln -s evil/.config ~/.config; echo evil > ~/evil/dots/gh"
+    found = put(script, before)
+    assert str(home / ".config") in found.paths
+    assert not os.path.lexists(home / ".config/gh")
+    assert str(home / ".config/gh") in "".join(found.leftovers)
+
+
+def test_the_folder_of_a_link_to_a_login_stays_where_it_is(home: Path) -> None:
+    """Whether or not the login is there."""
+    (home / ".config/deep").mkdir(parents=True)
+    (home / ".config/deep/gh").symlink_to("../../dots/gh")
+    fixed = guarded_paths(home, {}, [home / ".config/deep/gh"]).fixed
+    assert {str(home / ".config"), str(home / ".config/deep")} <= {*fixed}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
 def test_what_cannot_be_put_aside_is_said_and_keeps_nothing_else(home: Path) -> None:
     """With the path, the reason and the next step: of others, immutable, and where something is mounted."""

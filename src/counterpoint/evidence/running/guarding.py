@@ -6,7 +6,7 @@
 3. A folder of hooks that is not there is made, since nothing can be mounted over it. A file of settings, or one that leads to another
    repository, that was not there is put aside when the command has ended; a link is made as it was. The receipt names it.
 4. A login of the home that was not there is put aside in the same way. Those that are there are hidden (hidden.py), and the folders that they
-   lie in stay where they are, so that no other login can be laid in their place.
+   lie in stay where they are, so that no other login can be laid in their place. So do the folders of links that lead to a login.
 Not closed: repositories that a command makes in the tree, or adds to the index; files that settings include and that are not there; and
 whoever starts git while the command runs.
 Whatever else of the tree, or of the home, a command may write, it may write a program that a person starts.
@@ -62,11 +62,13 @@ def guarded_paths(
     resolved = [_resolve(path) for path in {*folders, *names, *logins}]
     folders |= {path.parent for path in (*names, *present)}
     folders |= {Path(path).parent for path in hidden}
+    links = tuple(sorted({link for _, passed in resolved for link in passed}))
+    folders |= {Path(path).parent for path, _ in links}
     return Guarded(
         fixed=_in_place(folder for folder in folders if folder.is_dir()),
         read_only=tuple(sorted(map(str, present))),
         absent=_outermost({path for path, _ in resolved if not os.path.lexists(path)}),
-        links=tuple(sorted({link for _, links in resolved for link in links})),
+        links=links,
     )
 
 

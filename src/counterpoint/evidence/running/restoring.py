@@ -67,8 +67,9 @@ def restore(links: Iterable[tuple[str, str]], absent: Iterable[str]) -> Restored
 
 def _restore_link(path: Path, target: str, asides: list[str]) -> bool:
     """Return whether a link had to be made as it was. OSError."""
-    with suppress(OSError):
-        if str(path.readlink()) == target:
+    with suppress(OSError), _enter(path) as (folder, entry):
+        # Behind a link on the way the same words may lead to another place.
+        if entry == path and os.readlink(entry.name, dir_fd=folder) == target:
             return False
     _clear(path, asides)
     with _enter(path) as (folder, entry):
