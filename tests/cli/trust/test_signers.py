@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,22 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from counterpoint.app import open_app
+from counterpoint.core.model.identity import ProposedAct
+from counterpoint.evidence.trust import personal
 from fakes.terminal import PASSPHRASE, Open, Terminal, make_key, sign
 
+ODD: list[tuple[str, dict[str, Any]]] = [
+    ("reads.switched", {"reads": "off", "threshold": 1}),
+    ("reads.switched", {"threshold": 1}),
+    ("signers.changed", {"threshold": True}),
+    ("policy.changed", {"policy": ["person"]}),
+    ("quorum.changed", {"quorum": "x", "witnesses": 5}),
+    ("quorum.changed", {"quorum": 1, "witnesses": []}),
+    ("key.enrolled", {"key": "x", "owner": ["ann"]}),
+    ("key.revoked", {"key": 5}),
+    ("key.revoked", {"key": "cyd"}),
+]
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 
 
@@ -46,7 +62,6 @@ def test_two_people_change_what_one_does_not(
     call: Any, at: Open, ledger: Path, tmp_path: Path
 ) -> None:
     """The first command proposes, status tells the next person what to type, and the same command then does it."""
-    del ledger
     other = two_people(at, tmp_path)
     assert "Signers: 2 people sign policies, keys and epochs" in call("policy").out
     # Without a signature nothing is proposed.
@@ -75,6 +90,30 @@ def test_two_people_change_what_one_does_not(
     assert sign(at("policy", "--withdraw", lower["id"])) == 0
     assert call("status", "--json").json["signers"] == {"required": 2, "proposals": []}
     is_sound(call)
+    refuses_other_forms(call, ledger)
+
+
+def refuses_other_forms(call: Any, ledger: Path) -> None:
+    """Check that what ann proposes with a program of her own is shown, and that nobody signs something else by its id."""
+    for act, decision in ODD:
+        name = propose(ledger, ProposedAct(action=act, decision=decision))
+        shown = call("status", "--json").json["signers"]["proposals"]
+        assert [one["decision"] for one in shown if one["id"] == name] == [decision]
+        assert call("status").code == 0
+        refused = call("policy", "--sign", name, "--reason", "ok")
+        assert refused.code == 1, act
+        assert "in a form that no command signs" in " ".join(refused.err.split()), refused.err
+
+
+def propose(ledger: Path, act: ProposedAct) -> str:
+    """Propose an act of any form as ann; answer the id of the proposal."""
+    with closing(open_app(ledger, dict(os.environ))) as app:
+        (key,) = personal.held(personal.folder_of(app.environ))
+        core = app.person()
+        step = core.joint_acts.next_step(act, key.id)
+        made = core.people.prepare(step, key.id)
+        signed = core.people.sign(made, lambda message: key.sign(message, lambda _: PASSPHRASE))
+        return app.confirmed(signed).joint_acts.write(step, key.public_key)
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from counterpoint.cli.context import CommandContext
 from counterpoint.core.coordinator import Core
@@ -62,9 +62,11 @@ def command_of(proposal: Proposal) -> str:
     return shlex.join(["counterpoint", *words.get(proposal.act, ["status"])])
 
 
-def _of_quorum(decision: Mapping[str, Any]) -> Iterator[str]:
+def _of_quorum(decision: Mapping[str, Json]) -> Iterator[str]:
     yield from ("--witnesses", str(decision.get("quorum")))
-    for key in decision.get("witnesses", ()):
+    # What another program has proposed may be of any form.
+    witnesses = decision.get("witnesses")
+    for key in cast("list[Json]", witnesses) if isinstance(witnesses, list) else ():
         yield from ("--witness", str(key))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, get_args
 
 import click
@@ -18,14 +18,14 @@ from counterpoint.cli.trust.epochs import open_epoch
 from counterpoint.cli.trust.quorum import change_quorum, present_standing, print_standing
 from counterpoint.cli.trust.reads import switch_reads
 from counterpoint.core.ledger.people.joint import Proposal
-from counterpoint.core.ledger.witnesses.quorum import MOST_WITNESSES
+from counterpoint.core.ledger.witnesses.quorum import MOST_WITNESSES, parse_policy
 from counterpoint.core.model.access import Independence
-from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.model.identity import KeyStorage, ProposedAct
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.reads import Reads
 from counterpoint.core.ports.reads import ReadPolicy
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 READ_POLICIES: Final[tuple[ReadPolicy, ...]] = get_args(ReadPolicy)
@@ -107,10 +107,10 @@ def policy_command(
         )
     if sign is not None:
         proposal = context.core.joint_acts.get(sign)
-        decision: Mapping[str, Any] = proposal.decision
         if proposal.act in _SIGNED_APART:
             _sign_apart(context, proposal, reason)
             return
+        decision = _decision_of(proposal)
         # What each decides is said by one fact or two.
         reviews, signers = decision.get("policy"), decision.get("threshold")
         reads = decision.get("reads")
@@ -166,21 +166,66 @@ def _change_signers(context: CommandContext, count: int, reason: str) -> None:
     core.joint_acts.require(count, reason)
 
 
+def _decision_of(proposal: Proposal) -> Mapping[str, Any]:
+    """Return what a proposal on policies decides; Conflict for one that another program made, of another form."""
+    decision: Mapping[str, Any] = proposal.decision
+    is_alike = False
+    match proposal.act:
+        case "policy.changed":
+            is_alike = len(decision) == 1 and decision.get("policy") in POLICIES
+        case "reads.switched":
+            is_alike = len(decision) == 1 and decision.get("reads") in READ_POLICIES
+        case "signers.changed":
+            count = decision.get("threshold")
+            is_alike = len(decision) == 1 and type(count) is int and count >= 1
+        case "quorum.changed":
+            with suppress(MalformedDocument):
+                is_alike = parse_policy(decision).to_facts() == decision
+        case _:
+            pass
+    if not is_alike:
+        raise _other_form(proposal)
+    return decision
+
+
+def _other_form(proposal: Proposal) -> Conflict:
+    return Conflict(
+        f"{proposal.id} proposes {proposal.act} in a form that no command signs",
+        hint=f"Its maker withdraws it: `counterpoint policy --withdraw {proposal.id}`.",
+    )
+
+
 def _sign_apart(context: CommandContext, proposal: Proposal, reason: str) -> None:
     """Sign a proposal on keys or epochs, as the command does that made it."""
-    # What somebody has proposed by other means may lack anything.
-    decision: Mapping[str, Any] = defaultdict(str, proposal.decision)
+    decision: Mapping[str, Any] = proposal.decision
+    people = context.core.people
     if proposal.act == "key.enrolled":
+        # What another program has proposed may be of any form.
+        is_alike = sorted(decision) == ["key", "owner", "storage"] and isinstance(
+            decision["owner"], str
+        )
+        if not is_alike or decision["storage"] not in get_args(KeyStorage):
+            raise _other_form(proposal)
         if not proposal.public_key:
             raise InvalidInput(
                 f"{proposal.id} does not have the public key itself",
                 hint=f"`counterpoint key add --name {shlex.quote(decision['owner'])} --public FILE` signs it, with the key in FILE.",
             )
+        enrolment = people.enrolment(proposal.public_key, decision["owner"], decision["storage"])
+        # Another proposal of the same key may come first.
+        if context.core.joint_acts.as_proposed(enrolment).decision != decision:
+            raise _other_form(proposal)
         enrol(context, proposal.public_key, decision["owner"], decision["storage"], None)
         return
     if not reason:
         raise click.UsageError(f"--sign {proposal.id} takes a --reason of yours.")
     if proposal.act == "key.revoked":
+        name = decision.get("key")
+        is_alike = (
+            isinstance(name, str) and people.revocation(people.get(name)).decision == decision
+        )
+        if not is_alike:
+            raise _other_form(proposal)
         revoke_key(context, decision["key"], reason)
         return
     if dict(context.core.signing.proposed().decision) != dict(decision):
