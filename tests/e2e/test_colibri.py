@@ -176,7 +176,7 @@ def test_a_call_that_is_killed_is_closed_as_crashed_at_the_next_start(
     after = connect(folder, *PROOFS)
     health = data(after.call("server_health"))
     assert health["status"] == "degraded"
-    assert health["reasons"][0].startswith("1 calls were cut off")
+    assert health["reasons"][0].startswith("1 call was cut off")
     crashed = data(after.call("audit_actions", outcome="crashed"))["actions"]
     assert [one["tool"] for one in crashed] == ["thought_record"]
     assert data(after.call("thought_record_list"))["thoughts"] == []

@@ -270,7 +270,7 @@ def test_what_else_a_person_decides_is_signed(
     agent.memory.put("project", "n", "Bolt of 4711 once")
     terminal = at("audit", "redact", "--text", str(words), "--reason", "private")
     terminal.expect("wherever the words of private.txt stand")
-    terminal.expect("1 are taken away for good")
+    terminal.expect("1 text is taken away for good")
     assert sign(terminal) == 0, terminal.seen
     assert "4711" not in terminal.seen
     assert call("unblock", "HARBOUR-r99").code == 1

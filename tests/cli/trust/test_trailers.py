@@ -163,7 +163,7 @@ def test_whoever_writes_a_commit_accuses_no_sound_ledger(call, folder):
     commit(folder, "Words\n\nCounterpoint-Head: more than anybody has")
     said = call("audit", "verify", "--json")
     assert said.code == 0
-    assert "commit trailers: 1 heads are signed by no key of this ledger" in said.json["remarks"]
+    assert "commit trailers: 1 head is signed by no key of this ledger" in said.json["remarks"]
     assert "commit trailers" not in witnesses(said)
 
 

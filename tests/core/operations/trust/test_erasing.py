@@ -35,7 +35,7 @@ def test_every_version_of_a_row_goes_with_what_was_said_beside_it(
     proposed = person.erasing.proposed_row(Item, item)
     erased = person.erasing.of_row(Item, item, reason="private")
     assert proposed.decision == {"row": f"items/{item}"}
-    assert proposed.shown == {"texts": "5 are taken away for good"}
+    assert proposed.shown == {"texts": "5 texts are taken away for good"}
     assert len(erased.commitments) == 5
     gone = ("First title", "Second title", "Third title", "with a body", "for a reason")
     assert not set(gone) & set(texts(studio))

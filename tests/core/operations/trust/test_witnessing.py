@@ -390,7 +390,7 @@ def test_anybody_can_write_a_commit_so_a_head_that_nobody_signed_accuses_nobody(
     forged = note.replace("\n3\n", "\n9\n")
     found = quoting(studio, forged, note).audit.verify()
     assert found.sound
-    assert "commit trailers: 1 heads are signed by no key of this ledger" in found.remarks
+    assert "commit trailers: 1 head is signed by no key of this ledger" in found.remarks
     assert found.witnesses[-1].size == 3
     assert [one.witness for one in quoting(studio, forged).audit.verify().witnesses] == ["clerk"]
 

@@ -232,7 +232,7 @@ class Witnessing:
                 )
             elif signed is not None and has.size > signed:
                 yield ForkRefused(
-                    f"it has the head of {counted(has.size, 'entry')}, and only {signed:,} of them signed here",
+                    f"it has the head of {counted(has.size, 'entry')}, and only {signed:,} were signed here",
                     hint=_PUT_BACK,
                     witnessed=has.size,
                 )

@@ -65,7 +65,7 @@ def list_(
     pages = pages_of(call, cursor, "list", asdict(asked))
     found = call.core.items.list(asked, pages.at, limit + 1)
     if not found:
-        refuse_nothing(call, parent, root, status=status, label=label, assignee=assignee)
+        refuse_nothing(call, parent, root, status=status)
     items, further = pages.rows(
         found, limit, present_line, lambda item: item.number, room=_room(limit)
     )
@@ -92,7 +92,7 @@ def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
         room=_room(limit),
     )
     if not offers:
-        refuse_nothing(call, asked.root, label=asked.label)
+        refuse_nothing(call, asked.root)
     return {"ready": offers, **sparse(cursor=further)}
 
 

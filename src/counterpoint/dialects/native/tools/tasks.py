@@ -63,12 +63,12 @@ def next_(
     if claim:
         taken = call.core.claims.take_next(asked_for, lease_minutes)
         if taken is None:
-            return _nothing(call, root, label)
+            return _nothing(call, root)
         started, offer = taken
         return {**present_start(call, started), "why": [clip(reason, 200) for reason in offer.why]}
     offers = call.core.ready.offers(asked_for, limit)
     if not offers:
-        return _nothing(call, root, label)
+        return _nothing(call, root)
     back = {one.item.id: why_back(one) for one in call.core.awaiting.list()}
     lacking = call.core.permitted.lacking_of([offer.item.id for offer in offers])
     return {
@@ -87,9 +87,9 @@ def _lost(call: Call) -> dict[str, Json]:
     return {"meanwhile": news} if news else {}
 
 
-def _nothing(call: Call, root: str, label: str) -> dict[str, Json]:
+def _nothing(call: Call, root: str) -> dict[str, Json]:
     """Return what stands in the way when there is nothing to do."""
-    refuse_nothing(call, root, label=label)
+    refuse_nothing(call, root)
     state = call.core.overview.state()
     open_items = call.core.items.list(filters.ItemFilter(category="open", root=root), 0, 50)
     waiting = [item for item in open_items if item.is_workable][:_SHOWN]
