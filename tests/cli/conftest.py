@@ -47,29 +47,34 @@ PATIENCE = 20.0
 
 
 @pytest.fixture(scope="session")
-def harbours() -> list[tuple[float, Path]]:
-    """Give the list of the repositories `harbour` that were made, each with when."""
-    return []
-
-
-@pytest.fixture
-def harbour(harbours: list[tuple[float, Path]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository `harbour` with a plan in its ledger, one task held, one blocked; never changed.
+def make_harbour(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Give what answers a repository `harbour` with a plan in its ledger, one task held, one blocked; never changed.
 
     It is made anew in good time before the lease of half an hour runs out, since a whole run may take longer.
     """
-    now = time.monotonic()
-    if harbours and now - harbours[-1][0] < FRESH_SECONDS:
-        return harbours[-1][1]
-    folder = tmp_path_factory.mktemp("made") / "harbour"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "hull.txt").write_text("oak\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "first")
-    fill(open_app(folder, {}))
-    harbours.append((now, folder))
-    return folder
+    made: list[tuple[float, Path]] = []
+
+    def make() -> Path:
+        now = time.monotonic()
+        if made and now - made[-1][0] < FRESH_SECONDS:
+            return made[-1][1]
+        folder = tmp_path_factory.mktemp("made") / "harbour"
+        folder.mkdir()
+        git(folder, "init", "-q", "-b", "main")
+        (folder / "hull.txt").write_text("oak\n")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "first")
+        fill(open_app(folder, {}))
+        made.append((now, folder))
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def harbour(make_harbour: Callable[[], Path]) -> Path:
+    """Give the repository `harbour`, fresh enough that its claims hold."""
+    return make_harbour()
 
 
 @pytest.fixture
