@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,40 +40,21 @@ class Said:
 Call = Callable[..., Said]
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
-FRESH_SECONDS = 300.0
 PATIENCE = 20.0
 """Seconds that a test waits for a process before it fails."""
 
 
 @pytest.fixture(scope="session")
-def make_harbour(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
-    """Give what answers a repository `harbour` with a plan in its ledger, one task held, one blocked; never changed.
-
-    It is made anew in good time before the lease of half an hour runs out, since a whole run may take longer.
-    """
-    made: list[tuple[float, Path]] = []
-
-    def make() -> Path:
-        now = time.monotonic()
-        if made and now - made[-1][0] < FRESH_SECONDS:
-            return made[-1][1]
-        folder = tmp_path_factory.mktemp("made") / "harbour"
-        folder.mkdir()
-        git(folder, "init", "-q", "-b", "main")
-        (folder / "hull.txt").write_text("oak\n")
-        git(folder, "add", ".")
-        git(folder, "commit", "-qm", "first")
-        fill(open_app(folder, {}))
-        made.append((now, folder))
-        return folder
-
-    return make
-
-
-@pytest.fixture
-def harbour(make_harbour: Callable[[], Path]) -> Path:
-    """Give the repository `harbour`, fresh enough that its claims hold."""
-    return make_harbour()
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository `harbour` with a plan in its ledger, one task held, one blocked; never changed."""
+    folder = tmp_path_factory.mktemp("made") / "harbour"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "hull.txt").write_text("oak\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    fill(open_app(folder, {}))
+    return folder
 
 
 @pytest.fixture

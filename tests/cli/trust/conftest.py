@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from fakes.terminal import Open, Terminal
 
 @pytest.fixture(scope="session")
 def served(
-    databases: Any, make_harbour: Callable[[], Path], tmp_path_factory: pytest.TempPathFactory
+    databases: Any, harbour: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path, str]:
     """The repository `harbour` with the same ledger on a server, its signer's state, and where it is."""
-    place, harbour = tmp_path_factory.mktemp("served"), make_harbour()
+    place = tmp_path_factory.mktemp("served")
     folder, state = place / harbour.name, place / "state"
     shutil.copytree(harbour, folder, ignore=shutil.ignore_patterns(".counterpoint"))
     address = databases.empty()
