@@ -20,23 +20,23 @@ def refuse_unknown(
     Asked where a list is empty: then a value that was mistyped would look like work that there is not. option: what stands
     before the names of arguments.
     """
-    asked = {"status": status, "label": label, "assignee": assignee}
-    if not any(asked.values()):
+    filters = {"status": status, "label": label, "assignee": assignee}
+    if not any(filters.values()):
         return
     used = core.overview.used_words()
-    for name, value in asked.items():
+    for name, value in filters.items():
         if value and value not in used[name]:
             raise unknown(f"{option}{name}", value, used[name])
 
 
-def unknown(option: str, value: str, known: Collection[str], what: str = "values") -> InvalidInput:
+def unknown(option: str, value: str, words: Collection[str], what: str = "values") -> InvalidInput:
     """Return the refusal of a value that there is not."""
     from difflib import get_close_matches
 
-    near = get_close_matches(value, known, n=1)
+    near = get_close_matches(value, words, n=1)
     offer = f"Did you mean `{near[0]}`? " if near else ""
-    shown = few(sorted(known), _SHOWN)
-    hint = f"{offer}The {what}: {shown}." if known else "Nothing here has one yet: leave it out."
+    examples = few(sorted(words), _SHOWN)
+    hint = f"{offer}The {what}: {examples}." if words else "Nothing here has one yet: leave it out."
     return InvalidInput(
-        f"there is no {value!r} for {option}", hint=hint, known=sorted(known)[:_SHOWN]
+        f"there is no {value!r} for {option}", hint=hint, known=sorted(words)[:_SHOWN]
     )

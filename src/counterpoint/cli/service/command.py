@@ -203,7 +203,7 @@ def _prepare(
             f"{short!r} is no name of a service",
             hint="Give one of small letters, digits and `-`: `--name shop`.",
         )
-    made = [other for other in list_services() if other.account == account and other.makes]
+    makers = [other for other in list_services() if other.account == account and other.makes]
     service = Service(
         name=short,
         project=project,
@@ -216,7 +216,7 @@ def _prepare(
         users=tuple(dict.fromkeys((owner.name, *users))),
         program=tuple(own_command()),
         makes=present is None
-        or bool(made)
+        or bool(makers)
         or bool(record and record["stage"] == "moving" and record["makes"]),
     )
     _check_words(service)

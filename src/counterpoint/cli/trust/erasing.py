@@ -93,7 +93,10 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
     words = [word for word in erased.words if len(word) >= SHORTEST]
     _renew(context, words)
     names = [_name_left(context, name, one) for name, some in renamed.items() for one in some]
-    left = [*left_in(context.app, context.core, words), *(at for one in names for at in one.left)]
+    leftovers = [
+        *left_in(context.app, context.core, words),
+        *(at for one in names for at in one.left),
+    ]
     for one in names:
         context.out.aside(one.told)
     if not erased.receipt:
@@ -102,16 +105,16 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
             answer: dict[str, Json] = {"id": id_, "redacted": [], "left": list(before.left)}
             context.out.result(answer, *_not_searched(before))
             return 1
-        if not left:
+        if not leftovers:
             what = id_ or "What this names"
             context.out.result(
                 {"id": id_, "redacted": [], "left": []}, f"{what} has no text that is still there."
             )
             return 0
-        lines = _lines_of(left)
-        context.out.result({"id": id_, "redacted": [], "left": left}, *lines)
+        lines = _lines_of(leftovers)
+        context.out.result({"id": id_, "redacted": [], "left": leftovers}, *lines)
         return 1
-    return _close(context, id_, erased, len(words), left, names)
+    return _close(context, id_, erased, len(words), leftovers, names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,9 +139,9 @@ class _NameLeft:
 def _name_left(context: CommandContext, dialect: str, renamed: Renamed) -> _NameLeft:
     """Look for a former name everywhere; what stays is told without it."""
     core, tree = context.core, context.app.places.home
-    found = core.erasing.residue([renamed.former])
-    entries = tuple(int(at.removeprefix(_ENTRY)) for at in found if at.startswith(_ENTRY))
-    rows = [f"{_named(at)}, by its former id" for at in found if not at.startswith(_ENTRY)]
+    residue = core.erasing.residue([renamed.former])
+    entries = tuple(int(at.removeprefix(_ENTRY)) for at in residue if at.startswith(_ENTRY))
+    rows = [f"{_named(at)}, by its former id" for at in residue if not at.startswith(_ENTRY)]
     holders = sum(1 for _ in holding(files_of_tree(tree), {renamed.former.encode()}))
     if holders:
         rows.append(
@@ -205,15 +208,15 @@ def close(
     context: CommandContext,
     erased: Erased,
     looked_for: int,
-    left: Sequence[str],
-    kept: Sequence[str] = (),
+    leftovers: Sequence[str],
+    unreachable: Sequence[str] = (),
 ) -> tuple[Erasure, Proof]:
-    """End the receipt of what was taken away; return it with its proof. kept: further places that nobody can reach."""
+    """End the receipt of what was taken away; return it with its proof. unreachable: further places that nobody can reach."""
     app, core = context.app, context.core
-    beyond = [*_BEYOND, *(_OF_A_SERVER if app.is_remote else ()), *kept]
+    beyond = [*_BEYOND, *(_OF_A_SERVER if app.is_remote else ()), *unreachable]
     own = () if app.is_remote else (file.name for file in files_of(app.database))
     receipt, place = core.erasing.close(
-        erased, looked_for=looked_for, cleaned=[*_CLEANED, *own], beyond=beyond, left=left
+        erased, looked_for=looked_for, cleaned=[*_CLEANED, *own], beyond=beyond, left=leftovers
     )
     core.signing.renew()
     return receipt, core.audit.inclusion(place)
@@ -224,16 +227,16 @@ def left_in(app: App, core: Core, words: Sequence[str]) -> list[str]:
     needles = {form.encode() for word in words for form in spellings(word)}
     if not needles:
         return []
-    found = core.erasing.residue(words)
+    residue = core.erasing.residue(words)
     others = [state_folder(os.environ), Path(own_folder())]
     for project in app.store.projects():
         if project.project != app.project and core.erasing.residue(words, project.project):
-            found.append(f"project {project.project}")
-    found += [
+            residue.append(f"project {project.project}")
+    residue += [
         f"file {_shown(file, app)}" for file in holding(files_of(app.database, *others), needles)
     ]
     tree = app.places.home
-    return found + [f"file {_shown(file, app)}" for file in holding(files_of_tree(tree), needles)]
+    return residue + [f"file {_shown(file, app)}" for file in holding(files_of_tree(tree), needles)]
 
 
 def _shown(file: Path, app: App) -> str:
@@ -275,13 +278,13 @@ def _close(
     id_: str,
     erased: Erased,
     looked_for: int,
-    left: Sequence[str],
+    leftovers: Sequence[str],
     names: Sequence[_NameLeft],
 ) -> int:
-    kept = [
+    unreachable = [
         f"entries that name {one.name} by its former id: {_ranges(one.entries)}" for one in names
     ]
-    receipt, proof = close(context, erased, looked_for, left, kept)
+    receipt, proof = close(context, erased, looked_for, leftovers, unreachable)
     answer: dict[str, Json] = {
         "id": id_,
         "redacted": list(erased.commitments),
@@ -302,7 +305,7 @@ def _close(
         },
     }
     context.out.result(answer, "\n".join(_lines(receipt, proof)))
-    return 1 if left else 0
+    return 1 if leftovers else 0
 
 
 def _lines(receipt: Erasure, proof: Proof) -> list[str]:
@@ -321,5 +324,5 @@ def _lines(receipt: Erasure, proof: Proof) -> list[str]:
     return [*lines, "Out of reach:", *(f"  {one}" for one in receipt.beyond)]
 
 
-def _lines_of(left: Sequence[str]) -> list[str]:
-    return ["Not clean. It still stands in:", *(f"  {one}" for one in left)]
+def _lines_of(leftovers: Sequence[str]) -> list[str]:
+    return ["Not clean. It still stands in:", *(f"  {one}" for one in leftovers)]

@@ -180,9 +180,9 @@ def session_id(core: Core, name: str) -> str:
 
 def item_id(core: Core, name: str) -> str:
     """Return the id of an item by what a person calls it; NotFound, InvalidInput if several are called so."""
-    found = core.items.named(name)
-    if found is not None:
-        return found.id
+    item = core.items.named(name)
+    if item is not None:
+        return item.id
     titled = _titled(core, name)
     if len(titled) > 1:
         shown = ", ".join(f"{one.id} ({one.title})" for one in titled[:_NAMED])

@@ -67,12 +67,14 @@ def reads_command(
     lines: deque[Mapping[str, Any]] = deque(maxlen=limit)
     for log in sorted({*logs_of(folder), *anchors}):
         if log not in logs_of(folder):
-            known = f"the ledger knows of {counted(anchors[log].lines, 'line')} of the record {log}"
+            shortfall = (
+                f"the ledger knows of {counted(anchors[log].lines, 'line')} of the record {log}"
+            )
             # A database on a server is used from many machines, each with a record of its own.
             if context.app.is_remote and log != find_marked_log(folder):
-                remarks.append(f"{known}, which is on another machine")
+                remarks.append(f"{shortfall}, which is on another machine")
             else:
-                faults.append(f"{known}, which is gone from {folder / 'reads'}")
+                faults.append(f"{shortfall}, which is gone from {folder / 'reads'}")
             continue
         checked = _Checked(log, anchors.get(log))
         for line in checked.read(read_lines(folder, log)):

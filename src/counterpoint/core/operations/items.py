@@ -87,10 +87,10 @@ class Items:
         None for any other text; NotFound for a number that no item has. A name goes before a number.
         """
         with self._context.reading() as view:
-            found = item_named(view, kept(name) or name) or item_named(view, name)
+            item = item_named(view, kept(name) or name) or item_named(view, name)
         digits = name.removeprefix("#")
-        if found is not None or not NUMBER.fullmatch(digits):
-            return found
+        if item is not None or not NUMBER.fullmatch(digits):
+            return item
         return self.get(f"{self.project().prefix}-{int(digits)}")
 
     def names(self, item: str) -> dict[str, str]:

@@ -67,8 +67,8 @@ AnyId = Annotated[str, Field(max_length=80), AfterValidator(_number), TEXT]
 
 def item_id(call: Call, name: str) -> str:
     """Return the id of an item by what it is called; an id without any look at the ledger, and what names none as it is."""
-    found = call.core.items.named(name) if isinstance(_item_name(name), ItemName) else None
-    return found.id if found else str(name)
+    item = call.core.items.named(name) if isinstance(_item_name(name), ItemName) else None
+    return item.id if item else str(name)
 
 
 def resolve(call: Call, values: dict[str, Any]) -> dict[str, Any]:

@@ -259,11 +259,13 @@ COMMITS = "commit trailers"
 
 def _left(view: Reading, head: SignedHead) -> ForkRefused | Unavailable:
     """Return what is to be said of a head of an epoch that was left."""
-    told = f"its head of {counted(head.size, 'entry')} is of epoch {head.epoch}, which was left"
+    statement = (
+        f"its head of {counted(head.size, 'entry')} is of epoch {head.epoch}, which was left"
+    )
     instead = untold(view, head)
     if not instead:
-        return Unavailable(told, hint=_LATER, left=head.epoch)
-    return ForkRefused(f"{told}, but {instead}", hint=_UNTOLD, witnessed=head.size)
+        return Unavailable(statement, hint=_LATER, left=head.epoch)
+    return ForkRefused(f"{statement}, but {instead}", hint=_UNTOLD, witnessed=head.size)
 
 
 _LATER = "A server that runs gives it the next head within a minute."

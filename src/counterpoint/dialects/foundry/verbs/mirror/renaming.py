@@ -84,8 +84,8 @@ class Renaming:
                 with recording(context, RENAMED, item) as change:
                     for alias, owner in some:
                         _move(change, NODE, alias, f"{name}/{alias.removeprefix(start)}", owner)
-        left = _forget_files(files, former, name) if files else ()
-        return Renamed(item=item, former=former, name=name, left=left)
+        leftovers = _forget_files(files, former, name) if files else ()
+        return Renamed(item=item, former=former, name=name, left=leftovers)
 
 
 def _due(view: Reading) -> Iterator[tuple[str, str]]:
@@ -113,15 +113,18 @@ def _alias(change: Change, scope: str, name: str, item: str) -> Alias:
 def _forget_files(files: SpecFiles, former: str, name: str) -> Sequence[str]:
     """Take away the file of a former id, and what is remembered of it; return what stays, in words."""
     record = files.record()
-    known = record.files.pop(former, None)
+    file_record = record.files.pop(former, None)
     record.troubles.pop(former, None)
-    left: list[str] = []
+    leftovers: list[str] = []
     for file in files.listed().get(former, ()):
-        if known and sha256(files.read(file.folder, former)) in {known.sha256, known.pending}:
+        if file_record and sha256(files.read(file.folder, former)) in {
+            file_record.sha256,
+            file_record.pending,
+        }:
             files.remove(file.folder, former)
         else:
-            left.append(
+            leftovers.append(
                 f"the file of {name} under its former id, in {files.specs.name}/{file.folder}: it was edited"
             )
     files.keep(record)
-    return left
+    return leftovers

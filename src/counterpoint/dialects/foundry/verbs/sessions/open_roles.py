@@ -1,4 +1,4 @@
-"""The least role of each process that has connections, told to the other processes of a folder.
+"""The least role of each process with connections, told to the others (seam).
 
 A process that has a connection with a narrow role keeps a file beside the ledger under a lock, so that it counts for as long as
 the process lives; one whose lock is free was left behind, and is taken away.
