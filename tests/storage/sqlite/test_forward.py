@@ -17,7 +17,7 @@ from counterpoint.storage import schema
 from counterpoint.storage.schema import Migration
 from counterpoint.storage.sqlite import forward
 from counterpoint.storage.sqlite.queue import WriterQueue
-from counterpoint.storage.sqlite.store import MEMORY, SqliteStore
+from counterpoint.storage.sqlite.store import MEMORY, PASSING, SqliteStore
 from fakes.looking import faults_of
 
 FIRST = schema.migrations(CORE, "sqlite")
@@ -233,11 +233,28 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     assert place.read_text() == "Dear reader, " * 200
 
 
-def test_a_database_in_memory_has_every_migration():
-    """It begins empty each time."""
-    store = SqliteStore(MEMORY)
-    assert faults_of(store) == []
-    store.close()
+@pytest.mark.parametrize("where", [MEMORY, PASSING])
+def test_a_database_that_passes_away_has_every_migration_and_begins_empty(
+    where, tmp_path, task, save
+):
+    """Its pages are those of the one before, as the tables were made; what that held is in none."""
+    in_file = SqliteStore(tmp_path / "store.db")
+    for _ in range(2):
+        store = SqliteStore(where)
+        assert faults_of(store) == []
+        assert tables_of(store) == tables_of(in_file)
+        assert store.projects() == []
+        with store.writing("p") as writing:
+            save(writing, task(1))
+        store.close()
+    in_file.close()
+
+
+def tables_of(store):
+    """Answer the header of a database, its schema and the migrations noted."""
+    header = [store._writer.pragma(name) for name in ("application_id", "user_version")]
+    schema = store._writer.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
+    return header, schema, store._writer.execute("SELECT * FROM migrations").fetchall()
 
 
 def test_only_the_owner_can_read_what_is_made(tmp_path, task, save):
