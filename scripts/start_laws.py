@@ -25,7 +25,7 @@ STARTING = {
     "cli/paging.py": "the pager by find_program",
     "cli/server/starting.py": "the command that doctor gives",
     "cli/service/handover.py": "own_command, and programs of the system by find_program",
-    "dialects/foundry/toolchain.py": "programs by find_program",
+    "dialects/foundry/environment/operations.py": "programs by find_program",
     "evidence/documents/pdf.py": "the interpreter, -I",
     "evidence/git/call.py": "git by search_path",
     "evidence/running/commands.py": "the interpreter, -I",
@@ -41,7 +41,7 @@ STARTING = {
 }
 """Every module that starts something, and how that is found."""
 LOOKING = frozenset(
-    {"cli/clients/setup.py", "cli/clients/known.py", "dialects/foundry/toolchain.py"}
+    {"cli/clients/setup.py", "cli/clients/known.py", "dialects/foundry/environment/operations.py"}
 )
 """Who asks whether a program is on the whole PATH, and starts none that is found so."""
 SCENARIO = "cli/demo/scenario.py"

@@ -12,7 +12,7 @@ import pytest
 
 from builders import Window, let_run
 from counterpoint.app import App
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
+from counterpoint.dialects.foundry.files.mirror import Mirroring
 from fakes.callers import Caller, Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]

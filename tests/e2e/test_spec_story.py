@@ -14,7 +14,7 @@ from counterpoint.app import App
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.model.journal import Receipt, Verdict
 from counterpoint.core.model.work import Gate, Item
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SessionStep, SpecSession
+from counterpoint.dialects.foundry.models.runs import GateEvidence, SessionStep, SpecSession
 from counterpoint.kernel.canonical import text_digest
 from fakes.supervised import AGENT, Told
 

@@ -15,10 +15,10 @@ from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.journal import Outcome
 from counterpoint.core.model.work import Item
+from counterpoint.dialects.foundry.nodes.rules.shape import parse
 from counterpoint.dialects.foundry.places import FOLDERS
-from counterpoint.dialects.foundry.rules.importing.parsing import parse
-from counterpoint.dialects.foundry.rules.validation.report import validate
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.specs.operations import Specs
+from counterpoint.dialects.foundry.specs.rules.validation import validate
 from counterpoint.protocol.rendezvous import find_rendezvous
 from fakes.long_forms import IS_LONG
 from fakes.spec_documents import document

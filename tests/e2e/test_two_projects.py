@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from counterpoint.app import App
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
+from counterpoint.dialects.foundry.files.mirror import Mirroring
 from fakes.spec_documents import document
 
 from .wire import SERVER, Client, Refused

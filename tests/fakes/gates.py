@@ -14,25 +14,23 @@ from counterpoint.core.model.rows import Noun, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SessionStep, SpecSession
-from counterpoint.dialects.foundry.rules.autonomy.gating import (
+from counterpoint.dialects.foundry.models.runs import GateEvidence, SessionStep, SpecSession
+from counterpoint.dialects.foundry.nodes.queries import Nodes, get_spec
+from counterpoint.dialects.foundry.runs import rows
+from counterpoint.dialects.foundry.runs.gates import EvidenceKeys, Judging, gate_events
+from counterpoint.dialects.foundry.runs.rows import (
+    evidence_in,
+    last_step,
+    phase_gates,
+    shape_of,
+    shown_terms,
+    step_in,
+)
+from counterpoint.dialects.foundry.runs.rules.commands import (
     PhaseGate,
     refuse_evidence,
     refuse_unproven,
 )
-from counterpoint.dialects.foundry.verbs.gates.judging import Judging
-from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
-from counterpoint.dialects.foundry.verbs.gates.proving import gate_events
-from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
-from counterpoint.dialects.foundry.verbs.sessions import holding
-from counterpoint.dialects.foundry.verbs.sessions.gates import phase_gates
-from counterpoint.dialects.foundry.verbs.sessions.rows import (
-    evidence_in,
-    last_step,
-    shown_terms,
-    step_in,
-)
-from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
 from counterpoint.kernel.canonical import Json, text_digest
 
 SPEC: Final = "gates-2026-01-02-001"
@@ -145,7 +143,7 @@ class Gated:
 
         def act(context: Context) -> None:
             with recording(context.in_session(self.session), "run.stepped") as change:
-                holding.take_up(change, self.session)
+                rows.take_up(change, self.session)
                 known = Nodes(change.writing, get_spec(change.writing, SPEC))
                 before = last_step(change.writing, self.session)
                 change.put(

@@ -10,9 +10,9 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SessionStep, SpecSession
-from counterpoint.dialects.foundry.verbs.queries import Nodes
-from counterpoint.dialects.foundry.verbs.sessions.keeping import keep
+from counterpoint.dialects.foundry.models.runs import GateEvidence, SessionStep, SpecSession
+from counterpoint.dialects.foundry.nodes.queries import Nodes
+from counterpoint.dialects.foundry.runs.rows import keep
 from counterpoint.settings import Settings
 
 SPEC: Final = "export-2026-01-02-001"

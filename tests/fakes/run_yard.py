@@ -10,7 +10,7 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.foundry.nouns.autonomy import PauseReason, SessionStatus, StepType
+from counterpoint.dialects.foundry.models.runs import PauseReason, SessionStatus, StepType
 from fakes.gates import gated_draft, verified_draft
 from fakes.stepping import Stepper
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from counterpoint.dialects.foundry.nouns.autonomy import Evidence, IssuedStep, Limits
-from counterpoint.dialects.foundry.rules.autonomy.contexts import Reading
-from counterpoint.dialects.foundry.rules.autonomy.deciding import PhaseState, Situation, TaskRef
-from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate, integrity_of
-from counterpoint.dialects.foundry.rules.autonomy.receipts import KeptReceipt
-from counterpoint.dialects.foundry.rules.autonomy.results import (
+from counterpoint.dialects.foundry.models.runs import Evidence, IssuedStep, Limits
+from counterpoint.dialects.foundry.runs.rules.commands import PhaseGate, Reading, integrity_of
+from counterpoint.dialects.foundry.runs.rules.deciding import PhaseState, Situation, TaskRef
+from counterpoint.dialects.foundry.runs.rules.results import (
+    KeptReceipt,
     ReportContext,
     StepResult,
     proof_digest,

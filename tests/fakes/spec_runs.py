@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from counterpoint.core.model.evidence import Ending, Execution
-from counterpoint.dialects.foundry.rules.autonomy.signals import (
-    Place,
-    Standing,
-    recommended_actions,
-)
+from counterpoint.dialects.foundry.runs.rules.signals import Place, Standing, recommended_actions
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError

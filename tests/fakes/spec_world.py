@@ -9,17 +9,16 @@ from typing import Any, Final
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
-from counterpoint.dialects.foundry.autonomy_files import AutonomyFiles
-from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
-from counterpoint.dialects.foundry.reviewers import Reviewers
-from counterpoint.dialects.foundry.rules.autonomy.answers import step_of
-from counterpoint.dialects.foundry.rules.autonomy.limits import read_terms
-from counterpoint.dialects.foundry.rules.autonomy.reviewer import PhaseWork, Review
-from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
-from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
-from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
-from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
-from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
+from counterpoint.dialects.foundry.models.runs import SpecSession
+from counterpoint.dialects.foundry.reviews.panel import Reviewers
+from counterpoint.dialects.foundry.reviews.rules.material import PhaseWork, Review
+from counterpoint.dialects.foundry.runs.files import AutonomyFiles
+from counterpoint.dialects.foundry.runs.gates import EvidenceKeys
+from counterpoint.dialects.foundry.runs.rows import RunSelector
+from counterpoint.dialects.foundry.runs.rules.deciding import step_of
+from counterpoint.dialects.foundry.runs.rules.limits import read_terms
+from counterpoint.dialects.foundry.runs.starting import Starting
+from counterpoint.dialects.foundry.runs.stepping import Replaying, Stepping
 from fakes.run_reference import PLAN, is_verify
 from fakes.studio import Studio
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from builders import Agent, Reply, Workshop, commit
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.work import Item
-from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
+from counterpoint.dialects.foundry.models.runs import SpecSession
 from counterpoint.kernel.canonical import Json
 from fakes.gates import SPEC, gated_draft
 

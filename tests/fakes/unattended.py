@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.autonomy import (
+from counterpoint.dialects.foundry.models.runs import (
     ContextUse,
     Counters,
     Evidence,
@@ -15,19 +15,24 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
     Limits,
     StopConditions,
 )
-from counterpoint.dialects.foundry.rules.autonomy.contexts import (
-    count_step,
-    current_use,
-    report_use,
-)
-from counterpoint.dialects.foundry.rules.autonomy.counting import (
+from counterpoint.dialects.foundry.runs.rules.commands import (
+    GateEvent,
+    PhaseGate,
     Result,
+    after_resume,
+    after_verdict,
     count_rebase,
     count_result,
     count_resumption,
+    count_step,
+    current_use,
+    integrity_of,
     is_completed,
+    report_use,
+    required_gate,
+    tried_again,
 )
-from counterpoint.dialects.foundry.rules.autonomy.deciding import (
+from counterpoint.dialects.foundry.runs.rules.deciding import (
     Complete,
     Decision,
     Fail,
@@ -39,23 +44,15 @@ from counterpoint.dialects.foundry.rules.autonomy.deciding import (
     decide,
     phase_after,
 )
-from counterpoint.dialects.foundry.rules.autonomy.gating import (
-    GateEvent,
-    PhaseGate,
-    after_resume,
-    after_verdict,
-    integrity_of,
-    required_gate,
-    tried_again,
-)
-from counterpoint.dialects.foundry.rules.autonomy.receipts import KeptReceipt
-from counterpoint.dialects.foundry.rules.autonomy.results import (
+from counterpoint.dialects.foundry.runs.rules.results import (
+    KeptReceipt,
     ReportContext,
+    Structure,
     judge,
     proof_digest,
     read_result,
+    rebase,
 )
-from counterpoint.dialects.foundry.rules.autonomy.structure import Structure, rebase
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import CounterpointError

@@ -49,7 +49,7 @@ STUDIED: Final = 15
 SINCE: Final = (
     "core/operations/access.py", "core/operations/models/reserving.py", "core/operations/projects.py", "core/operations/trust/people.py",
     "core/operations/trust/witness_policy.py", "core/operations/reads.py", "core/operations/trust/joint_acts.py",
-    "dialects/foundry/verbs/mirror/renaming.py",
+    "dialects/foundry/files/renaming.py",
 )  # fmt: skip
 """Files whose actions were not there when the ledgers of the last number were made."""
 VERIFIER: Final = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verifier" / "verify.py"))

@@ -435,7 +435,7 @@ def _files(app: App) -> Iterator[Finding]:
     """Look whether the files of specs are kept, in a project that has any."""
     if not has_files(app):
         return
-    from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring, told
+    from counterpoint.dialects.foundry.files.mirror import Mirroring, told
 
     try:
         mirroring = app.person().use(Mirroring)

@@ -11,14 +11,14 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.agentic.order_file import read_order
 from counterpoint.dialects.agentic.rules.precedence import ToolOrder
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
-from counterpoint.dialects.foundry.autonomy_files import SANDBOX, AutonomyFiles, says_yes
-from counterpoint.dialects.foundry.config_file import ConfigFile
-from counterpoint.dialects.foundry.door import Door
-from counterpoint.dialects.foundry.error_log import ErrorLog
+from counterpoint.dialects.foundry.environment.errors import ErrorLog
+from counterpoint.dialects.foundry.environment.operations import ConfigFile
 from counterpoint.dialects.foundry.places import SpecsPlaces
-from counterpoint.dialects.foundry.reviewers import Reviewers
-from counterpoint.dialects.foundry.verbs.asking import Overrides
-from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
+from counterpoint.dialects.foundry.research.asking import Overrides
+from counterpoint.dialects.foundry.reviews.panel import Reviewers
+from counterpoint.dialects.foundry.runs.door import Door
+from counterpoint.dialects.foundry.runs.files import SANDBOX, AutonomyFiles, says_yes
+from counterpoint.dialects.foundry.runs.gates import EvidenceKeys
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.kernel.clock import Clock
 from counterpoint.settings import Settings

@@ -21,11 +21,11 @@ _OURS: Final = "counterpoint.dialects"
 _LATER: Final[Mapping[str, Callable[[], type[Noun]]]] = {
     "actions": later(f"{_OURS}.colibri.nouns", "Action"),
     "briefs": later(f"{_OURS}.agentic.nouns.briefs", "Brief"),
-    "spec_sessions": later(f"{_OURS}.foundry.nouns.autonomy", "SpecSession"),
-    "session_steps": later(f"{_OURS}.foundry.nouns.autonomy", "SessionStep"),
-    "gate_evidence": later(f"{_OURS}.foundry.nouns.autonomy", "GateEvidence"),
-    "research_studies": later(f"{_OURS}.foundry.nouns.research", "ResearchStudy"),
-    "research_steps": later(f"{_OURS}.foundry.nouns.research", "ResearchStep"),
+    "spec_sessions": later(f"{_OURS}.foundry.models.runs", "SpecSession"),
+    "session_steps": later(f"{_OURS}.foundry.models.runs", "SessionStep"),
+    "gate_evidence": later(f"{_OURS}.foundry.models.runs", "GateEvidence"),
+    "research_studies": later(f"{_OURS}.foundry.models.research", "ResearchStudy"),
+    "research_steps": later(f"{_OURS}.foundry.models.research", "ResearchStep"),
     "writing_orders": later(f"{_OURS}.agentic.nouns.writing", "WritingOrder"),
     "written_texts": later(f"{_OURS}.agentic.nouns.writing", "WrittenText"),
 }
@@ -36,7 +36,7 @@ EVERY: Final = catalogue.NOUNS.followed_by(_LATER)
 TABLES: Final[Mapping[str, Callable[[], Lifecycle]]] = {
     "staged": later(f"{_OURS}.colibri.nouns", "STAGED"),
     "brief": later(f"{_OURS}.agentic.nouns.briefs", "BRIEF"),
-    "autonomy": later(f"{_OURS}.foundry.nouns.autonomy", "AUTONOMY"),
+    "autonomy": later(f"{_OURS}.foundry.models.runs", "AUTONOMY"),
 }
 """What loads each table of states, by its name."""
 

@@ -66,7 +66,7 @@ def _colibri(settings: Settings) -> Surface[Call]:
 
 
 def _foundry_rename(core: Core) -> list[Renamed]:
-    from counterpoint.dialects.foundry.verbs.mirror.renaming import rename_redacted
+    from counterpoint.dialects.foundry.files.renaming import rename_redacted
 
     return rename_redacted(core)
 

@@ -17,8 +17,8 @@ from counterpoint.cli.checks.mirrored import look
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.mirrors import Mirrors
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.documents.operations import Importing
+from counterpoint.dialects.foundry.specs.operations import Specs
 from fakes.spec_documents import document
 
 SPEC = "demo-2026-01-02-001"

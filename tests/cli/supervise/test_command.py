@@ -13,7 +13,7 @@ import pytest
 from counterpoint.app import App
 from counterpoint.cli.supervise.command import listening
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
+from counterpoint.dialects.foundry.runs.sessions import Watching
 
 SPEC = "pier-2026-01-02-001"
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -15,7 +15,7 @@ from counterpoint.cli.supervise.loop import Stopping, Supervision
 from counterpoint.cli.supervise.outcome import tell_outcome
 from counterpoint.cli.supervise.shown import opened_screen
 from counterpoint.cli.supervise.specrun import SpecRun
-from counterpoint.dialects.foundry.rules.autonomy.supervising import LINGER_SECONDS
+from counterpoint.dialects.foundry.runs.rules.signals import LINGER_SECONDS
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import (
     Conflict,

@@ -10,7 +10,7 @@ import pytest
 from counterpoint.cli.output import Output
 from counterpoint.cli.supervise.outcome import SAID, Outcome, tell_outcome
 from counterpoint.cli.supervise.specrun import Look
-from counterpoint.dialects.foundry.rules.autonomy.supervising import REASONS, Decision
+from counterpoint.dialects.foundry.runs.rules.signals import REASONS, Decision
 from counterpoint.kernel.clock import SystemClock
 
 _GATE = (

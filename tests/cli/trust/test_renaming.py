@@ -10,8 +10,8 @@ import pytest
 
 from counterpoint.app import App
 from counterpoint.core.model.filters import Note
-from counterpoint.dialects.foundry.verbs.queries import get_spec
-from counterpoint.dialects.foundry.verbs.specs import free_spec_id
+from counterpoint.dialects.foundry.nodes.queries import get_spec
+from counterpoint.dialects.foundry.specs.operations import free_spec_id
 from counterpoint.kernel.errors import NotFound
 from fakes.spec_documents import edited
 

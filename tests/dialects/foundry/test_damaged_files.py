@@ -15,7 +15,7 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.cli.main import run
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
+from counterpoint.dialects.foundry.files.mirror import Mirroring
 from fakes.damaged_documents import LEFT, damaged, left_behind
 from fakes.long_forms import share
 from fakes.spec_documents import document, edited

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, MCPError
 
 from builders import Agent
-from counterpoint.dialects.foundry.tools.documents import PROMPTS
+from counterpoint.dialects.foundry.tools.journal import PROMPTS
 from counterpoint.dialects.registry import surface
 
 SPEC = "export-2026-01-02-001"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.dialects.foundry.config_file import DEFAULT, SECTIONS
-from counterpoint.dialects.foundry.nouns.environment import permissions, project_type, runners
+from counterpoint.dialects.foundry.environment.operations import DEFAULT, SECTIONS
+from counterpoint.dialects.foundry.models.environment import permissions, project_type, runners
 
 
 def done(agent: Agent, action: str, **more: Any) -> dict[str, Any]:

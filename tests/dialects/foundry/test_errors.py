@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.dialects.foundry.error_log import ErrorLog
-from counterpoint.dialects.foundry.nouns.errors import ErrorRecord
-from counterpoint.dialects.foundry.rules.errors import fingerprint_of, keep_recent, without_texts
-from counterpoint.dialects.foundry.verbs.errors import Errors
+from counterpoint.dialects.foundry.environment.errors import (
+    ErrorLog,
+    Errors,
+    fingerprint_of,
+    keep_recent,
+    without_texts,
+)
+from counterpoint.dialects.foundry.models.environment import ErrorRecord
 from counterpoint.settings import Settings
 
 

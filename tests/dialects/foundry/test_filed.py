@@ -11,10 +11,10 @@ import pytest
 
 from builders import Agent
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.foundry import spec_files
-from counterpoint.dialects.foundry.filed import with_files
-from counterpoint.dialects.foundry.rules.mirroring import Record, load_record
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Arriving, Mirroring
+from counterpoint.dialects.foundry.documents.rules.importing import Record, load_record
+from counterpoint.dialects.foundry.files import spec_files
+from counterpoint.dialects.foundry.files.filed import with_files
+from counterpoint.dialects.foundry.files.mirror import Arriving, Mirroring
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
 from fakes.spec_documents import document

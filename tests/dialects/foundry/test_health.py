@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.dialects.foundry.nouns.condition import Dependency, grade_of_disk, overall
+from counterpoint.dialects.foundry.models.environment import Dependency, grade_of_disk, overall
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel.errors import StoreCorrupt, StoreReadOnly, StoreUnreachable
 from counterpoint.settings import Settings

@@ -93,5 +93,5 @@ def test_what_cannot_be_written_or_looked_through_is_refused(
     (workshop.root / "specs/.plans").unlink()
     done(foundry, "create", name="Export")
     done(foundry, "create", name="Import")
-    monkeypatch.setattr("counterpoint.dialects.foundry.plan_files.MOST", 1)
+    monkeypatch.setattr("counterpoint.dialects.foundry.reviews.operations.MOST", 1)
     assert code(foundry, "list") == "VALIDATION_ERROR"

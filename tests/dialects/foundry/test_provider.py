@@ -12,7 +12,7 @@ from builders import Agent, Workshop
 from counterpoint.core.model.models.uses import ModelUse
 from counterpoint.core.operations.models.spending import Asking
 from counterpoint.core.ports.circuits import MOST_FAULTS, Breaker
-from counterpoint.dialects.foundry.verbs.asking import Overrides
+from counterpoint.dialects.foundry.research.asking import Overrides
 from fakes.scripted_models import MODEL, Failing, ModelServer, Mute
 
 

@@ -14,7 +14,7 @@ import counterpoint.dialects.foundry as slice_
 from builders import Agent, Workshop, asked_by
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present, refuse
-from counterpoint.dialects.foundry.nouns.codes import TYPES
+from counterpoint.dialects.foundry.models.environment import TYPES
 from counterpoint.dialects.foundry.surface import build, within
 from counterpoint.dialects.foundry.words import WORKSPACE
 from counterpoint.dialects.registry import surface

@@ -11,7 +11,7 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.foundry.tools.tasks.shown import fitted
+from counterpoint.dialects.foundry.tools.task_reading import fitted
 from counterpoint.dialects.paging import size_of
 
 SPEC = "export-2026-01-02-001"

@@ -10,7 +10,7 @@ from typing import Any, Final
 from counterpoint.core.model.models.asking import Question
 from counterpoint.core.model.web.pages import Page, PageLimits
 from counterpoint.core.ports.models import Listen
-from counterpoint.dialects.foundry.verbs.research.deep.advancing import Advancing
+from counterpoint.dialects.foundry.research.deep import Advancing
 from counterpoint.kernel.errors import ProviderRefused
 from fakes.deep_world import DEEDS
 from fakes.golden.stage import Seat, Stage

@@ -21,7 +21,7 @@ def look(app: App, *, waits: bool = False) -> bool:
     """
     if not has_files(app):
         return False
-    from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
+    from counterpoint.dialects.foundry.files.mirror import Mirroring
 
     return core_for_files(app).use(Mirroring).round(waits=waits).waiting > 0
 

@@ -15,16 +15,14 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output
 from counterpoint.core.coordinator import Core
-from counterpoint.dialects.foundry.nouns.nodes import SPEC, Folder
+from counterpoint.dialects.foundry.documents.operations import Applied, ImportedSpec, Importing
+from counterpoint.dialects.foundry.files.mirror import Mirroring, Side, told
+from counterpoint.dialects.foundry.models.specs import SPEC, Folder
+from counterpoint.dialects.foundry.nodes.rules.shape import FILE_LIMIT, parse
+from counterpoint.dialects.foundry.nodes.rules.tree import faults_in
 from counterpoint.dialects.foundry.places import FOLDERS, SPECS
-from counterpoint.dialects.foundry.rules.editing.fixing import FixAction
-from counterpoint.dialects.foundry.rules.importing.parsing import FILE_LIMIT, parse
-from counterpoint.dialects.foundry.rules.importing.refusing import faults_in
-from counterpoint.dialects.foundry.verbs.documents.applying import Applied
-from counterpoint.dialects.foundry.verbs.documents.importing import ImportedSpec, Importing
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring, told
-from counterpoint.dialects.foundry.verbs.mirror.rounds import Side
-from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
+from counterpoint.dialects.foundry.runs.locking import Locking
+from counterpoint.dialects.foundry.specs.rules.editing import FixAction
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError, NotFound
 from counterpoint.kernel.plurals import counted

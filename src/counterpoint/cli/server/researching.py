@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 from counterpoint.app import App
 from counterpoint.core.coordinator import Core
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.foundry.nouns.research import ResearchStudy
-from counterpoint.dialects.foundry.verbs.research.deep.board import Board, Key
+from counterpoint.dialects.foundry.models.research import ResearchStudy
+from counterpoint.dialects.foundry.research.deep import Board, Key
 from counterpoint.kernel.errors import CounterpointError
 
 if TYPE_CHECKING:
-    from counterpoint.dialects.foundry.verbs.research.deep.advancing import Advancing
+    from counterpoint.dialects.foundry.research.deep import Advancing
 
 AT_ONCE: Final = 2
 """How many acts are under way at once."""
@@ -129,7 +129,7 @@ class Researching:
             return False
 
     def _advancing(self, context: Context) -> Advancing:
-        from counterpoint.dialects.foundry.verbs.research.deep.advancing import Advancing
+        from counterpoint.dialects.foundry.research.deep import Advancing
 
         return Advancing(context, self._over.is_set)
 

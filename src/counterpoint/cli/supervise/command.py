@@ -30,10 +30,10 @@ from counterpoint.cli.supervise.shown import opened_screen
 from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.core.model.runs import Run, RunOrder
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.dialects.foundry.nodes.queries import get_spec
 from counterpoint.dialects.foundry.places import FOLDERS, specs_dir
-from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision
-from counterpoint.dialects.foundry.verbs.queries import get_spec
-from counterpoint.dialects.foundry.verbs.sessions.lacking import Commands
+from counterpoint.dialects.foundry.runs.rules.signals import Decision
+from counterpoint.dialects.foundry.runs.sessions import Commands
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.starting.programs import own_command

@@ -18,12 +18,7 @@ from counterpoint.cli.supervise.shown import Screen
 from counterpoint.cli.supervise.specrun import Look, SpecRun
 from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.runs import Run
-from counterpoint.dialects.foundry.rules.autonomy.supervising import (
-    AgentState,
-    Decision,
-    Situation,
-    decide,
-)
+from counterpoint.dialects.foundry.runs.rules.signals import AgentState, Decision, Situation, decide
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import Conflict, CounterpointError, Unavailable
 

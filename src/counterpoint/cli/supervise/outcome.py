@@ -10,7 +10,7 @@ from typing import Final
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.supervise.shown import event_of
 from counterpoint.cli.supervise.specrun import Look
-from counterpoint.dialects.foundry.rules.autonomy.supervising import Decision, Reason
+from counterpoint.dialects.foundry.runs.rules.signals import Decision, Reason
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.plurals import agree
 

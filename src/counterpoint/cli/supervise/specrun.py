@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, cast
 
-from counterpoint.dialects.foundry.rules.autonomy.signals import (
+from counterpoint.dialects.foundry.runs.rules.signals import (
     CODE_SIGNALS,
+    RunState,
     Standing,
     recommended_actions,
+    run_state,
 )
-from counterpoint.dialects.foundry.rules.autonomy.supervising import RunState, run_state
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,

@@ -173,7 +173,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _renew(context: CommandContext, words: Sequence[str]) -> None:
     """Have no file that is written beside the ledger hold a text longer than this."""
-    from counterpoint.dialects.foundry.verbs.errors import Errors
+    from counterpoint.dialects.foundry.environment.errors import Errors
 
     keep_files(context.app, waits=True)
     # What stays is told: all files are searched after this.

@@ -39,7 +39,7 @@ from counterpoint.kernel.plurals import agree, counted
 if TYPE_CHECKING:
     # Loaded where a project asks for witnesses, and with the first run.
     from counterpoint.core.operations.trust.witness_policy import QuorumStanding
-    from counterpoint.dialects.foundry.verbs.sessions.views import PausedRun
+    from counterpoint.dialects.foundry.runs.rows import PausedRun
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _LINES: Final = 20
@@ -233,7 +233,7 @@ def paused_runs(core: Core) -> list[PausedRun]:
     """Return the unattended runs that are paused, each with the reason; what looks at them is loaded where there ever was one."""
     if not core.overview.has_happened("run.started"):
         return []
-    from counterpoint.dialects.foundry.verbs.sessions.watching import Watching
+    from counterpoint.dialects.foundry.runs.sessions import Watching
 
     return core.use(Watching).paused()
 

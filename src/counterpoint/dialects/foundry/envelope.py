@@ -15,7 +15,7 @@ a page: not to be asked; late; not fetched or read          BLOCKED_HOST; TIMEOU
 unavailable; a busy store                                   UNAVAILABLE; RESOURCE_BUSY
 integrity, and what nobody foresaw                          INTERNAL_ERROR
 
-The type is that of the code (nouns/codes.py). Every call has a request id, refused or not; `details` holds what a program
+The type is that of the code (models/environment.py). Every call has a request id, refused or not; `details` holds what a program
 can act on.
 """
 
@@ -36,7 +36,7 @@ from counterpoint.dialects.envelope import (
     hint_of,
     message_of,
 )
-from counterpoint.dialects.foundry.nouns.codes import TYPES
+from counterpoint.dialects.foundry.models.environment import TYPES
 from counterpoint.dialects.paging import sparse
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json

@@ -19,30 +19,24 @@ from counterpoint.dialects.foundry.envelope import (
     request_id,
     stamped,
 )
-from counterpoint.dialects.foundry.filed import with_files
-from counterpoint.dialects.foundry.guarded import STEPS, admit, door_of, locked
-from counterpoint.dialects.foundry.nouns.codes import TYPES
-from counterpoint.dialects.foundry.rules.autonomy.locking import is_locked
-from counterpoint.dialects.foundry.rules.importing.parsing import NODE_ID_LIMIT
-from counterpoint.dialects.foundry.stepped import stepped
+from counterpoint.dialects.foundry.environment.errors import Errors
+from counterpoint.dialects.foundry.files.filed import with_files
+from counterpoint.dialects.foundry.models.environment import TYPES
+from counterpoint.dialects.foundry.nodes.queries import Naming
+from counterpoint.dialects.foundry.nodes.rules.shape import NODE_ID_LIMIT
+from counterpoint.dialects.foundry.runs.guarded import STEPS, admit, door_of, locked
+from counterpoint.dialects.foundry.runs.rules.limits import is_locked
+from counterpoint.dialects.foundry.runs.stepped import stepped
+from counterpoint.dialects.foundry.specs.operations import Specs
 from counterpoint.dialects.foundry.tools.authoring import authoring
-from counterpoint.dialects.foundry.tools.documents import PROMPTS, RESOURCES
-from counterpoint.dialects.foundry.tools.environment import environment_of
-from counterpoint.dialects.foundry.tools.errors import error
-from counterpoint.dialects.foundry.tools.health import health, unopened
-from counterpoint.dialects.foundry.tools.journal import journal
-from counterpoint.dialects.foundry.tools.lifecycle import lifecycle
-from counterpoint.dialects.foundry.tools.models.provider import provider
+from counterpoint.dialects.foundry.tools.environment import environment_of, error
+from counterpoint.dialects.foundry.tools.journal import PROMPTS, RESOURCES, journal
 from counterpoint.dialects.foundry.tools.plan import plan
-from counterpoint.dialects.foundry.tools.research.tool import research
-from counterpoint.dialects.foundry.tools.reviews.tool import review
-from counterpoint.dialects.foundry.tools.server import server_of
-from counterpoint.dialects.foundry.tools.spec import spec
-from counterpoint.dialects.foundry.tools.tasks.tool import task
-from counterpoint.dialects.foundry.tools.verification import verification
-from counterpoint.dialects.foundry.verbs.errors import Errors
-from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.verbs.tasks.naming import Naming
+from counterpoint.dialects.foundry.tools.research import research
+from counterpoint.dialects.foundry.tools.review import review
+from counterpoint.dialects.foundry.tools.server import health, provider, server_of, unopened
+from counterpoint.dialects.foundry.tools.spec import lifecycle, spec
+from counterpoint.dialects.foundry.tools.task import task, verification
 from counterpoint.dialects.foundry.words import PATH, WORKSPACE
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import CounterpointError

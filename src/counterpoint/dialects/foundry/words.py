@@ -9,8 +9,8 @@ from pydantic import Field
 
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT, one_line
-from counterpoint.dialects.foundry.nouns import nodes
-from counterpoint.dialects.foundry.rules.importing.parsing import NODE_ID_LIMIT, SPEC_ID_LIMIT
+from counterpoint.dialects.foundry.models import specs
+from counterpoint.dialects.foundry.nodes.rules.shape import NODE_ID_LIMIT, SPEC_ID_LIMIT
 
 LONGEST: Final = 20_000
 """Characters that a text may have."""
@@ -41,8 +41,8 @@ LongLimit = Annotated[int, Field(ge=1, le=1_000, description="Page size"), INTEG
 Cursor = Annotated[arguments.Cursor, Field(description="From meta.pagination")]
 DryRun = Annotated[bool, Field(description="Only preview")]
 Force = Annotated[bool, Field(description="Despite unfinished tasks")]
-Status = Annotated[nodes.Status, Field(description="Status")]
-Folder = Annotated[nodes.Folder, Field(description="Folder")]
+Status = Annotated[specs.Status, Field(description="Status")]
+Folder = Annotated[specs.Folder, Field(description="Folder")]
 Complexity = Annotated[Literal["low", "medium", "high"], Field(description="Complexity")]
 
 __all__ = [

@@ -6,7 +6,7 @@ import pytest
 
 from builders import Workshop
 from counterpoint.core.model.filters import Judgment
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence
+from counterpoint.dialects.foundry.models.runs import GateEvidence
 from fakes.gates import Begin, extra_verification, person_of
 from fakes.run_party import set_run
 

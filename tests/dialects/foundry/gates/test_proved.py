@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.model.work import Gate
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence
-from counterpoint.dialects.foundry.reviewers import Reviewers
-from counterpoint.dialects.foundry.rules.autonomy.reviewer import Finding, PhaseWork, Review
+from counterpoint.dialects.foundry.models.runs import GateEvidence
+from counterpoint.dialects.foundry.reviews.panel import Reviewers
+from counterpoint.dialects.foundry.reviews.rules.material import Finding, PhaseWork, Review
 from counterpoint.evidence.trust.signer import FileSigner
 from counterpoint.kernel.errors import CounterpointError, LedgerBroken, SignerAway
 from fakes.gates import Begin

@@ -10,7 +10,7 @@ import pytest
 
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.work import Gate, Item
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SessionStep, SpecSession
+from counterpoint.dialects.foundry.models.runs import GateEvidence, SessionStep, SpecSession
 from counterpoint.kernel.canonical import text_digest
 from fakes.run_yard import PAUSED, Yard
 from fakes.stepping import Stepper

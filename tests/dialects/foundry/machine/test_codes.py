@@ -15,20 +15,20 @@ import pytest
 
 from builders import Agent
 from counterpoint.core.model.work import Gate
-from counterpoint.dialects.foundry.nouns import codes
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SpecSession
-from counterpoint.dialects.foundry.nouns.codes import TYPES
-from counterpoint.dialects.foundry.verbs.sessions.rebasing import Rebasing
+from counterpoint.dialects.foundry.models import environment
+from counterpoint.dialects.foundry.models.environment import TYPES
+from counterpoint.dialects.foundry.models.runs import GateEvidence, SpecSession
+from counterpoint.dialects.foundry.runs.starting import Rebasing
 from counterpoint.settings import Settings
 from fakes.run_party import set_run
 from fakes.run_yard import PAUSED, STANDING, Yard
 from fakes.stepping import Stepper
 
-SLICE: Final = Path(codes.__file__).parents[1]
+SLICE: Final = Path(environment.__file__).parents[1]
 MODULES: Final = (
-    *("rules/autonomy/*.py", "verbs/sessions/*.py", "verbs/steps/*.py", "verbs/gates/*.py"),
-    *("tools/sessions/*.py", "tools/steps.py", "tools/review.py"),
-    *("guarded.py", "stepped.py", "door.py"),
+    "runs/*.py",
+    "runs/rules/*.py",
+    *(f"tools/{name}.py" for name in ("runs", "steps", "review")),
 )
 CONTRACT: Final = """
     SPEC_SESSION_EXISTS NO_ACTIVE_SESSION AMBIGUOUS_ACTIVE_SESSION INVALID_STATE_TRANSITION

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.autonomy import (
+from counterpoint.dialects.foundry.models.runs import (
     COMMANDS,
     OUTCOMES,
     PAUSE_REASONS,

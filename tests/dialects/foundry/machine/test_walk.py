@@ -21,23 +21,19 @@ from hypothesis.stateful import (
 )
 
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.rules.autonomy.answers import refusal_in, step_of
-from counterpoint.dialects.foundry.rules.autonomy.gating import GateStep
-from counterpoint.dialects.foundry.rules.autonomy.limits import read_terms
-from counterpoint.dialects.foundry.rules.autonomy.results import read_result
-from counterpoint.dialects.foundry.verbs.gates.reviewing import Reviewing
-from counterpoint.dialects.foundry.verbs.sessions.commanding import Commanding
-from counterpoint.dialects.foundry.verbs.sessions.rebasing import Rebasing
-from counterpoint.dialects.foundry.verbs.sessions.rows import counters_in
-from counterpoint.dialects.foundry.verbs.sessions.starting import Starting
-from counterpoint.dialects.foundry.verbs.sessions.views import Ending, Resumption
-from counterpoint.dialects.foundry.verbs.steps.heartbeats import Heartbeat
-from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
-from counterpoint.dialects.foundry.verbs.steps.stepping import Stepping
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
-from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.runs.reviewing import Reviewing
+from counterpoint.dialects.foundry.runs.rows import Ending, Resumption, counters_in
+from counterpoint.dialects.foundry.runs.rules.commands import GateStep
+from counterpoint.dialects.foundry.runs.rules.deciding import refusal_in, step_of
+from counterpoint.dialects.foundry.runs.rules.limits import read_terms
+from counterpoint.dialects.foundry.runs.rules.results import read_result
+from counterpoint.dialects.foundry.runs.sessions import Commanding
+from counterpoint.dialects.foundry.runs.starting import Rebasing, Starting
+from counterpoint.dialects.foundry.runs.stepping import Replaying, Stepping
+from counterpoint.dialects.foundry.runs.steps import Heartbeat
+from counterpoint.dialects.foundry.tasks.editing import Shaping
+from counterpoint.dialects.foundry.tasks.moving import Moving, Verifying
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import CounterpointError
 from fakes.long_forms import IS_LONG

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.rows import columns, prose_columns
-from counterpoint.dialects.foundry.nouns import autonomy
-from counterpoint.dialects.foundry.nouns.autonomy import (
+from counterpoint.dialects.foundry.models import runs
+from counterpoint.dialects.foundry.models.environment import TYPES
+from counterpoint.dialects.foundry.models.runs import (
     AUTONOMY,
     COMMAND_MOVES,
     COMMANDS,
@@ -17,7 +18,6 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
     counts_of,
     move_of,
 )
-from counterpoint.dialects.foundry.nouns.codes import TYPES
 
 REFUSED = "INVALID_STATE_TRANSITION"
 EXPECTED = {
@@ -98,8 +98,8 @@ def test_every_move_of_a_command_is_an_edge_of_the_table_of_states():
 @pytest.mark.parametrize("name", WORDS)
 def test_the_words_are_those_of_the_contract(name):
     """No more, no fewer, and as they are spelled there."""
-    assert set(getattr(autonomy, name)) == set(WORDS[name].split())
-    assert len(getattr(autonomy, name)) == len(WORDS[name].split())
+    assert set(getattr(runs, name)) == set(WORDS[name].split())
+    assert len(getattr(runs, name)) == len(WORDS[name].split())
 
 
 def test_every_state_of_the_contract_is_in_the_table_of_states():

@@ -12,9 +12,8 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.models.uses import ModelUse
-from counterpoint.dialects.foundry.nouns.research import ResearchStep, ResearchStudy
-from counterpoint.dialects.foundry.verbs.research.deep.advancing import Advancing
-from counterpoint.dialects.foundry.verbs.research.deep.board import Board
+from counterpoint.dialects.foundry.models.research import ResearchStep, ResearchStudy
+from counterpoint.dialects.foundry.research.deep import Advancing, Board
 from counterpoint.evidence.running.configuration import read_checking
 from fakes.deep_world import DeepWorld
 from fakes.paged import Sent

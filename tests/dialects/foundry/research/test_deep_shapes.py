@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from builders import Workshop
-from counterpoint.dialects.foundry.verbs.research.deep.advancing import Advancing
+from counterpoint.dialects.foundry.research.deep import Advancing
 from counterpoint.evidence.running.configuration import read_checking
 from fakes.deep_world import DeepWorld
 from fakes.shapes import faults, parsed, row

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.dialects.foundry.verbs.research.pages import Extracting
+from counterpoint.dialects.foundry.research.asking import Extracting
 from counterpoint.evidence.documents import pdf
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.errors import Unavailable

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from builders import Agent
-from counterpoint.dialects.foundry.rules.research.ideas import IDEAS
+from counterpoint.dialects.foundry.research.rules.answers import IDEAS
 from fakes.scripted_models import ModelServer
 from fakes.shapes import SPEC, misshapen, row
 

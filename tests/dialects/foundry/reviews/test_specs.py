@@ -14,8 +14,8 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.places import SpecsPlaces
-from counterpoint.dialects.foundry.verbs.reviews.panel import ReviewerChoice
-from counterpoint.dialects.foundry.verbs.reviews.specs import SpecReviews
+from counterpoint.dialects.foundry.reviews.operations import SpecReviews
+from counterpoint.dialects.foundry.reviews.panel import ReviewerChoice
 from counterpoint.kernel.errors import Unavailable
 from fakes.reviews import SPEC, Servers, beside_plan, point, remarks
 from fakes.scripted_models import MODEL, Failing, ModelServer

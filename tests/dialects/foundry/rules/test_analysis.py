@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.analysis import (
+from counterpoint.dialects.foundry.specs.rules.analysis import (
     completeness,
     dependency_report,
     stats,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.duplicates import duplicates, similarity
+from counterpoint.dialects.foundry.specs.rules.analysis import duplicates, similarity
 from counterpoint.kernel.errors import InvalidInput
 from fakes.spec_documents import ANY_JSON, node, odd_documents
 

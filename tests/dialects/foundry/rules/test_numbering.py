@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.numbering import (
+from counterpoint.dialects.foundry.nodes.rules.shape import (
     depth_in,
     is_spec_id,
     natural_key,

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.rollup import percentage, rolled_up, rollup
-from counterpoint.dialects.foundry.rules.tree import Tree
+from counterpoint.dialects.foundry.nodes.rules.tree import Tree, percentage, rolled_up, rollup
 from fakes.spec_documents import ANY_JSON, document, edited, grown, odd_documents
 
 LEAVES = {"task", "subtask", "verify", "research"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.rules import shape
+from counterpoint.dialects.foundry.nodes.rules import shape
 
 
 def test_the_schema_tells_every_list_of_words():

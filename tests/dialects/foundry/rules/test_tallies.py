@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.nodes import Tally
-from counterpoint.dialects.foundry.rules.tallies import Held, Tallies, Touched, is_leaf
+from counterpoint.dialects.foundry.models.specs import Tally
+from counterpoint.dialects.foundry.nodes.rules.progress import Held, Tallies, Touched, is_leaf
 
 
 @pytest.fixture

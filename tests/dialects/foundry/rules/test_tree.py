@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.tree import (
+from counterpoint.dialects.foundry.nodes.rules.tree import (
     CYCLES_LIMIT,
     Tree,
     cycles,

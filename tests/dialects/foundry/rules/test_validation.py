@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.validation.report import validate
-from counterpoint.dialects.foundry.rules.validation.table import RULES
+from counterpoint.dialects.foundry.nodes.rules.faults import RULES
+from counterpoint.dialects.foundry.specs.rules.validation import validate
 from fakes.spec_documents import ANY_JSON, document, edited, node, odd_documents
 
 

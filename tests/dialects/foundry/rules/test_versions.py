@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.rules.versions import moment_of, position_of
+from counterpoint.dialects.foundry.nodes.rules.shape import moment_of, position_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from builders import Agent
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
-from counterpoint.dialects.foundry.nouns.autonomy import PAUSE_REASONS, GateEvidence
-from counterpoint.dialects.foundry.verbs.sessions.commanding import Commanding
+from counterpoint.dialects.foundry.models.runs import PAUSE_REASONS, GateEvidence
+from counterpoint.dialects.foundry.runs.sessions import Commanding
 from fakes.run_party import SPEC, Party, add_evidence, run_row, set_run
 
 OTHER = "other-2026-01-02-001"

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.dialects.foundry.config_file import ConfigFile
-from counterpoint.dialects.foundry.door import Door
-from counterpoint.dialects.foundry.rules.autonomy.configured import configured
-from counterpoint.dialects.foundry.rules.autonomy.roles import ALLOWED
+from counterpoint.dialects.foundry.environment.operations import ConfigFile
+from counterpoint.dialects.foundry.runs.door import Door
+from counterpoint.dialects.foundry.runs.rules.limits import ALLOWED, configured
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel.errors import Forbidden, InvalidInput, RateLimited
 from counterpoint.relay.start import PASSED

@@ -10,9 +10,9 @@ import pytest
 
 from builders import Agent
 from counterpoint.core.model.identity import Identity
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
-from counterpoint.dialects.foundry.verbs.sessions.open_roles import OpenRoles, published_roles
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.files.mirror import Mirroring
+from counterpoint.dialects.foundry.runs.locking import OpenRoles, published_roles
+from counterpoint.dialects.foundry.specs.operations import Specs
 from counterpoint.kernel.errors import Conflict, Forbidden
 from fakes.gates import person_of
 from fakes.run_party import SPEC, Party

@@ -13,10 +13,10 @@ from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.foundry.nouns.autonomy import Role
-from counterpoint.dialects.foundry.rules.autonomy.locking import is_locked
-from counterpoint.dialects.foundry.verbs.sessions import holding
-from counterpoint.dialects.foundry.verbs.sessions.locking import Locking
+from counterpoint.dialects.foundry.models.runs import Role
+from counterpoint.dialects.foundry.runs import rows
+from counterpoint.dialects.foundry.runs.locking import Locking
+from counterpoint.dialects.foundry.runs.rules.limits import is_locked
 from counterpoint.dialects.registry import surface
 from counterpoint.protocol.tools import Tool
 from fakes.run_party import SPEC, Party, run_row, set_run
@@ -231,7 +231,7 @@ def step(agent: Agent, session: str) -> None:
 
     def put(context: Context) -> None:
         with recording(context.in_session(session), "run.looked") as change:
-            holding.take_up(change, session)
+            rows.take_up(change, session)
 
     agent.core.use(put)
 

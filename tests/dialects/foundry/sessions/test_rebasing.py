@@ -12,11 +12,11 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
-from counterpoint.dialects.foundry.rules.autonomy.structure import structure_of
-from counterpoint.dialects.foundry.verbs.queries import get_spec
-from counterpoint.dialects.foundry.verbs.sessions.rebasing import Rebasing
-from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
-from counterpoint.dialects.foundry.verbs.specs import whole
+from counterpoint.dialects.foundry.nodes.queries import get_spec
+from counterpoint.dialects.foundry.runs.rows import shape_of
+from counterpoint.dialects.foundry.runs.rules.results import structure_of
+from counterpoint.dialects.foundry.runs.starting import Rebasing
+from counterpoint.dialects.foundry.specs.operations import whole
 from fakes.run_party import SPEC, Party, add_step, run_row, set_run
 
 

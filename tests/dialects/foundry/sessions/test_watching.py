@@ -13,8 +13,8 @@ from builders import Workshop
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.dialects.foundry.nouns.autonomy import SpecSession
-from counterpoint.dialects.foundry.verbs.sessions.events import note_event
+from counterpoint.dialects.foundry.models.runs import SpecSession
+from counterpoint.dialects.foundry.runs.rows import note_event
 from counterpoint.settings import Settings
 from fakes.run_party import SPEC, Party, add_step, run_row, set_run
 

@@ -9,7 +9,7 @@ import pytest
 
 from builders import Workshop
 from counterpoint.core.model.work import Gate
-from counterpoint.dialects.foundry.nouns.autonomy import GateEvidence, SessionStep, SpecSession
+from counterpoint.dialects.foundry.models.runs import GateEvidence, SessionStep, SpecSession
 from counterpoint.kernel.canonical import text_digest
 from fakes.gates import SPEC, gated_draft
 from fakes.stepping import Stepper

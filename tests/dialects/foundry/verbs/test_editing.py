@@ -8,10 +8,10 @@ import pytest
 
 from builders import Agent
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.foundry.nouns.specs import PhaseDraft, TaskDraft
-from counterpoint.dialects.foundry.verbs.editing import Editing
-from counterpoint.dialects.foundry.verbs.phases import Phases
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.documents.operations import Editing
+from counterpoint.dialects.foundry.models.specs import PhaseDraft, TaskDraft
+from counterpoint.dialects.foundry.specs.operations import Specs
+from counterpoint.dialects.foundry.specs.phases import Phases
 from counterpoint.kernel.errors import NotFound, StaleVersion
 
 SPEC = "export-2026-01-02-001"

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from builders import Agent
-from counterpoint.dialects.foundry.nouns.specs import (
+from counterpoint.dialects.foundry.models.specs import (
     ASSUMPTIONS,
     CONSTRAINTS,
     LISTS,
     RISKS,
     SpecList,
 )
-from counterpoint.dialects.foundry.verbs.frontmatter import Frontmatter
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.specs.operations import Frontmatter, Specs
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
 

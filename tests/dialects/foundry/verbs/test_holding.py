@@ -9,14 +9,12 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.coordinator import Core
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.verbs.documents.applying import Applying
-from counterpoint.dialects.foundry.verbs.phases import Phases
-from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.verbs.tasks.edges import Linking
-from counterpoint.dialects.foundry.verbs.tasks.editing import Editing, NodeFilter
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
+from counterpoint.dialects.foundry.documents.operations import Applying
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.specs.operations import Specs
+from counterpoint.dialects.foundry.specs.phases import Phases
+from counterpoint.dialects.foundry.tasks.editing import Editing, Linking, NodeFilter, Shaping
+from counterpoint.dialects.foundry.tasks.moving import Moving
 from counterpoint.kernel.errors import AlreadyClaimed
 from fakes.spec_documents import node, put
 

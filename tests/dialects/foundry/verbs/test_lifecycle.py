@@ -10,13 +10,12 @@ import pytest
 from builders import Agent
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note, Report
-from counterpoint.dialects.foundry.nouns.nodes import Folder
-from counterpoint.dialects.foundry.rules.folders import MOVES
-from counterpoint.dialects.foundry.verbs.journal import Journals
-from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
-from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.verbs.tasks.batches import Batches
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
+from counterpoint.dialects.foundry.journal.operations import Journals
+from counterpoint.dialects.foundry.models.specs import Folder
+from counterpoint.dialects.foundry.nodes.rules.shape import MOVES
+from counterpoint.dialects.foundry.specs.operations import Lifecycle, Specs
+from counterpoint.dialects.foundry.tasks.moving import Moving
+from counterpoint.dialects.foundry.tasks.offering import Batches
 from counterpoint.kernel.errors import AlreadyClaimed, Conflict, CounterpointError
 
 SPEC = "export-2026-01-02-001"

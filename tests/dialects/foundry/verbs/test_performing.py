@@ -7,7 +7,7 @@ import pytest
 from builders import Agent
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
-from counterpoint.dialects.foundry.verbs.performing import perform
+from counterpoint.dialects.foundry.nodes.writing import perform
 from counterpoint.kernel.errors import Conflict
 
 

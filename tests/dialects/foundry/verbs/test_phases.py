@@ -10,10 +10,10 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Report
-from counterpoint.dialects.foundry.nouns.specs import PhaseDraft, TaskDraft
-from counterpoint.dialects.foundry.verbs.journal import Journals
-from counterpoint.dialects.foundry.verbs.phases import Phases
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.journal.operations import Journals
+from counterpoint.dialects.foundry.models.specs import PhaseDraft, TaskDraft
+from counterpoint.dialects.foundry.specs.operations import Specs
+from counterpoint.dialects.foundry.specs.phases import Phases
 from counterpoint.kernel.errors import AlreadyClaimed, Conflict, InvalidInput, NotFound
 
 SPEC = "export-2026-01-02-001"

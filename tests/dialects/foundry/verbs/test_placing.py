@@ -11,15 +11,13 @@ from builders import Agent
 from counterpoint.core.model.work import Area
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
-from counterpoint.dialects.foundry.nouns.specs import PhaseDraft, TaskDraft
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.rules.importing.drafting import fields_of
-from counterpoint.dialects.foundry.verbs.documents.applying import Applying
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.phases import Phases
-from counterpoint.dialects.foundry.verbs.specs import Specs
-from counterpoint.dialects.foundry.verbs.tasks.editing import Editing, NodeFilter
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
+from counterpoint.dialects.foundry.documents.operations import Applying, Importing
+from counterpoint.dialects.foundry.models.specs import PhaseDraft, TaskDraft
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.nodes.rules.drafting import fields_of
+from counterpoint.dialects.foundry.specs.operations import Specs
+from counterpoint.dialects.foundry.specs.phases import Phases
+from counterpoint.dialects.foundry.tasks.editing import Editing, NodeFilter, Shaping
 from counterpoint.kernel.errors import InvalidInput
 from fakes.spec_documents import Document, document, put, task
 

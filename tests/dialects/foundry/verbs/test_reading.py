@@ -10,9 +10,14 @@ from builders import Agent
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note, Report
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.foundry.rules.nodes import document_of
-from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
-from counterpoint.dialects.foundry.verbs.reading import all_nodes, node_of, nodes_of
+from counterpoint.dialects.foundry.nodes.queries import (
+    Nodes,
+    all_nodes,
+    get_spec,
+    node_of,
+    nodes_of,
+)
+from counterpoint.dialects.foundry.nodes.rules.progress import document_of
 from counterpoint.kernel.errors import NotFound
 
 SPEC = "export-2026-01-02-001"

@@ -10,8 +10,8 @@ import pytest
 from builders import Agent, Workshop, git
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Report
-from counterpoint.dialects.foundry.nouns.specs import SpecDraft
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.models.specs import SpecDraft
+from counterpoint.dialects.foundry.specs.operations import Specs
 from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside
 
 PLAN, REVIEW = ".plans/export.md", ".plan-reviews/export-review-full.md"

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from builders import Workshop
-from counterpoint.dialects.foundry.nouns.specs import CONSTRAINTS, PhaseDraft, SpecDraft
-from counterpoint.dialects.foundry.verbs.editing import Editing
-from counterpoint.dialects.foundry.verbs.frontmatter import Frontmatter
-from counterpoint.dialects.foundry.verbs.phases import Phases
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.documents.operations import Editing
+from counterpoint.dialects.foundry.models.specs import CONSTRAINTS, PhaseDraft, SpecDraft
+from counterpoint.dialects.foundry.specs.operations import Frontmatter, Specs
+from counterpoint.dialects.foundry.specs.phases import Phases
 
 SPEC = "export-2026-01-02-001"
 WRITERS = range(4)

@@ -6,12 +6,12 @@ from typing import Final, cast
 
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
-from counterpoint.dialects.foundry.plan_files import PlanFile
-from counterpoint.dialects.foundry.rules.reviews.feedback import counted, in_short
-from counterpoint.dialects.foundry.rules.reviews.forms import fitted
-from counterpoint.dialects.foundry.tools.models.status import llm_status
-from counterpoint.dialects.foundry.tools.reviews import words
-from counterpoint.dialects.foundry.tools.reviews.shown import (
+from counterpoint.dialects.foundry.reviews.operations import PlanFile, PlanReviews, Plans
+from counterpoint.dialects.foundry.reviews.panel import PlanReview
+from counterpoint.dialects.foundry.reviews.rules.feedback import counted, in_short
+from counterpoint.dialects.foundry.reviews.rules.material import fitted
+from counterpoint.dialects.foundry.tools import review_fields
+from counterpoint.dialects.foundry.tools.review_fields import (
     CUT,
     DRY,
     UNSAVED,
@@ -19,9 +19,7 @@ from counterpoint.dialects.foundry.tools.reviews.shown import (
     is_cached,
     usage_of,
 )
-from counterpoint.dialects.foundry.verbs.plans import Plans
-from counterpoint.dialects.foundry.verbs.reviews.plans import PlanReviews
-from counterpoint.dialects.foundry.verbs.reviews.views import PlanReview
+from counterpoint.dialects.foundry.tools.shown import llm_status
 from counterpoint.dialects.foundry.words import Cursor, DryRun, LongLimit, Name
 from counterpoint.dialects.paging import clip, pages_of
 from counterpoint.dialects.progress import watching
@@ -62,14 +60,14 @@ def list_(call: Call, limit: LongLimit = 100, cursor: Cursor = "") -> Json:
 def review(
     call: Call,
     progress: Progress,
-    plan_path: words.PlanPath,
-    ai_provider: words.Provider = "",
-    ai_tools: words.Providers = [],  # noqa: B006 -- never changed; the schema shows it
-    model: words.Model = "",
-    ai_timeout: words.Seconds = _SECONDS,
-    review_type: words.ReviewType = "full",
+    plan_path: review_fields.PlanPath,
+    ai_provider: review_fields.ReviewProvider = "",
+    ai_tools: review_fields.Providers = [],  # noqa: B006 -- never changed; the schema shows it
+    model: review_fields.Model = "",
+    ai_timeout: review_fields.Seconds = _SECONDS,
+    review_type: review_fields.ReviewType = "full",
     *,
-    consultation_cache: words.Cache = True,
+    consultation_cache: review_fields.Cache = True,
     dry_run: DryRun = False,
 ) -> Json:
     """Have a model review one."""
@@ -78,7 +76,9 @@ def review(
         review = reviews.preview(plan_path)
         more: dict[str, Json] = {"dry_run": True, "llm_status": llm_status(call), "message": DRY}
         return present({**_named(review, review_type), **more})
-    choice = words.consulted(ai_provider, ai_tools, model, ai_timeout, 0, caches=consultation_cache)
+    choice = review_fields.consulted(
+        ai_provider, ai_tools, model, ai_timeout, 0, caches=consultation_cache
+    )
     data, warnings = reviewed(reviews.review(plan_path, review_type, choice), review_type)
     return present(data, warnings=warnings)
 

@@ -1,32 +1,125 @@
-"""What the server offers, in which words, and what of it is turned on."""
+"""The tools `health`, `server` and `provider`."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 import orjson
 from pydantic import Field
 
 from counterpoint import __version__
-from counterpoint.dialects.arguments import TEXT
+from counterpoint.core.model.models.asking import DEFAULT_TIMEOUT, Answer, Provider, Stop, asked
+from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.foundry.envelope import page, present
-from counterpoint.dialects.foundry.nouns.capabilities import capabilities
-from counterpoint.dialects.foundry.tools.models import status as models
-from counterpoint.dialects.foundry.tools.sessions.lifecycle import configured_of
-from counterpoint.dialects.foundry.tools.sessions.shown import session_defaults
-from counterpoint.dialects.foundry.verbs.environment import Environment
+from counterpoint.dialects.foundry.envelope import PHRASES, page, present
+from counterpoint.dialects.foundry.environment.operations import Condition, Environment
+from counterpoint.dialects.foundry.models.environment import (
+    Dependency,
+    Grade,
+    capabilities,
+    overall,
+)
+from counterpoint.dialects.foundry.tools import shown as models
+from counterpoint.dialects.foundry.tools.runs import configured_of, session_defaults
+from counterpoint.dialects.foundry.tools.shown import standing_of
 from counterpoint.dialects.foundry.words import Cursor, LongLimit, Name
-from counterpoint.dialects.paging import pages_of
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, part_of_text, size_of
+from counterpoint.dialects.progress import watching
 from counterpoint.dialects.scoping import read_tools
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.protocol.actions import ActionTool, action, of_actions
-from counterpoint.protocol.parameters import KEY
+from counterpoint.protocol.parameters import KEY, Progress
 from counterpoint.protocol.tools import Tool
+
+_SAID: Final[dict[Grade, str]] = {
+    "healthy": "All is well",
+    "degraded": "It works, but not all of it",
+    "unhealthy": "It cannot work",
+}
+
+
+@action(reads=True, plain=True)
+def liveness(_call: Call) -> Json:
+    """It answers."""
+    return present(_condition("healthy", "The server is alive"))
+
+
+@action(reads=True)
+def readiness(call: Call) -> Json:
+    """Ledger, specs folder, disk."""
+    return present(_graded(call.core.use(Condition).readiness()))
+
+
+@action(reads=True)
+def check(
+    call: Call,
+    *,
+    include_details: Annotated[bool, Field(description="With each dependency")] = True,
+) -> Json:
+    """Also git and AI providers."""
+    dependencies = call.core.use(Condition).everything()
+    return present(_counted(dependencies) if include_details else _shortly(dependencies))
+
+
+health = of_actions("health", "Check the server's health.", (liveness, readiness, check))
+
+
+def unopened(tool: Tool[Call], refusal: CounterpointError) -> Json:
+    """Return the health of a server whose ledger cannot be opened; raise the refusal for any other tool."""
+    if tool.name != health.name:
+        raise refusal
+    words = f"{refusal.message}. {refusal.hint_in(PHRASES)}"
+    ledger = Dependency(name="ledger", grade="unhealthy", message=words)
+    return present(_counted([ledger]))
+
+
+def _counted(dependencies: Sequence[Dependency]) -> dict[str, Json]:
+    counts = Counter(dependency.grade for dependency in dependencies)
+    grades: tuple[Grade, ...] = ("unhealthy", "degraded", "healthy")
+    return {
+        **_graded(dependencies),
+        "details": {f"{grade}_count": counts[grade] for grade in grades},
+    }
+
+
+def _graded(dependencies: Sequence[Dependency]) -> dict[str, Json]:
+    return {
+        **_shortly(dependencies),
+        "dependencies": [_dependency(dependency) for dependency in dependencies],
+    }
+
+
+def _shortly(dependencies: Sequence[Dependency]) -> dict[str, Json]:
+    grade = overall(dependencies)
+    return _condition(grade, _SAID[grade])
+
+
+def _condition(grade: Grade, message: str) -> dict[str, Json]:
+    return {
+        "status": grade,
+        "is_healthy": grade != "unhealthy",
+        "timestamp": round(time.time(), 3),
+        "message": message,
+    }
+
+
+def _dependency(dependency: Dependency) -> Json:
+    return {
+        "name": dependency.name,
+        "healthy": dependency.grade != "unhealthy",
+        "status": dependency.grade,
+        "message": dependency.message,
+        "latency_ms": dependency.latency_ms,
+        "details": dict(dependency.details),
+    }
+
 
 Listed = Callable[[], Sequence[Tool[Call]]]
 """Answers every tool of the surface, in the order of its list."""
@@ -172,13 +265,13 @@ def _category(tool: Tool[Call]) -> str:
     return _CATEGORIES.get(tool.name, _OTHERS)
 
 
-def _tags(tool: Tool[Call]) -> list[Json]:
+def _tool_tags(tool: Tool[Call]) -> list[Json]:
     does = {"reads" if part.reads else "writes" for part in tool.parts}
     return [_category(tool), *sorted(does)]
 
 
 def _fits(tool: Tool[Call], category: str, tag: str) -> bool:
-    return category in {"", _category(tool)} and (not tag or tag in _tags(tool))
+    return category in {"", _category(tool)} and (not tag or tag in _tool_tags(tool))
 
 
 def _entry(tool: Tool[Call]) -> dict[str, Json]:
@@ -188,7 +281,7 @@ def _entry(tool: Tool[Call]) -> dict[str, Json]:
         "category": _category(tool),
         "version": _VERSION,
         "deprecated": False,
-        "tags": _tags(tool),
+        "tags": _tool_tags(tool),
         "actions": [
             {"name": _name(tool, part), "summary": part.description} for part in tool.parts
         ],
@@ -205,3 +298,154 @@ def _whole(part: Tool[Call]) -> Json:
 
 def _name(tool: Tool[Call], part: Tool[Call]) -> str:
     return part.name.removeprefix(f"{tool.name} ")
+
+
+ProviderId = Annotated[str, Field(min_length=1, max_length=100, description="As listed"), TEXT]
+Prompt = Annotated[str, Field(min_length=1, max_length=100_000, description="What to ask"), TEXT]
+ModelName = Annotated[str, Field(max_length=200, description="Other than its usual one"), TEXT]
+_TOKENS: Final = 2_000
+"""Tokens of an answer that mostly fits on one page; a longer one is kept, so that its pages are of one answer."""
+_CAPABILITIES: Final[list[Json]] = ["text", "streaming", "json_schema"]
+_META: Final = 400
+_REASONS: Final[Mapping[Stop, str]] = {
+    "end": "stop",
+    "length": "length",
+    "refused": "content_filter",
+    "other": "other",
+}
+_MORE: Final = "Others cannot be asked now; with include_unavailable=true they are told, with why."
+_CUT: Final = (
+    "The rest of the answer is not shown, for this project keeps none: ask for fewer tokens."
+)
+
+
+@action(reads=True, name="list", hidden=["include_unavailable"])
+def list_(
+    call: Call,
+    *,
+    include_unavailable: Annotated[bool, Field(description="With why not")] = False,
+) -> Json:
+    """Who can be asked."""
+    every = standing_of(call).every
+    listed = [provider for provider in every if include_unavailable or provider.is_available]
+    return present(
+        {
+            "providers": [_line(provider, index) for index, provider in enumerate(listed, 1)],
+            "available_count": sum(provider.is_available for provider in every),
+            "total_count": len(every),
+        },
+        warnings=[_MORE] if len(listed) < len(every) else (),
+    )
+
+
+@action(reads=True)
+def status(call: Call, provider_id: ProviderId) -> Json:
+    """One of them."""
+    provider = standing_of(call).named(provider_id)
+    supported = list(dict.fromkeys((*filter(None, [provider.model]), *provider.models)))
+    return present(
+        {
+            "provider_id": provider.name,
+            "available": provider.is_available,
+            "metadata": {
+                "name": provider.description,
+                "version": None,
+                "default_model": provider.model or None,
+                "supported_models": cast("Json", supported),
+                "documentation_url": None,
+                "tags": _provider_tags(provider),
+            },
+            "capabilities": ["text"] if provider.kind == "command" else _CAPABILITIES,
+            "health": {
+                "status": "healthy" if provider.is_available else "unavailable",
+                "available": provider.is_available,
+                "reason": provider.reason or None,
+            },
+        }
+    )
+
+
+@action(
+    reads=False,
+    idempotent=False,
+    open_world=True,
+    hidden=["max_tokens", "temperature", "timeout", "cursor"],
+)
+def execute(
+    call: Call,
+    progress: Progress,
+    provider_id: ProviderId,
+    prompt: Prompt,
+    model: ModelName = "",
+    max_tokens: Annotated[
+        int, Field(ge=1, le=100_000, description="Of the answer"), INTEGER
+    ] = _TOKENS,
+    temperature: Annotated[float | None, Field(ge=0, le=2, description="0-2"), NUMBER] = None,
+    timeout: Annotated[
+        float, Field(ge=1, le=3_600, description="Seconds"), NUMBER
+    ] = DEFAULT_TIMEOUT,
+    cursor: Cursor = "",
+) -> Json:
+    """Ask it."""
+    key: list[Json] = ["provider execute", provider_id, prompt, model, max_tokens, temperature]
+    sample = secrets.token_hex(8) if max_tokens > _TOKENS else ""
+    pages = pages_of(call, cursor, *key, first=[0, sample])
+    at, sample = cast("tuple[int, str]", pages.at)
+    question = asked(
+        prompt,
+        provider=provider_id,
+        model=model,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        timeout=timeout,
+        purpose="provider",
+        caching="always" if sample else "auto",
+        sample=sample,
+    )
+    models = call.core.models
+    if cursor:
+        return _shown(models.kept(question), at, sample, pages.cursor)
+    answer = models.ask(question, watching(progress))
+    # As it is kept: what is masked there is masked on every page.
+    cached = models.find_kept(question) if sample else None
+    return _shown(cached or answer, at, sample, pages.cursor)
+
+
+def _shown(answer: Answer, at: int, sample: str, sealed: Callable[[Json], str]) -> Json:
+    """Return the page of an answer that begins at a character."""
+    fields: dict[str, Json] = {
+        "provider_id": answer.provider,
+        "model": answer.model,
+        "finish_reason": _REASONS[answer.stop],
+        "token_usage": {
+            "prompt_tokens": answer.tokens.input,
+            "completion_tokens": answer.tokens.output,
+            "total_tokens": answer.tokens.input + answer.tokens.output,
+        },
+    }
+    content, end = part_of_text(answer.text, at).cut(PAGE - RESERVE - _META - size_of(fields))
+    is_cut = end is not None and not answer.is_kept
+    cursor = "" if end is None or is_cut else sealed([end, sample])
+    return present(
+        {**fields, "content": content},
+        warnings=[_CUT] if is_cut else (),
+        pagination=page(cursor, 1) if cursor else None,
+    )
+
+
+def _line(provider: Provider, position: int) -> Json:
+    fields: dict[str, Json] = {
+        "id": provider.name,
+        "description": clip(provider.description, 300),
+        "priority": position,
+        "tags": _provider_tags(provider),
+        "available": provider.is_available,
+    }
+    return fields if provider.is_available else {**fields, "reason": clip(provider.reason, 300)}
+
+
+def _provider_tags(provider: Provider) -> list[Json]:
+    return [provider.kind, *(["free"] if provider.is_free else [])]
+
+
+provider = of_actions("provider", "AI models to ask.", (list_, status, execute))

@@ -1,13 +1,19 @@
-"""How specs and parts of them are shown, and lists in pages."""
+"""What several tools show and ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Annotated, Any, Final, cast
 
+from pydantic import Field
+
+from counterpoint.core.rules.models.trying import Standing
+from counterpoint.dialects.arguments import INTEGER, TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
-from counterpoint.dialects.foundry.nouns.specs import SpecLine
+from counterpoint.dialects.foundry.models import runs
+from counterpoint.dialects.foundry.models.specs import SpecLine
+from counterpoint.dialects.foundry.research.asking import Askable
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
@@ -90,3 +96,42 @@ def spec_line(line: SpecLine, *, counted: bool) -> dict[str, Json]:
         "progress_percentage": line.tally.percentage,
         "current_phase": line.current.id if line.current else None,
     }
+
+
+def standing_of(call: Call) -> Standing:
+    """Return who there is, and who is asked first; MalformedDocument."""
+    return call.core.use(Askable).list_providers()
+
+
+def llm_status(call: Call) -> Json:
+    """Return what is told of models beside other things."""
+    providers = call.core.use(Askable).find()
+    names: list[Json] = [provider.name for provider in providers.first] if providers else []
+    return {
+        "configured": providers is None or any(provider.is_set for provider in providers.every),
+        "available": bool(names),
+        "providers": names,
+        "priority": list(names),
+    }
+
+
+SessionId = Annotated[str, Field(max_length=80, description="Run that calls"), TEXT]
+Policy = Annotated[runs.GatePolicy | None, Field(description="Of gates")]
+Posture = Annotated[runs.Posture | None, Field(description="Profile of limits")]
+Force = Annotated[bool, Field(description="In spite of it")]
+ReasonCode = Annotated[str, Field(max_length=100, description=", ".join(runs.REASON_CODES)), TEXT]
+ReasonDetail = Annotated[str, Field(max_length=20_000, description="Why"), TEXT]
+Number = Annotated[int | None, Field(description="Limit"), INTEGER]
+Percent = Annotated[int | None, Field(ge=0, le=100, description="Of the context"), INTEGER]
+Flag = Annotated[bool | None, Field(description="Stop there")]
+Bypass = Annotated[bool, Field(description="In spite of a run")]
+BypassReason = Annotated[str, Field(max_length=2_000, description="Why"), TEXT]
+
+RUN: Final[Mapping[str, Any]] = {"session_id": SessionId}
+"""What every action of a tool takes that changes specs, beside its own arguments: the run that the call is a part of."""
+LOCK: Final[Mapping[str, Any]] = {
+    **RUN,
+    "bypass_autonomy_lock": Bypass,
+    "bypass_reason": BypassReason,
+}
+"""The same, with what lets a maintainer pass the lock of a run."""

@@ -9,13 +9,12 @@ from pydantic import Field, WithJsonSchema
 from counterpoint.dialects.arguments import INTEGER
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
-from counterpoint.dialects.foundry.rules.autonomy.answers import pause_code, step_of
-from counterpoint.dialects.foundry.rules.autonomy.results import FIELDS, read_result
-from counterpoint.dialects.foundry.tools.sessions.words import Percent, SessionId
-from counterpoint.dialects.foundry.verbs.sessions.views import RunSelector
-from counterpoint.dialects.foundry.verbs.steps.heartbeats import Heartbeat
-from counterpoint.dialects.foundry.verbs.steps.replaying import Replaying
-from counterpoint.dialects.foundry.verbs.steps.stepping import StepAnswer, Stepping
+from counterpoint.dialects.foundry.runs.rows import RunSelector
+from counterpoint.dialects.foundry.runs.rules.deciding import pause_code, step_of
+from counterpoint.dialects.foundry.runs.rules.results import RESULT_FIELDS, read_result
+from counterpoint.dialects.foundry.runs.stepping import Replaying, StepAnswer, Stepping
+from counterpoint.dialects.foundry.runs.steps import Heartbeat
+from counterpoint.dialects.foundry.tools.shown import Percent, SessionId
 from counterpoint.dialects.foundry.words import SpecId
 from counterpoint.dialects.lacking import unallowed_lines
 from counterpoint.kernel.canonical import Json, object_of
@@ -23,7 +22,7 @@ from counterpoint.protocol.actions import action
 
 _OBJECT: Final = WithJsonSchema({"type": "object"})
 
-Result = Annotated[dict[str, Any] | None, Field(description=", ".join(FIELDS)), _OBJECT]
+Result = Annotated[dict[str, Any] | None, Field(description=", ".join(RESULT_FIELDS)), _OBJECT]
 Said = Annotated[Any, Field(description="Of the result")]
 Tokens = Annotated[int | None, Field(ge=0, le=10**12), INTEGER]
 Alive = Annotated[bool, Field(description="A sign of life")]
@@ -60,7 +59,7 @@ def next_(
     name="session-step",
     command="report",
     legacy=("session-step-report",),
-    hidden=("estimated_tokens_used", "heartbeat", *FIELDS),
+    hidden=("estimated_tokens_used", "heartbeat", *RESULT_FIELDS),
 )
 def report(
     call: Call,

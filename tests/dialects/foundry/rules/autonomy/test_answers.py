@@ -6,8 +6,11 @@ import orjson
 import pytest
 
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.autonomy import IssuedStep
-from counterpoint.dialects.foundry.rules.autonomy.answers import (
+from counterpoint.dialects.foundry.models.runs import IssuedStep
+from counterpoint.dialects.foundry.runs.rules.commands import PhaseGate
+from counterpoint.dialects.foundry.runs.rules.deciding import (
+    PAUSE_CODES,
+    Fail,
     RunState,
     answer,
     pause_code,
@@ -15,8 +18,6 @@ from counterpoint.dialects.foundry.rules.autonomy.answers import (
     refused,
     step_of,
 )
-from counterpoint.dialects.foundry.rules.autonomy.deciding import PAUSE_CODES, Fail
-from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate
 from counterpoint.kernel.clock import Timestamp
 
 NOW = Timestamp("2026-02-03T04:00:00.000Z")

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.dialects.foundry.envelope import code_of, refuse
-from counterpoint.dialects.foundry.nouns.autonomy import Limits
-from counterpoint.dialects.foundry.nouns.codes import TYPES
-from counterpoint.dialects.foundry.rules.autonomy.commands import (
+from counterpoint.dialects.foundry.models.environment import TYPES
+from counterpoint.dialects.foundry.models.runs import Limits
+from counterpoint.dialects.foundry.runs.rules.commands import (
+    PhaseGate,
     RunRef,
     beginning,
     only_run,
@@ -17,17 +18,12 @@ from counterpoint.dialects.foundry.rules.autonomy.commands import (
     refuse_command,
     refuse_locked,
     refuse_unacknowledged,
-)
-from counterpoint.dialects.foundry.rules.autonomy.deciding import PAUSE_CODES, Fail, decide
-from counterpoint.dialects.foundry.rules.autonomy.gating import (
-    PhaseGate,
     refuse_unproven,
     refuse_unsatisfied,
 )
-from counterpoint.dialects.foundry.rules.autonomy.limits import Terms
-from counterpoint.dialects.foundry.rules.autonomy.results import judge, report_digest
-from counterpoint.dialects.foundry.rules.autonomy.roles import Denials, refuse_call
-from counterpoint.dialects.foundry.rules.autonomy.structure import Structure, rebase
+from counterpoint.dialects.foundry.runs.rules.deciding import PAUSE_CODES, Fail, decide
+from counterpoint.dialects.foundry.runs.rules.limits import Denials, Terms, refuse_call
+from counterpoint.dialects.foundry.runs.rules.results import Structure, judge, rebase, report_digest
 from counterpoint.kernel.clock import later
 from counterpoint.kernel.errors import CounterpointError
 from fakes.runs import ISSUED, NOW, evidence, known, report, situation, step

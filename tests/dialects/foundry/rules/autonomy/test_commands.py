@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.autonomy import COMMANDS, REASON_CODES, STATUSES, move_of
-from counterpoint.dialects.foundry.rules.autonomy.commands import (
+from counterpoint.dialects.foundry.models.runs import COMMANDS, REASON_CODES, STATUSES, move_of
+from counterpoint.dialects.foundry.runs.rules.commands import (
+    PhaseGate,
     RunRef,
     beginning,
     only_run,
@@ -17,8 +18,7 @@ from counterpoint.dialects.foundry.rules.autonomy.commands import (
     refuse_unreasoned,
     refuse_waiver,
 )
-from counterpoint.dialects.foundry.rules.autonomy.gating import PhaseGate
-from counterpoint.dialects.foundry.rules.autonomy.limits import Terms
+from counterpoint.dialects.foundry.runs.rules.limits import Terms
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.rules.autonomy.limits import Consultations
+from counterpoint.dialects.foundry.runs.rules.limits import Consultations
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.autonomy import ContextUse, Limits
-from counterpoint.dialects.foundry.rules.autonomy.contexts import (
+from counterpoint.dialects.foundry.models.runs import ContextUse, Limits
+from counterpoint.dialects.foundry.runs.rules.commands import (
     Sidecar,
     count_step,
     current_use,

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.autonomy import (
-    OUTCOMES,
-    PAUSE_REASONS,
-    STEP_TYPES,
-    Counters,
-)
-from counterpoint.dialects.foundry.rules.autonomy.counting import (
+from counterpoint.dialects.foundry.models.runs import OUTCOMES, PAUSE_REASONS, STEP_TYPES, Counters
+from counterpoint.dialects.foundry.runs.rules.commands import (
     Result,
     count_rebase,
     count_result,

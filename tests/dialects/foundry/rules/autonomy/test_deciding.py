@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.autonomy import (
+from counterpoint.dialects.foundry.models.environment import TYPES
+from counterpoint.dialects.foundry.models.runs import (
     PAUSE_REASONS,
     STATUSES,
     STEP_TYPES,
@@ -15,9 +16,8 @@ from counterpoint.dialects.foundry.nouns.autonomy import (
     Limits,
     StopConditions,
 )
-from counterpoint.dialects.foundry.nouns.codes import TYPES
-from counterpoint.dialects.foundry.rules.autonomy.contexts import Reading
-from counterpoint.dialects.foundry.rules.autonomy.deciding import (
+from counterpoint.dialects.foundry.runs.rules.commands import GateEvent, PhaseGate, Reading
+from counterpoint.dialects.foundry.runs.rules.deciding import (
     PAUSE_CODES,
     PAUSE_MESSAGES,
     Complete,
@@ -31,7 +31,6 @@ from counterpoint.dialects.foundry.rules.autonomy.deciding import (
     phase_after,
     warns_of_silence,
 )
-from counterpoint.dialects.foundry.rules.autonomy.gating import GateEvent, PhaseGate
 from counterpoint.kernel.clock import later
 from counterpoint.kernel.errors import CounterpointError
 from fakes.runs import ISSUED, NOW, done, phase, situation, step

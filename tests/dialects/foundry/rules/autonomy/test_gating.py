@@ -6,14 +6,14 @@ from dataclasses import fields, replace
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.autonomy import (
+from counterpoint.dialects.foundry.models.runs import (
     GATE_POLICIES,
     GATE_STATUSES,
     PAUSE_REASONS,
     VERDICTS,
     Evidence,
 )
-from counterpoint.dialects.foundry.rules.autonomy.gating import (
+from counterpoint.dialects.foundry.runs.rules.commands import (
     GateEvent,
     PhaseGate,
     acknowledged,

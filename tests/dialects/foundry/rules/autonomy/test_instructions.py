@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.autonomy import STEP_TYPES
-from counterpoint.dialects.foundry.rules.autonomy.instructions import StepPlace, instructions
+from counterpoint.dialects.foundry.models.runs import STEP_TYPES
+from counterpoint.dialects.foundry.runs.rules.deciding import StepPlace, instructions
 
 PLACE = StepPlace(
     spec="export-2026-01-02-001",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.nouns.autonomy import Limits, StopConditions
-from counterpoint.dialects.foundry.rules.autonomy.limits import (
+from counterpoint.dialects.foundry.models.runs import Limits, StopConditions
+from counterpoint.dialects.foundry.runs.rules.limits import (
     PROFILES,
     RANGES,
     Terms,

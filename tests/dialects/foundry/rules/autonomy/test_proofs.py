@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from counterpoint.dialects.foundry.rules.autonomy.results import proof_of
+from counterpoint.dialects.foundry.runs.rules.results import proof_of
 
 KEY = b"a key of the project"
 PROOF = proof_of(KEY, "ses_1", "step_1")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.autonomy import STEP_TYPES, Limits
-from counterpoint.dialects.foundry.rules.autonomy.results import (
-    FIELDS,
+from counterpoint.dialects.foundry.models.runs import STEP_TYPES, Limits
+from counterpoint.dialects.foundry.runs.rules.results import (
+    RESULT_FIELDS,
     StepResult,
     is_stale,
     judge,
@@ -301,7 +301,7 @@ def test_nothing_is_due_without_a_step_or_with_a_stale_one():
 
 def test_both_forms_of_a_report_are_read_as_the_same():
     """Nested, or with its fields as arguments of their own."""
-    flat = {name: GIVEN.get(name) for name in FIELDS}
+    flat = {name: GIVEN.get(name) for name in RESULT_FIELDS}
     nested, beside = read_result(GIVEN, {}), read_result(None, flat)
     assert nested == beside
     assert nested is not None
@@ -309,7 +309,7 @@ def test_both_forms_of_a_report_are_read_as_the_same():
         StepResult(**{**GIVEN, "files_touched": ("src/a.py",)})
     )
     assert nested.files_touched == ("src/a.py",)
-    assert read_result(None, dict.fromkeys(FIELDS)) is None
+    assert read_result(None, dict.fromkeys(RESULT_FIELDS)) is None
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_what_is_no_report_is_refused_with_every_fault(nested, flat, paths):
     assert {fault["path"] for fault in refused.value.facts["faults"]} == paths
 
 
-@given(ANY_JSON, st.dictionaries(st.sampled_from(FIELDS), ANY_JSON))
+@given(ANY_JSON, st.dictionaries(st.sampled_from(RESULT_FIELDS), ANY_JSON))
 def test_anything_at_all_is_read_judged_or_refused(nested, changes):
     """No report stops the server, and none passes that is not the right one."""
     for given_ in (nested, {**GIVEN, **changes}):
@@ -351,7 +351,7 @@ def test_anything_at_all_is_read_judged_or_refused(nested, changes):
             assert result.outcome != "success" or result.verification_receipt == receipt()
 
 
-@given(st.sampled_from(FIELDS), st.text(min_size=1, max_size=8))
+@given(st.sampled_from(RESULT_FIELDS), st.text(min_size=1, max_size=8))
 def test_the_digest_of_a_report_changes_with_every_field(name, text):
     """So that another report is known as one."""
     before = read_result(GIVEN, {})

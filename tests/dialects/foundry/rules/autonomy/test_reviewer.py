@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.rules.autonomy.reviewer import (
+from counterpoint.dialects.foundry.reviews.rules.material import (
     FINDINGS_LIMIT,
     ChangedPromise,
     CriterionState,

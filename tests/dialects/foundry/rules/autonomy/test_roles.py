@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.dialects.foundry.envelope import code_of
-from counterpoint.dialects.foundry.nouns.autonomy import STEP_TYPES
-from counterpoint.dialects.foundry.rules.autonomy.instructions import StepPlace, instructions
-from counterpoint.dialects.foundry.rules.autonomy.roles import (
+from counterpoint.dialects.foundry.models.runs import STEP_TYPES
+from counterpoint.dialects.foundry.runs.rules.deciding import StepPlace, instructions
+from counterpoint.dialects.foundry.runs.rules.limits import (
     Denials,
     call_name,
     may_call,

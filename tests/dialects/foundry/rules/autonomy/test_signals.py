@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.autonomy import LOOP_SIGNALS, PAUSE_REASONS, STATUSES
-from counterpoint.dialects.foundry.nouns.codes import TYPES
-from counterpoint.dialects.foundry.rules.autonomy.signals import (
+from counterpoint.dialects.foundry.models.environment import TYPES
+from counterpoint.dialects.foundry.models.runs import LOOP_SIGNALS, PAUSE_REASONS, STATUSES
+from counterpoint.dialects.foundry.runs.rules.signals import (
     CODE_SIGNALS,
     PAUSE_SIGNALS,
     Place,

@@ -7,7 +7,7 @@ import copy
 import pytest
 from hypothesis import given
 
-from counterpoint.dialects.foundry.rules.autonomy.structure import (
+from counterpoint.dialects.foundry.runs.rules.results import (
     Structure,
     difference,
     is_untouched,

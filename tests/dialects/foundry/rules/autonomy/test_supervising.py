@@ -7,15 +7,12 @@ from itertools import product
 
 import pytest
 
-from counterpoint.dialects.foundry.nouns.autonomy import LOOP_SIGNALS, PAUSE_REASONS, STATUSES
-from counterpoint.dialects.foundry.rules.autonomy.signals import (
-    CODE_SIGNALS,
-    PAUSE_SIGNALS,
-    Standing,
-)
-from counterpoint.dialects.foundry.rules.autonomy.supervising import (
+from counterpoint.dialects.foundry.models.runs import LOOP_SIGNALS, PAUSE_REASONS, STATUSES
+from counterpoint.dialects.foundry.runs.rules.signals import (
     AGENT_STATES,
+    CODE_SIGNALS,
     LINGER_SECONDS,
+    PAUSE_SIGNALS,
     REASONS,
     RUN_STATES,
     TABLE,
@@ -23,6 +20,7 @@ from counterpoint.dialects.foundry.rules.autonomy.supervising import (
     Decision,
     RunState,
     Situation,
+    Standing,
     decide,
     run_state,
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.editing.comparing import diff, shown
+from counterpoint.dialects.foundry.documents.rules.comparing import diff, shown
 from fakes.spec_documents import ANY_JSON, document, edited, odd_documents, task
 
 TASK = "hierarchy/task-1-1"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.editing.fixing import fixed, title_of, verification_fixes
-from counterpoint.dialects.foundry.rules.shape import same
-from counterpoint.dialects.foundry.rules.validation.report import validate
-from counterpoint.dialects.foundry.rules.validation.table import RULES
+from counterpoint.dialects.foundry.nodes.rules.faults import RULES
+from counterpoint.dialects.foundry.nodes.rules.shape import same
+from counterpoint.dialects.foundry.specs.rules.editing import fixed, title_of, verification_fixes
+from counterpoint.dialects.foundry.specs.rules.validation import validate
 from fakes.spec_documents import (
     ANY_JSON,
     NOW,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.foundry.rules.editing.replacing import replaced
+from counterpoint.dialects.foundry.specs.rules.editing import replaced
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 from fakes.spec_documents import ANY_JSON, document, edited, odd_documents
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.model.work import TITLE_LIMIT
-from counterpoint.dialects.foundry.rules.importing.drafting import DocumentDraft, draft_of
+from counterpoint.dialects.foundry.nodes.rules.drafting import DocumentDraft, draft_of
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.spec_documents import ANY_JSON, document, edited, node, odd_documents
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from counterpoint.core.model.work import TITLE_LIMIT
 from counterpoint.core.rules.drafting import ITEM_LIMIT
-from counterpoint.dialects.foundry.rules.importing.mending import mended
-from counterpoint.dialects.foundry.rules.shape import same
+from counterpoint.dialects.foundry.documents.rules.importing import mended
+from counterpoint.dialects.foundry.nodes.rules.shape import same
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.damaged_documents import entry
 from fakes.spec_documents import ANY_JSON, NOW, TANGLED, document, edited, odd_documents

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from counterpoint.dialects.foundry.rules.importing import parsing
-from counterpoint.dialects.foundry.rules.importing.parsing import is_safe_id, parse
+from counterpoint.dialects.foundry.nodes.rules import shape
+from counterpoint.dialects.foundry.nodes.rules.shape import is_safe_id, parse
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.spec_documents import document
 
@@ -67,7 +67,7 @@ def test_a_name_that_stands_twice_is_told():
         ("a\0b", False),
         ("a\n", False),
         ("ä", False),
-        ("a" * (parsing.SPEC_ID_LIMIT + 1), False),
+        ("a" * (shape.SPEC_ID_LIMIT + 1), False),
         (None, False),
         (3, False),
     ],

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from counterpoint.dialects.foundry.rules.reviews.forms import FIDELITY, read
+from counterpoint.dialects.foundry.reviews.rules.material import FIDELITY, read
 
 GOOD = {"verdict": "fail", "summary": "s", "deviations": [], "recommendations": []}
 WHOLE = json.dumps(GOOD)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.rules.areas import overlaps
-from counterpoint.dialects.foundry.rules.working.batching import (
+from counterpoint.dialects.foundry.tasks.rules import (
     Candidate,
     choose,
     dependency_graph,

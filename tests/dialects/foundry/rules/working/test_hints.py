@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from counterpoint.dialects.foundry.rules.working.hints import (
+from counterpoint.dialects.foundry.tasks.rules import (
     auto_mode_hints,
     commit_hint,
     estimated_complexity,

@@ -14,11 +14,10 @@ from builders import Agent, Workshop
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.foundry.rules.importing.differing import finishing_order
-from counterpoint.dialects.foundry.rules.tree import Tree
-from counterpoint.dialects.foundry.verbs.documents.applying import Applied, Applying
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.documents.operations import Applied, Applying, Importing
+from counterpoint.dialects.foundry.documents.rules.comparing import finishing_order
+from counterpoint.dialects.foundry.nodes.rules.tree import Tree
+from counterpoint.dialects.foundry.specs.operations import Specs
 from counterpoint.kernel.errors import (
     InvalidInput,
     MalformedDocument,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from builders import Workshop, git
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring, Round
+from counterpoint.dialects.foundry.documents.operations import Importing
+from counterpoint.dialects.foundry.files.mirror import Mirroring, Round
 from fakes.spec_documents import document
 
 SPEC = "demo-2026-01-02-001"

@@ -9,10 +9,9 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.foundry.verbs.documents.applying import Applying
-from counterpoint.dialects.foundry.verbs.documents.history import History
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.documents.history import History
+from counterpoint.dialects.foundry.documents.operations import Applying, Importing
+from counterpoint.dialects.foundry.specs.operations import Specs
 from counterpoint.kernel.errors import NotFound
 from fakes.spec_documents import document, link, node, put, task
 

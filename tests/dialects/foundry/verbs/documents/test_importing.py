@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from builders import Agent
 from counterpoint.core.model.work import Label
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.foundry.rules.editing.fixing import fixed
-from counterpoint.dialects.foundry.rules.rollup import rolled_up
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.queries import get_spec
-from counterpoint.dialects.foundry.verbs.specs import whole
+from counterpoint.dialects.foundry.documents.operations import Importing
+from counterpoint.dialects.foundry.nodes.queries import get_spec
+from counterpoint.dialects.foundry.nodes.rules.tree import rolled_up
+from counterpoint.dialects.foundry.specs.operations import whole
+from counterpoint.dialects.foundry.specs.rules.editing import fixed
 from counterpoint.kernel.errors import Conflict, MalformedDocument
 from fakes.spec_documents import NOW, document, edited, node
 

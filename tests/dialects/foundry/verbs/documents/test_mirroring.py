@@ -15,10 +15,9 @@ from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.journal import Record
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.lifecycle import Lifecycle
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring, Round
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.documents.operations import Importing
+from counterpoint.dialects.foundry.files.mirror import Mirroring, Round
+from counterpoint.dialects.foundry.specs.operations import Lifecycle, Specs
 from counterpoint.kernel.errors import MalformedDocument, NotFound
 from fakes.spec_documents import document
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from builders import Agent
-from counterpoint.dialects.foundry.verbs.documents.importing import Importing
-from counterpoint.dialects.foundry.verbs.mirror.mirroring import Mirroring
-from counterpoint.dialects.foundry.verbs.specs import Specs
+from counterpoint.dialects.foundry.documents.operations import Importing
+from counterpoint.dialects.foundry.files.mirror import Mirroring
+from counterpoint.dialects.foundry.specs.operations import Specs
 from fakes.spec_documents import document
 
 SPEC = "demo-2026-01-02-001"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.foundry.verbs.gates.keys import EvidenceKeys
+from counterpoint.dialects.foundry.runs.gates import EvidenceKeys
 from counterpoint.kernel.errors import Unavailable
 from fakes.studio import Studio, fixed_signer
 

@@ -11,11 +11,11 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Report
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.foundry.rules.autonomy.reviewer import PhaseWork
-from counterpoint.dialects.foundry.verbs.gates.seeing import gather_work, load_promises
-from counterpoint.dialects.foundry.verbs.queries import get_spec
-from counterpoint.dialects.foundry.verbs.sessions.shape import shape_of
-from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
+from counterpoint.dialects.foundry.nodes.queries import get_spec
+from counterpoint.dialects.foundry.reviews.rules.material import PhaseWork
+from counterpoint.dialects.foundry.runs.gates import gather_work, load_promises
+from counterpoint.dialects.foundry.runs.rows import shape_of
+from counterpoint.dialects.foundry.tasks.moving import Verifying
 from fakes.studio import Studio
 
 SPEC = "seen-2026-01-02-001"

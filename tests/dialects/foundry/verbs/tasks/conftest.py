@@ -8,9 +8,8 @@ import pytest
 
 from builders import Agent
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
-from counterpoint.dialects.foundry.verbs.reading import node_of
+from counterpoint.dialects.foundry.models.specs import Node
+from counterpoint.dialects.foundry.nodes.queries import Nodes, get_spec, node_of
 
 SPEC = "export-2026-01-02-001"
 

@@ -8,10 +8,10 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.nouns.tasks import Ended
-from counterpoint.dialects.foundry.verbs.tasks.batches import Batches
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
+from counterpoint.dialects.foundry.models.specs import Node
+from counterpoint.dialects.foundry.models.tasks import Ended
+from counterpoint.dialects.foundry.tasks.moving import Moving
+from counterpoint.dialects.foundry.tasks.offering import Batches
 from counterpoint.kernel.errors import Conflict
 
 SPEC = "export-2026-01-02-001"

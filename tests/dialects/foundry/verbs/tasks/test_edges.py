@@ -8,12 +8,10 @@ import pytest
 
 from builders import Agent
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.verbs.tasks.edges import DependencyType, Linking
-from counterpoint.dialects.foundry.verbs.tasks.editing import Editing
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
+from counterpoint.dialects.foundry.models.specs import Node
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.tasks.editing import DependencyType, Editing, Linking, Shaping
+from counterpoint.dialects.foundry.tasks.moving import Moving
 from counterpoint.kernel.errors import (
     Conflict,
     CyclicDependency,

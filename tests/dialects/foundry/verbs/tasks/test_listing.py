@@ -9,12 +9,12 @@ import pytest
 from builders import Agent
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Report
-from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.verbs.tasks.listing import Listing
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
-from counterpoint.dialects.foundry.verbs.tasks.naming import Naming
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
+from counterpoint.dialects.foundry.models.specs import Node
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.nodes.queries import Naming
+from counterpoint.dialects.foundry.tasks.editing import Shaping
+from counterpoint.dialects.foundry.tasks.listing import Listing
+from counterpoint.dialects.foundry.tasks.moving import Moving
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
 SPEC = "export-2026-01-02-001"

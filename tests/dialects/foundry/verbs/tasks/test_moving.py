@@ -10,8 +10,8 @@ from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.sessions import Claim
-from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
+from counterpoint.dialects.foundry.models.specs import Node
+from counterpoint.dialects.foundry.tasks.moving import Moving
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     Conflict,

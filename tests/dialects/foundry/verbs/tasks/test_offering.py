@@ -9,13 +9,11 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.verbs.tasks.batches import Batches
-from counterpoint.dialects.foundry.verbs.tasks.edges import Linking
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
-from counterpoint.dialects.foundry.verbs.tasks.offering import Offering
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
+from counterpoint.dialects.foundry.models.specs import Node
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.tasks.editing import Linking, Shaping
+from counterpoint.dialects.foundry.tasks.moving import Moving
+from counterpoint.dialects.foundry.tasks.offering import Batches, Offering
 from counterpoint.kernel.errors import NotFound
 
 SPEC = "export-2026-01-02-001"

@@ -21,18 +21,15 @@ from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
-from counterpoint.dialects.foundry.nouns.nodes import Tally
-from counterpoint.dialects.foundry.nouns.specs import PhaseDraft, PhaseLine
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.verbs.phases import Phases
-from counterpoint.dialects.foundry.verbs.queries import Nodes, get_spec
-from counterpoint.dialects.foundry.verbs.reading import all_nodes
-from counterpoint.dialects.foundry.verbs.tasks import tallies
-from counterpoint.dialects.foundry.verbs.tasks.edges import Linking
-from counterpoint.dialects.foundry.verbs.tasks.listing import Listing
-from counterpoint.dialects.foundry.verbs.tasks.moving import Moving
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
-from counterpoint.dialects.foundry.verbs.tasks.tallies import SpecTallies, tallies_for
+from counterpoint.dialects.foundry.models.specs import PhaseDraft, PhaseLine, Tally
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.nodes.queries import Nodes, all_nodes, get_spec
+from counterpoint.dialects.foundry.specs.phases import Phases
+from counterpoint.dialects.foundry.tasks import tallies
+from counterpoint.dialects.foundry.tasks.editing import Linking, Shaping
+from counterpoint.dialects.foundry.tasks.listing import Listing
+from counterpoint.dialects.foundry.tasks.moving import Moving
+from counterpoint.dialects.foundry.tasks.tallies import SpecTallies, tallies_for
 from counterpoint.kernel.errors import CounterpointError, Unavailable
 from fakes.long_forms import share
 

@@ -13,10 +13,10 @@ from builders import Agent
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.envelope import PHRASES
-from counterpoint.dialects.foundry.nouns.nodes import Node
-from counterpoint.dialects.foundry.nouns.tasks import NodeDraft
-from counterpoint.dialects.foundry.verbs.tasks.shaping import Shaping
-from counterpoint.dialects.foundry.verbs.tasks.verifying import Verifying
+from counterpoint.dialects.foundry.models.specs import Node
+from counterpoint.dialects.foundry.models.tasks import NodeDraft
+from counterpoint.dialects.foundry.tasks.editing import Shaping
+from counterpoint.dialects.foundry.tasks.moving import Verifying
 from counterpoint.kernel.errors import CommandNotAllowed, InvalidInput, PathOutside, ProgramMissing
 
 SPEC = "export-2026-01-02-001"

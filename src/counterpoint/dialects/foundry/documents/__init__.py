@@ -1,0 +1,1 @@
+"""Specs as JSON documents: taken in, compared, brought back."""

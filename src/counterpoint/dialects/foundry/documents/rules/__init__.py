@@ -1,0 +1,1 @@
+"""How documents are mended and compared, without input or output."""

@@ -1,0 +1,1 @@
+"""What the machine, the configuration and past errors tell."""

@@ -1,0 +1,1 @@
+"""Spec files of a repository, kept equal to the ledger."""

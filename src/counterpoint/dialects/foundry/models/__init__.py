@@ -1,0 +1,1 @@
+"""What foundry keeps and answers with."""

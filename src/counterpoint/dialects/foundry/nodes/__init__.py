@@ -1,0 +1,1 @@
+"""A spec as items: its nodes, read and written one by one."""

@@ -1,0 +1,1 @@
+"""What the nodes of a spec may hold, without input or output."""

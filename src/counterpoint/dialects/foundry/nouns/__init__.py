@@ -1,1 +1,0 @@
-"""What only foundry asks and answers."""

@@ -1,0 +1,1 @@
+"""Research with models, step by step."""

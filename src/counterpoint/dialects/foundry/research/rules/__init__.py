@@ -1,0 +1,1 @@
+"""What models are asked in research and how their answers are read, without input or output."""

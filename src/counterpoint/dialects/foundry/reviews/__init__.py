@@ -1,0 +1,1 @@
+"""Reviews by models, of plans, specs and work."""

@@ -1,0 +1,1 @@
+"""What reviewers are asked and how their answers are read, without input or output."""

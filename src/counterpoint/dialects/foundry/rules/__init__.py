@@ -1,1 +1,0 @@
-"""What only foundry decides, without input or output."""

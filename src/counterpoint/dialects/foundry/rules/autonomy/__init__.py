@@ -1,1 +1,0 @@
-"""What unattended runs decide, without input or output."""

@@ -1,1 +1,0 @@
-"""Making one document of another, and telling what differs."""

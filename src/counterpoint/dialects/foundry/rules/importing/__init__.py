@@ -1,1 +1,0 @@
-"""Foreign documents during import: read, refused or laid out."""

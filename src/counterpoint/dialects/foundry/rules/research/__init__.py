@@ -1,1 +1,0 @@
-"""What the answers of models come to in research."""

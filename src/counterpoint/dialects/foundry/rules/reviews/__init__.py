@@ -1,1 +1,0 @@
-"""What models are asked when they review, and what counts of their answers."""

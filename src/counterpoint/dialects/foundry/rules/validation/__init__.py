@@ -1,1 +1,0 @@
-"""Every fault that a spec's document can have, and where it is."""

@@ -1,1 +1,0 @@
-"""Which tasks are given out together, and what is said beside them."""

@@ -1,0 +1,1 @@
+"""Unattended runs: sessions, steps, gates and locks."""

@@ -1,0 +1,1 @@
+"""How an unattended run goes on, without input or output."""

@@ -1,0 +1,1 @@
+"""Specs as wholes: made, judged, completed, put in phases."""

@@ -1,0 +1,1 @@
+"""How a spec is judged and mended, without input or output."""

@@ -1,0 +1,1 @@
+"""Tasks of a spec: offered, begun, ended, edited."""

@@ -1,1 +1,0 @@
-"""Tools that ask models, and those that tell who can be asked."""

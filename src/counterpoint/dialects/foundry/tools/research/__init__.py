@@ -1,1 +1,0 @@
-"""The tool of research, by what it does."""

@@ -1,1 +1,0 @@
-"""The tool that has specs, plans and work reviewed."""

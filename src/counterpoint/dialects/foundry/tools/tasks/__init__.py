@@ -1,1 +1,0 @@
-"""The tool `task`, its actions by what they do."""

@@ -1,1 +1,0 @@
-"""What only foundry does with work, on the one write path."""

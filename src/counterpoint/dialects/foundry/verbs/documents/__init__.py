@@ -1,1 +1,0 @@
-"""Whole documents: taken in, applied, and as they were."""

@@ -1,1 +1,0 @@
-"""Gates of phases: reviewed, judged, waived, and proved from the ledger."""

@@ -1,1 +1,0 @@
-"""Verbs that research with models."""

@@ -1,1 +1,0 @@
-"""Verbs of deep research, which goes on behind the calls."""

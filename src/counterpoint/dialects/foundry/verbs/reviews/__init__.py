@@ -1,1 +1,0 @@
-"""Reviews by models: asked, settled, and written down."""

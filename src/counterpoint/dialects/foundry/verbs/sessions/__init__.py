@@ -1,1 +1,0 @@
-"""Unattended runs of specs: begun, told, stopped and taken up again."""

@@ -1,1 +1,0 @@
-"""Steps of unattended runs: decided, issued, reported back and told again."""

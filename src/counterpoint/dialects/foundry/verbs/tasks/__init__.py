@@ -1,1 +1,0 @@
-"""The verbs for the nodes of specs: looking at them, doing them, and shaping them."""
