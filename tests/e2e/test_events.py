@@ -132,7 +132,7 @@ class Follower:
 
     address: str
     token: str
-    wanted: int
+    event_count: int
     query: str = ""
     last: str = "-1"
     visits: int = 0
@@ -145,7 +145,7 @@ class Follower:
     def on_sockets(self) -> None:
         """Hear all that is wanted, on WebSockets that break at any moment."""
         chance = random.Random(1)  # noqa: S311 -- a story that can be told again
-        while len(self.heard) < self.wanted:
+        while len(self.heard) < self.event_count:
             self.visits += 1
             url = f"ws://{self.address}/events/workflow?after={self.last}{self.query}"
             words = ["counterpoint.events", f"bearer.{self.token}"]
@@ -156,7 +156,7 @@ class Follower:
                     assert message["event"] != "error", message
                     if ":" in message["event"]:
                         self._take(message["id"], message["event"], message["data"])
-                    if len(self.heard) >= self.wanted:
+                    if len(self.heard) >= self.event_count:
                         break
                 if chance.random() < 0.5:
                     wire.socket.close()
@@ -164,7 +164,7 @@ class Follower:
     def on_streams(self) -> None:
         """Hear all that is wanted, on streams that break at any moment."""
         chance = random.Random(2)  # noqa: S311 -- a story that can be told again
-        while len(self.heard) < self.wanted:
+        while len(self.heard) < self.event_count:
             self.visits += 1
             wire = http.client.HTTPConnection(self.address, timeout=PATIENCE)
             headers = {"Authorization": f"Bearer {self.token}", "Last-Event-ID": self.last}
@@ -177,7 +177,7 @@ class Follower:
 
     def _read(self, got: http.client.HTTPResponse, count: int) -> None:
         found: dict[str, str] = {}
-        while count and len(self.heard) < self.wanted:
+        while count and len(self.heard) < self.event_count:
             name, _, text = got.readline().decode().rstrip("\n").partition(":")
             if name:
                 found[name] = text.strip()
@@ -200,14 +200,14 @@ def test_followers_that_come_and_go_miss_nothing_and_hear_nothing_twice(
         for n in range(2)
     ]
     socket, stream = (
-        Follower(address=address, token=secret, addresses=4 * EVENTS) for _ in range(2)
+        Follower(address=address, token=secret, event_count=4 * EVENTS) for _ in range(2)
     )
     jobs: list[Callable[[], None]] = [socket.on_sockets, stream.on_streams]
     jobs += [lambda n=n: work_over_http(address, f"http-{n}", secret) for n in range(2)]
     jobs += [lambda n=n, c=c: work_over_pipes(c, f"pipe-{n}") for n, c in enumerate(pipes)]
     run_together(jobs)
 
-    again = Follower(address=address, token=secret, addresses=4 * EVENTS)
+    again = Follower(address=address, token=secret, event_count=4 * EVENTS)
     again.on_streams()
     places = [place for place, _, _ in again.heard]
     order = [tuple(map(int, place.split("."))) for place in places]
@@ -223,7 +223,7 @@ def test_followers_that_come_and_go_miss_nothing_and_hear_nothing_twice(
     assert_told_by_workflow(again)
     flow = again.heard[-1][2]["workflow_id"]
     mine = [one for one in again.heard if one[2]["workflow_id"] == flow]
-    only = Follower(address=address, token=secret, addresses=len(mine), query=f"&about={flow}")
+    only = Follower(address=address, token=secret, event_count=len(mine), query=f"&about={flow}")
     only.on_sockets()
     assert [one[:2] for one in only.heard] == [one[:2] for one in mine]
 
