@@ -16,12 +16,13 @@ from counterpoint.core.model import lifecycles
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Attested, Confirmation, Identity, Peer
 from counterpoint.core.model.trust.heads import WitnessedHead
+from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.signer import Signer
-from counterpoint.core.ports.store import Store
+from counterpoint.core.ports.store import Reading, Store
 from counterpoint.core.ports.witnesses import Witness
 from counterpoint.core.rules import wording
 from counterpoint.core.rules.identity import agent_behind
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.projects import Projects
     from counterpoint.core.ports.reads import ReadLog
     from counterpoint.evidence.git.roots import Sighting
+    from counterpoint.evidence.reads import FileReadLogs
     from counterpoint.providers.outside import Outside
 
 _NOBODY: Final = Attested(principal=None)
@@ -111,9 +113,8 @@ class App:
     records_reads: bool = True
     only_looks: bool = False
     remarks: list[str] = field(default_factory=list[str], repr=False)
-    _reads: tuple[tuple[int, int], ReadLog | None] | None = field(
-        init=False, default=None, repr=False
-    )
+    _follows_ledger: bool = field(init=False, default=False, repr=False)
+    """Whether the ledger was asked for its record of reads, and keeps none."""
 
     @property
     def database(self) -> Path:
@@ -132,7 +133,7 @@ class App:
         """The secret that whoever launched this agent gave to it; empty without one."""
         return find_credential(self.environ)
 
-    @property
+    @cached_property
     def is_remote(self) -> bool:
         """Whether the database is on a server, so that many machines can share it."""
         return is_address(self.settings.db)
@@ -568,25 +569,23 @@ class App:
         )
         ports = self._guarded if guarded else self.ports
         is_read = identity.kind != "system" and self.records_reads
-        # One look at a file is all that a call costs in the projects that keep no record, which are nearly all.
-        if is_read and self._reads_mark.exists() and (log := self.read_log) is not None:
-            ports = self._recording(ports, actor, log)
+        # One look at a file is all that a call costs in databases without a record, which are nearly all. A database on a server has
+        # that file in each folder that uses it, so that of other projects their ledgers are asked.
+        if is_read and (self.is_remote or self._reads_mark.exists()):
+            ports = self._recording(ports, actor)
         return Core(ports, caller)
 
     @property
     def read_log(self) -> ReadLog | None:
-        """The record of reads; None while none is kept."""
-        try:
-            status = self._reads_mark.stat()
-        except OSError:
+        """The record of reads of this project; None while none is kept."""
+        if not self._reads_mark.exists():
             return None
-        mark = status.st_ino, status.st_mtime_ns
-        if self._reads is None or self._reads[0] != mark:
-            # Hardly any project keeps one.
-            from counterpoint.evidence.reads import find_log
+        return self._read_logs.find(lambda: self.ledger)
 
-            self._reads = mark, find_log(self.folder, self.clock, self.ledger)
-        return self._reads[1]
+    @cached_property
+    def _reads_mark(self) -> Path:
+        """The file that is there while reads are recorded (evidence/reads.py)."""
+        return self.folder / "reads" / "recording"
 
     @property
     def ledger(self) -> str:
@@ -595,28 +594,73 @@ class App:
         return next((one.ledger for one in projects if one.project == self.project), "")
 
     @cached_property
-    def _reads_mark(self) -> Path:
-        """The file that is there while reads are recorded (evidence/reads.py)."""
-        return self.folder / "reads" / "recording"
+    def _read_logs(self) -> FileReadLogs:
+        # Hardly any project keeps one.
+        from counterpoint.evidence.reads import FileReadLogs
 
-    def _recording(self, ports: Ports, actor: Actor, log: ReadLog) -> Ports:
+        return FileReadLogs(folder=self.folder, clock=self.clock)
+
+    def _recording(self, ports: Ports, actor: Actor) -> Ports:
         """Return ports whose store writes down what is read, after the end of the record was anchored if it is time."""
         from counterpoint.core.operations.reads import Reads
         from counterpoint.core.operations.recording.recorded_reads import RecordedStore
 
+        log = self.read_log or self._begin_record()
         # What fails here is due again at the next call; who reads need not be able to write.
         with suppress(CounterpointError, OSError):
-            if not self.settings.is_read_only and (head := log.due()):
+            if log is not None and not self.settings.is_read_only and (head := log.due()):
                 self.itself().use(Reads).anchor(head)
                 log.anchored(head)
-        store = cast("Store", RecordedStore(ports.store, actor, log))
+        unrecorded = self.project if log is None else ""
+        logs = partial(self._log_of, log)
+        store = cast("Store", RecordedStore(ports.store, actor, logs, unrecorded))
         # The secrets of these ports are looked for once, and not anew for each call.
         return replace(ports, store=store, find_secrets=lambda: ports.secrets)
 
+    def _begin_record(self) -> ReadLog | None:
+        """Return the record that the ledger asks for in a folder without any; None if there is one, or none is asked for.
+
+        A database on a server is used from many folders, and a person has switched the record on in one of them.
+        """
+        if not self.is_remote or self._follows_ledger or self._reads_mark.parent.exists():
+            return None
+        from counterpoint.core.operations.reads import Reads
+
+        reads = self.itself().use(Reads)
+        if (policy := reads.policy()) == "off":
+            self._follows_ledger = True
+            return None
+        log = self._read_logs.follow(self.ledger, policy)
+        # Whatever was read here before is recorded nowhere, and who reads need not be able to write.
+        with suppress(CounterpointError):
+            reads.tell_gap("")
+        return log
+
+    def _log_of(self, own: ReadLog | None, project: str, view: Reading) -> ReadLog | None:
+        """Return the record that reads of a project of the database go to; Unavailable where it must be kept and cannot be.
+
+        own: that of this project.
+        """
+        if project == self.project:
+            return own
+        from counterpoint.core.operations.reads import policy_of
+
+        def ledger() -> str:
+            return row.ledger if (row := view.find(Project)) is not None else ""
+
+        if not self.is_remote:
+            return self._read_logs.find(ledger, project)
+        return self._read_logs.follow(ledger(), policy_of(view), project)
+
     def record_copy(self, entrance: str) -> None:
         """Write down that whoever calls gets a copy of the whole database; Unavailable where that is required and cannot be."""
-        if (log := self.read_log) is not None:
-            log.append(self.person().caller.actor, entrance, (), is_all=True)
+        if not (self.is_remote or self._reads_mark.exists()):
+            return
+        for project in self.store.projects():
+            with self.store.reading(project.project) as view:
+                log = self._log_of(self.read_log, project.project, view)
+            if log is not None:
+                log.append(self.person().caller.actor, entrance, (), is_all=True)
 
     def itself(self) -> Core:
         """Return the core for what this program does of its own accord."""

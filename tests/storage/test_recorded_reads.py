@@ -83,7 +83,7 @@ def recorded(file_store: Any, lines: Lines, example: Any, task: Any, save: Any) 
     with file_store.writing("p") as writing:
         save(writing, task(1))
         save(writing, example(Record, id="r1", item="T-1", body="marmalade"))
-    return RecordedStore(file_store, ADA, lines)
+    return RecordedStore(file_store, ADA, lambda _project, _view: lines)
 
 
 @pytest.mark.parametrize("opened", ["reading", "writing"])

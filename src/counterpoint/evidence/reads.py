@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final, cast, get_args
 
 from counterpoint.core.model.access import Actor
@@ -44,18 +46,23 @@ _BATCH_SECONDS: Final = 600.0
 _MAX_IDS: Final = 2_000
 """Ids that a line has at most; of more it has the number."""
 _TAIL: Final = 262_144
+_STRICTNESS: Final[dict[ReadPolicy, int]] = {"off": 0, "on": 1, "required": 2}
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @mutable
 class FileReadLog:
-    """The record of this machine. is_required: whether a read that cannot be recorded is refused. ledger: that of the project."""
+    """The record of this machine. is_required: whether a read that cannot be recorded is refused. ledger: that of the project.
+
+    project: its name, where it is another one than the caller's.
+    """
 
     folder: Path
     log: str
     clock: Clock
     is_required: bool = False
     ledger: str = ""
+    project: str = ""
     _lost: int = field(init=False, default=0)
     _anchored: int = field(init=False, default=-1)
     _since: float = field(init=False, default=0.0)
@@ -74,13 +81,17 @@ class FileReadLog:
         """Write down one read; Unavailable where it is required and cannot be."""
         with self._turn:
             try:
-                self._append(_line_of(actor, entrance, subjects, is_all=is_all))
+                line = _line_of(actor, entrance, subjects, is_all=is_all)
+                # Whoever works in the project of a record reads what needs no name.
+                self._append(line | ({"ledger": self.ledger} if self.project else {}))
             except (OSError, LedgerBroken) as fault:
                 if self.is_required:
+                    name = f" {self.project!r}" if self.project else ""
+                    option = f" --project {shlex.quote(self.project)}" if self.project else ""
                     raise Unavailable(
-                        f"this read cannot be recorded, and the project asks for that: {fault}",
+                        f"this read cannot be recorded, and the project{name} asks for that: {fault}",
                         hint=f"See that {self.folder} can be written; a person lets reads go on unrecorded with"
-                        " `counterpoint policy --reads on`.",
+                        f" `counterpoint policy --reads on{option}`.",
                     ) from fault
                 self._lost += 1
 
@@ -161,12 +172,49 @@ class FileReadLog:
             self._end = -1, head.lines, head.hash
 
 
+@mutable
+class FileReadLogs:
+    """The records that reads of each project of a database go to. folder: that of the database."""
+
+    folder: Path
+    clock: Clock
+    _logs: dict[str, tuple[tuple[int, int], FileReadLog | None]] = field(
+        init=False, default_factory=dict[str, tuple[tuple[int, int], FileReadLog | None]]
+    )
+
+    def find(self, ledger: Callable[[], str], project: str = "") -> FileReadLog | None:
+        """Return the record of a project; None while none is kept. ledger: answers the id of its ledger, asked if any is."""
+        try:
+            status = mark_of(self.folder).stat()
+        except OSError:
+            return None
+        mark = status.st_ino, status.st_mtime_ns
+        marked = self._logs.get(project)
+        if marked is None or marked[0] != mark:
+            log = find_log(self.folder, self.clock, ledger(), project)
+            marked = self._logs[project] = mark, log
+        return marked[1]
+
+    def follow(self, ledger: str, policy: ReadPolicy, project: str = "") -> FileReadLog | None:
+        """Return the same, after what the ledger asks for is marked here too if it is not; a stricter mark stays.
+
+        Several folders use a database on a server, and a person has switched the record on in one of them.
+        """
+        if _STRICTNESS[policy] > _STRICTNESS[find_mark(self.folder, ledger)]:
+            try:
+                switch_log(self.folder, policy, token_hex(8), ledger)
+            except Unavailable:
+                if policy == "required":
+                    raise
+        return self.find(lambda: ledger, project)
+
+
 def mark_of(folder: Path) -> Path:
     """Return the file that is there while reads of a database are recorded."""
     return folder / FOLDER / _RECORDING
 
 
-def find_log(folder: Path, clock: Clock, ledger: str = "") -> FileReadLog | None:
+def find_log(folder: Path, clock: Clock, ledger: str = "", project: str = "") -> FileReadLog | None:
     """Return the record that reads of a project go to; None while none are recorded here. folder: that of the database."""
     path = mark_of(folder)
     if not path.exists():
@@ -181,7 +229,12 @@ def find_log(folder: Path, clock: Clock, ledger: str = "") -> FileReadLog | None
         log = next(iter(logs_of(folder)), "unnamed")
     is_required = policy == "required"
     return FileReadLog(
-        folder=path.parent, log=log, clock=clock, is_required=is_required, ledger=ledger
+        folder=path.parent,
+        log=log,
+        clock=clock,
+        is_required=is_required,
+        ledger=ledger,
+        project=project,
     )
 
 

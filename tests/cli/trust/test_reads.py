@@ -6,19 +6,29 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import builders
 from builders import START, attested_as
-from counterpoint.app import Identity, open_app
+from counterpoint.app import App, Identity, open_app
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.documents import PassageQuery
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.identity import Connection
 from counterpoint.core.operations.reads import Reads
+from counterpoint.dialects.symphony.nouns.issues import IssueDraft
+from counterpoint.dialects.symphony.nouns.learnings import LearningDraft, LearningQuery
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.learnings import Learnings
+from counterpoint.dialects.symphony.verbs.transfer import Transfer
 from counterpoint.kernel.clock import stamp
-from counterpoint.kernel.errors import Forbidden
+from counterpoint.kernel.errors import Forbidden, Unavailable
+from counterpoint.kernel.places import DATABASE
 from fakes.harbour import where_it_is
 
 COMMANDS: dict[tuple[str, ...], str] = {
@@ -325,3 +335,107 @@ def test_a_line_that_is_none_keeps_nobody_from_reading(call, ledger):
             file.write(json.dumps({**line, **wrong}) + "\n")
         assert call("show", "harbour-4").code == 0
         assert call("audit", "reads").code == 1
+
+
+CROSSING: dict[str, Callable[[Core], object]] = {
+    "search_learnings": lambda core: core.use(Learnings).find(
+        LearningQuery(query="zanzibar", elsewhere=True)
+    ),
+    "vault_retrieve": lambda core: core.documents.find(PassageQuery(query="zanzibar")),
+    "initialize": lambda core: core.notebooks.offered("builder").pages,
+    "move_issue": lambda core: core.use(Transfer).move("other-1", "harbour", "it belongs there"),
+    "backup": lambda core: core,
+}
+"""What gives an agent texts of another project of the database, by the tool or command that does."""
+
+
+@pytest.fixture
+def elsewhere(ledger: Path, tmp_path: Path) -> Iterator[App]:
+    """Open another project of the database from a repository of its own; `harbour` has texts of each kind that cross projects."""
+    database = {"COUNTERPOINT_DB": str(ledger / ".counterpoint" / DATABASE)}
+    here = open_app(ledger, where_it_is())
+    builder = here.core(_builder(here, "ada"))
+    learning = "The zanzibar contract has to be signed anew each spring, before the first ship leaves the harbour"
+    builder.use(Learnings).keep(
+        LearningDraft(item="harbour-4", pattern=learning, context=learning * 2)
+    )
+    (ledger / "notes.md").write_text("# Zanzibar\n\nThe contract is worth nine millions.\n")
+    builder.documents.take("notes.md")
+    builder.notebooks.write("global", "builder", "notes.md", "Zanzibar is an island.", None)
+    here.close()
+    settings = {"COUNTERPOINT_PROJECT": "other", "COUNTERPOINT_GLOBAL_MEMORY": "on"}
+    app = open_app(
+        builders.open_repository(tmp_path / "other"), database | where_it_is() | settings
+    )
+    app.is_open = True
+    core = app.core(_builder(app, "eve"))
+    core.use(Issues).open(IssueDraft(title="Sail", labels=("cross-project",)))
+    yield app
+    app.close()
+
+
+def _builder(app: App, name: str) -> Identity:
+    session = app.agent().session
+    return Identity(
+        kind="agent", name=name, profile="builder", session=session, attested=attested_as(name)
+    )
+
+
+@pytest.mark.both_databases
+def test_who_reads_a_project_from_another_one_is_recorded_in_its_record(call, elsewhere):
+    """Whatever the own project does; from a folder that has no mark of it too, and where it is required, refused if it cannot be."""
+    call("policy", "--reads", "required")
+    folder = elsewhere.folder / "reads"
+
+    def read(way: str) -> None:
+        if way == "backup":
+            elsewhere.record_copy("command backup")
+        CROSSING[way](elsewhere.core(_builder(elsewhere, "eve")))
+
+    def lines() -> list[Any]:
+        texts = [file.read_text() for file in folder.glob("*.jsonl")]
+        return [json.loads(line) for text in texts for line in text.splitlines()]
+
+    harbour = next(row.ledger for row in elsewhere.store.projects() if row.project == "harbour")
+    for way in CROSSING:
+        before = len(lines())
+        read(way)
+        assert {line.get("ledger") for line in lines()[before:]} == {harbour}, way
+    (file,) = folder.glob("*.jsonl")
+    file.rename(file.with_name("kept"))
+    file.mkdir()
+    for way in CROSSING:
+        with pytest.raises(Unavailable, match="the project 'harbour' asks for that") as refused:
+            read(way)
+        assert "`counterpoint policy --reads on --project harbour`" in refused.value.hint
+    file.rmdir()
+    file.with_name("kept").rename(file)
+    assert call("audit", "reads").code == 0
+
+
+@pytest.mark.both_databases
+def test_who_reads_the_own_project_only_is_in_no_record_of_others(call, ledger, elsewhere):
+    """A project that keeps none goes on without."""
+    call("policy", "--reads", "required")
+    call("show", "harbour-4")
+    file = record(ledger)
+    before = file.read_bytes()
+    core = elsewhere.core(_builder(elsewhere, "eve"))
+    assert core.items.get("other-1").title == "Sail"
+    assert file.read_bytes() == before
+
+
+@pytest.mark.both_databases
+def test_a_project_is_recorded_from_a_folder_that_is_fresh(call, ledger, tmp_path):
+    """A database on a server has a folder for each repository: what was read there before is a gap."""
+    call("policy", "--reads", "required")
+    database = {"COUNTERPOINT_DB": str(ledger / ".counterpoint" / DATABASE)} | where_it_is()
+    fresh = builders.open_repository(tmp_path / "fresh")
+    app = open_app(fresh, database | {"COUNTERPOINT_PROJECT": "harbour"})
+    app.is_from_anywhere = True
+    core = app.core(_builder(app, "eve"))
+    assert core.items.get("harbour-4").title == "Lay the keel"
+    texts = [file.read_text() for file in (app.folder / "reads").glob("*.jsonl")]
+    assert [json.loads(text)["ids"] for text in texts] == [["harbour-4"]]
+    assert len(app.itself().use(Reads).gaps()) == app.is_remote
+    app.close()

@@ -57,7 +57,7 @@ class Reads:
     def policy(self) -> ReadPolicy:
         """Return whether reads are to be recorded."""
         with self._context.reading() as view:
-            return _policy_of(view)
+            return policy_of(view)
 
     def proposed(self, policy: ReadPolicy) -> ProposedAct:
         """Return what switching would decide, for a person to sign."""
@@ -74,7 +74,7 @@ class Reads:
         with recording(self._context, SWITCHED) as change:
             change.open_session()
             refuse_agent(change, act, Act.BY_PERSON)
-            before = _policy_of(change.writing)
+            before = policy_of(change.writing)
             if before == policy:
                 return before
             value = Prose(canonical.dump_any(policy))
@@ -133,7 +133,8 @@ class Reads:
         return heads
 
 
-def _policy_of(view: Reading) -> ReadPolicy:
+def policy_of(view: Reading) -> ReadPolicy:
+    """Return whether the ledger of a view asks for a record of reads."""
     attribute = view.find(Attribute, "", POLICY)
     value = value_of(attribute) if attribute is not None else "off"
     return cast("ReadPolicy", value) if value in get_args(ReadPolicy) else "off"

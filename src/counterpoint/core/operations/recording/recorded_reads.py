@@ -4,13 +4,14 @@ Rule 1: every core of a caller has such a store while reads are recorded, and ev
 so there is no entrance beside it. Rule 2: what counts is a row that has a text (a noun with prose), a hit of the search, and a text
 itself; looks at numbers and states alone do not. So a record names at least what was shown, and may name what was only looked at.
 Rule 3: it is written before the answer leaves, also when the call is refused. Rule 4: what one call reads twice is written once.
+Rule 5: whether it is recorded says the project whose texts are read, whichever the caller works in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import Noun, prose_columns
@@ -20,50 +21,62 @@ from counterpoint.core.ports.store import Hit, Reading, Store, Writing
 from counterpoint.kernel.entrances import ENTRANCE
 
 N = TypeVar("N", bound=Noun)
+V = TypeVar("V", bound=Reading)
+
+
+class ReadLogs(Protocol):
+    """Answers the record that reads of a project go to. view: one of that project, open."""
+
+    def __call__(self, project: str, view: Reading) -> ReadLog | None:
+        """Return the record; None while the project keeps none. Unavailable where it must be kept and cannot be."""
+        ...
 
 
 class RecordedStore:
-    """The store of one call while reads are recorded."""
+    """The store of one call while reads of any project of the database are recorded."""
 
-    def __init__(self, store: Store, actor: Actor, log: ReadLog) -> None:
-        """Record what is read of a store by somebody."""
-        self._store, self._actor, self._log = store, actor, log
-        self._told: set[str] = set()
-        self._told_all = False
+    def __init__(self, store: Store, actor: Actor, logs: ReadLogs, unrecorded: str = "") -> None:
+        """Record what is read of a store by somebody. unrecorded: a project that keeps no record."""
+        self._store, self._actor, self._logs, self._unrecorded = store, actor, logs, unrecorded
+        self._told: set[tuple[str, str]] = set()
+        self._told_all: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         """Answer what reads no rows as the store does."""
         return getattr(self._store, name)
 
-    @contextmanager
-    def reading(self, project: str) -> Generator[Reading]:
+    def reading(self, project: str) -> AbstractContextManager[Reading]:
         """Open a consistent view of a project; Unavailable where its reads must be recorded and cannot be."""
-        with self._recorded(self._store.reading(project)) as view:
-            yield cast("Reading", view)
+        opened = self._store.reading(project)
+        return opened if project == self._unrecorded else self._recorded(project, opened)
 
-    @contextmanager
-    def writing(self, project: str) -> Generator[Writing]:
+    def writing(self, project: str) -> AbstractContextManager[Writing]:
         """Open a transaction: all of it lands durably, or nothing; Unavailable as above."""
-        with self._recorded(self._store.writing(project)) as view:
-            yield cast("Writing", view)
+        opened = self._store.writing(project)
+        return opened if project == self._unrecorded else self._recorded(project, opened)
 
     @contextmanager
-    def _recorded(self, opened: AbstractContextManager[Reading]) -> Generator[RecordedView]:
+    def _recorded(self, project: str, opened: AbstractContextManager[V]) -> Generator[V]:
         with opened as view:
             recorded = RecordedView(view)
             try:
-                yield recorded
+                yield cast("V", recorded)
             finally:
                 # While a transaction is open, so that nothing lands whose reads are not recorded.
-                self._tell(recorded)
+                self._tell(project, recorded, view)
 
-    def _tell(self, view: RecordedView) -> None:
-        subjects, is_all = view.subjects - self._told, view.is_all and not self._told_all
-        if subjects or is_all:
-            entrance = ENTRANCE.get() or "stream"
-            self._log.append(self._actor, entrance, subjects, is_all=is_all)
-            self._told |= subjects
-            self._told_all |= is_all
+    def _tell(self, project: str, recorded: RecordedView, view: Reading) -> None:
+        subjects = {name for name in recorded.subjects if (project, name) not in self._told}
+        is_all = recorded.is_all and project not in self._told_all
+        if not subjects and not is_all:
+            return
+        log = self._logs(project, view)
+        if log is None:
+            return
+        log.append(self._actor, ENTRANCE.get() or "stream", subjects, is_all=is_all)
+        self._told.update((project, name) for name in subjects)
+        if is_all:
+            self._told_all.add(project)
 
 
 class RecordedView:
