@@ -9,7 +9,7 @@ import time
 import psycopg
 import pytest
 
-from counterpoint.core.model.work import Item, Label
+from counterpoint.core.model.work import Item, Label, Project
 from counterpoint.kernel.errors import (
     InvalidInput,
     StoreBusy,
@@ -67,10 +67,12 @@ def test_a_writer_that_waits_too_long_is_told_so(address, postgres_store):
     hasty.close()
 
 
-def test_who_waited_for_a_turn_waits_for_the_row_less_long(address, postgres_store):
+def test_who_waited_for_a_turn_waits_for_the_row_less_long(address, postgres_store, example, save):
     """Its patience is one for both: another program may hold the row, and a writer before wait for it in the line."""
     limits: list[int] = []
     patient = connected(address, patience=60.0)
+    with postgres_store.writing("p") as writing:
+        save(writing, example(Project, project="p"))
 
     def write():
         with patient.writing("p") as writing:
@@ -84,7 +86,7 @@ def test_who_waited_for_a_turn_waits_for_the_row_less_long(address, postgres_sto
     waiting = threading.Thread(target=write)
     with psycopg.connect(address, autocommit=True) as looking:
         stands = """SELECT count(*) FROM pg_stat_activity
-            WHERE wait_event = 'advisory' AND clock_timestamp() - query_start > interval '0.3 s'"""
+            WHERE wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '0.3 s'"""
         with postgres_store.writing("p"):
             waiting.start()
             while looking.execute(stands).fetchone() < (1,):

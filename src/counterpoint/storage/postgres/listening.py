@@ -46,7 +46,12 @@ class ListeningWaiters(Waiters):
             self._link = connect(self._address, self._patience, 0)
             self._link.execute(_LISTEN)
             return True
-        return any(True for _ in self._link.notifies(timeout=timeout, stop_after=1))
+        is_told = any(True for _ in self._link.notifies(timeout=timeout, stop_after=1))
+        if is_told:
+            # One look at the ledger answers all that came: any role that may connect can notify, and as often as it likes.
+            for _ in self._link.notifies(timeout=0):
+                pass
+        return is_told
 
     def _stop_watching(self) -> None:
         link, self._link = self._link, None

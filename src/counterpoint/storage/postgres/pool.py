@@ -26,6 +26,9 @@ from counterpoint.storage.postgres.dialect import Link, adapt
 from counterpoint.storage.postgres.semaphore import FairSemaphore
 
 SCHEMA = "counterpoint"
+OPENING: Final = "opening "
+"""What leads the name of a connection before it knows that the tables are those of this program."""
+_NAME_BYTES: Final = 63
 _CONNECT_SECONDS = 10
 _SILENCE = 30
 """Seconds of silence after which a network connection is asked whether it still is one."""
@@ -44,6 +47,11 @@ SELECT set_config('search_path', %s, false), set_config('lock_timeout', %s, fals
 """
 
 
+def application() -> str:
+    """Return the name of a connection of this program that has the tables open."""
+    return f"counterpoint {__version__} ({os.getpid()} on {node()})"[:_NAME_BYTES]
+
+
 def connect(address: str, patience: float, silence: float) -> Link:
     """Return a fresh connection; waits for locks no longer than so many seconds.
 
@@ -58,7 +66,7 @@ def connect(address: str, patience: float, silence: float) -> Link:
         keepalives_interval=_SILENCE // _PROBES,
         keepalives_count=_PROBES,
         tcp_user_timeout=_LOST_MS,
-        application_name=f"counterpoint {__version__} ({os.getpid()} on {node()})"[:63],
+        application_name=(OPENING + application())[:_NAME_BYTES],
         row_factory=tuple_row,
     )
     # Another encoding cannot hold every text, and would refuse some only when they are written.
@@ -141,7 +149,7 @@ class ConnectionPool:
             link = self._idle.pop()
             try:
                 link.execute(begin)
-            except psycopg.OperationalError:
+            except psycopg.Error:
                 # It is alive and refused the statement: a fresh one would be refused too.
                 if not link.broken:
                     self._take_back(link)

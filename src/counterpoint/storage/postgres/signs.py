@@ -24,7 +24,14 @@ _LEAST: Final = (0, 7)
 _MOST_LOOKED_AT: Final = 1_000
 """The most that pgvector lets an index look at (hnsw.ef_search)."""
 _LOCK: Final = 0x436E7472
-"""The number that whoever makes the schema or an index locks meanwhile."""
+"""The number that whoever makes an index locks meanwhile."""
+_TAKEN: Final = """
+SELECT pg_try_advisory_lock(%(number)s) OR NOT EXISTS (
+  SELECT FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+  WHERE l.locktype = 'advisory' AND l.objid::bigint = %(number)s AND l.granted AND a.datname = current_database()
+    AND has_schema_privilege(a.usesysid, 'counterpoint', 'USAGE')
+)
+"""
 _MODEL: Final = "SELECT number FROM embedders WHERE name = %s"
 _PLACE: Final = """
 SELECT quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
@@ -76,12 +83,11 @@ def arrange(link: Link) -> None:
         return
     link.execute(b"BEGIN")
     try:
-        link.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         link.execute(b"SET LOCAL statement_timeout TO 0")
+        # Who is writing ends first, and who writes afterwards sees the schema: no vector is missed. Of several that make it one does.
+        link.execute(b"LOCK TABLE counterpoint.vectors IN SHARE ROW EXCLUSIVE MODE")
         if is_new:
             link.execute(b"CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
-        # Who is writing ends first, and who writes afterwards sees the schema: no vector is missed.
-        link.execute(b"LOCK TABLE counterpoint.vectors IN SHARE ROW EXCLUSIVE MODE")
         link.execute(_MADE.encode())
         link.execute(b"COMMIT")
     except _REFUSALS:
@@ -166,8 +172,8 @@ def _is_there(link: Link, name: str) -> bool:
 
 
 def _taken(link: Link) -> bool:
-    """Return whether nobody else makes one now."""
-    return link.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() == (True,)
+    """Return whether nobody else makes one now; a role without rights in the schema, which may hold the number too, makes none."""
+    return link.execute(_TAKEN, {"number": _LOCK}).fetchone() == (True,)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """The store on PostgreSQL: many servers write to one database, in turn.
 
-Rules: (1) a write stands in the line of its project (an advisory lock), then locks the project's row
+Rules: (1) a write stands in the line of its project (locks.py), then locks the project's row
 of `heads`: so sequences have no gap, and writers take turns in the order they came, whichever machine
 they are on. (2) A write is answered when it is durable: `synchronous_commit` is never off. (3) A
 reading is REPEATABLE READ, READ ONLY: it sees one moment. (4) Connections of writers and of readers
@@ -14,9 +14,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -32,7 +31,7 @@ from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreOlder,
 from counterpoint.settings import masked
 from counterpoint.storage import schema, statements
 from counterpoint.storage.move import move_project
-from counterpoint.storage.postgres import forward, ledger, signs
+from counterpoint.storage.postgres import forward, ledger, locks, signs
 from counterpoint.storage.postgres.check import faults_of
 from counterpoint.storage.postgres.clock import DatabaseClock
 from counterpoint.storage.postgres.dialect import Link
@@ -89,16 +88,6 @@ def open_postgres(
     """
     hear = clock.hear if isinstance(clock, DatabaseClock) else _unheard
     return PostgresStore(address, nouns=nouns, fresh_file=fresh_file, hear=hear)
-
-
-def _begin(project: str) -> str:
-    """Return what opens a transaction that stands in the server's line for a project.
-
-    Locks of rows are not given in the order in which they were asked for; such locks are.
-    """
-    # The keys of advisory locks are signed numbers of 64 bits, and not texts.
-    number = int.from_bytes(sha256(project.encode()).digest()[:8], "big", signed=True)
-    return f"{_WRITE}; SELECT pg_advisory_xact_lock({number})"
 
 
 def is_made(address: str) -> bool:
@@ -172,7 +161,7 @@ class PostgresStore:
             with (
                 translate_errors(self._where),
                 self._turn(project),
-                self._writers.lent(_begin(project)) as link,
+                self._writers.lent(f"{_WRITE}; {locks.turn_of(project)}") as link,
             ):
                 self._hurry(link, monotonic() - began)
                 head = ledger.lock(link, project, self._hear)
@@ -180,8 +169,22 @@ class PostgresStore:
                 yield writing
                 writing.finish()
                 self._commit(link)
+        except StoreBusy as fault:
+            if isinstance(fault.__cause__, errors.LockNotAvailable):
+                raise self._busy(project, fault) from fault.__cause__
+            raise
         finally:
             self._mine.writes = False
+
+    def _busy(self, project: str, fault: StoreBusy) -> StoreBusy:
+        """Return the refusal of a write that names who holds what it waited for, as far as that is known."""
+        # Of a server that has no connection left it is not.
+        with suppress(CounterpointError), translate_errors(self._where):
+            with self._readers.lent(_READ) as link:
+                holders = locks.holders_of(link, project)
+            if holders:
+                return locks.busy(f"no turn came to write to {project!r} in {self._where}", holders)
+        return fault
 
     def _hurry(self, link: Link, waited: float) -> None:
         """Have a transaction that waited for its turn wait for rows only as long as its patience lasts."""
