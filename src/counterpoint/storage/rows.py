@@ -435,9 +435,9 @@ class StoreWriting(StoreReading, VectorWriting):
         values = (self.project, *cells)
         self._link.execute(statements.VOUCH, values)
 
-    def leave(self, place: str, time: Timestamp) -> None:
+    def leave(self, location: str, time: Timestamp) -> None:
         """Remember that the ledger was moved to a place, and goes on there."""
-        self._link.execute(statements.LEAVE, (self.project, place, time))
+        self._link.execute(statements.LEAVE, (self.project, location, time))
 
     def seat(self, presence: Presence) -> None:
         """Keep that a connection is open, and a beat of its server."""

@@ -110,7 +110,7 @@ def _are_rows(rows: list[Any], facts: list[Any], *, is_ascii: bool) -> bool:
     if not _OBJECT.issuperset(map(type, columns)):
         if None in _given(rows, "c"):
             return False
-        columns = [told for told in columns if told is not None]  # rows that are deleted
+        columns = [image for image in columns if image is not None]  # rows that are deleted
     return (
         sum(map(len, rows)) == 3 * len(rows)
         and _are_texts(tables)

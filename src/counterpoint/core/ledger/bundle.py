@@ -116,8 +116,8 @@ def dump_bundle(
         written += 1
     if written != size:
         raise InvalidInput(f"the checkpoint is of {size} entries, the bundle got {written}")
-    for one in signatures:
-        line = {"delegation": one.delegation, "n": one.first, "sig": one.note}
+    for signature in signatures:
+        line = {"delegation": signature.delegation, "n": signature.first, "sig": signature.note}
         yield canonical.dump(line) + b"\n"
     yield from dump_texts(texts)
 
@@ -160,12 +160,12 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     people.close(epoch_of(checkpoint.extensions))
     stream, unread = _signatures(stream, coverage, trail.keys)
     # A text that is referred to again after it was taken away was written again.
-    gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
+    gone = {digest for digest, at in redacted.items() if referred.get(digest, -1) <= at}
     texts = Texts(set(referred), gone, people.text_faults)
     signers = signers_of(header.checkpoint, people.quorum.policy)
     few = quorum_fault(people.quorum.policy, signers, checkpoint.size)
     lost = [*filter(None, (few,)), *unread, *texts.faults(stream)]
-    found = (verification.faults, trail.faults, people.faults, coverage.faults)
+    fault_lists = (verification.faults, trail.faults, people.faults, coverage.faults)
     return BundleReport(
         project=header.project,
         size=verification.size,
@@ -184,8 +184,8 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         unsigned_places=coverage.places,
         quorum=people.quorum.report(signers),
         **people.joint.report(),
-        faults=(*faults, *chain.from_iterable(found), *lost),
-        fault_count=len(faults) + sum(one.count for one in found) + len(lost),
+        faults=(*faults, *chain.from_iterable(fault_lists), *lost),
+        fault_count=len(faults) + sum(part.count for part in fault_lists) + len(lost),
     )
 
 
@@ -199,12 +199,12 @@ def _signatures(
         if not line.startswith(_SIGNATURE):
             return chain((line,), stream), faults
         try:
-            one = _load_signature(strip(line), before)
+            signature = _load_signature(strip(line), before)
         except MalformedDocument as fault:
             faults.append(fault)
             continue
-        before = one.first
-        coverage.check((one,), keys)
+        before = signature.first
+        coverage.check((signature,), keys)
     return iter(()), faults
 
 
@@ -221,8 +221,8 @@ def _load_signature(data: bytes, before: int) -> WriterSignature:
 
 def _entries(lines: Iterable[bytes], referred: dict[str, int]) -> Iterator[bytes]:
     """Return entry bytes without line feeds; notes where the texts are that they refer to."""
-    for place, line in enumerate(lines):
+    for sequence, line in enumerate(lines):
         data = strip(line)
         for digest in list_references(data):
-            referred[digest] = place
+            referred[digest] = sequence
         yield data

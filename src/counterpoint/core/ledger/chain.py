@@ -97,7 +97,7 @@ class Verification:
         self._hashed = hashed
         self.place = start.size
         # Largest first: the next one to be reached is taken from the end.
-        self._ahead = sorted(checkpoints, key=lambda one: one.size, reverse=True)
+        self._ahead = sorted(checkpoints, key=lambda checkpoint: checkpoint.size, reverse=True)
         self.faults = Faults()
         if self._ahead and self._ahead[-1].size < start.size:
             raise InvalidInput(f"entries before {start.size} are not read again: verify from 0")
@@ -168,8 +168,8 @@ class Verification:
         self._sequence += len(values)
         self._last, self._time = leaves[-1].hex(), values[-1]["t"]
         if self._watch is not None:
-            for place, value in enumerate(values, self.size):
-                self.place = place
+            for sequence, value in enumerate(values, self.size):
+                self.place = sequence
                 self._watch(value)
         return leaves
 
@@ -189,17 +189,17 @@ class Verification:
     def _read_each(self, block: list[bytes], leaves: list[bytes]) -> None:
         """Check entries one by one and say what is wrong with them."""
         project, sequence, last, time = self._project, self._sequence, self._last, self._time
-        for place, (data, leaf) in enumerate(zip(block, leaves, strict=True), self.size):
+        for number, (data, leaf) in enumerate(zip(block, leaves, strict=True), self.size):
             try:
                 value = load_fields(data)
             except MalformedDocument as fault:
-                self.faults.add(_unreadable(place, fault))
+                self.faults.add(_unreadable(number, fault))
             else:
-                for broken in _departures(value, place, (project, sequence, last, time)):
+                for broken in _departures(value, number, (project, sequence, last, time)):
                     self.faults.add(broken)
                 sequence, time = value["n"], value["t"]
                 if self._watch is not None:
-                    self.place = place
+                    self.place = number
                     self._watch(value)
             # Of what was read, sound or not: one edit must not make every later entry wrong.
             last = leaf.hex()
@@ -222,54 +222,54 @@ class Verification:
 
 
 def _departures(
-    value: dict[str, Any], place: int, expected: tuple[str, int, str, str]
+    value: dict[str, Any], number: int, expected: tuple[str, int, str, str]
 ) -> Iterator[ChainBroken]:
-    """Say in which ways an entry does not follow the one before; `place` counts what was read."""
+    """Say in which ways an entry does not follow the one before; `number` counts what was read."""
     project, sequence, last, time = expected
     if value["n"] != sequence:
         yield ChainBroken(
-            f"entry {place} of the stream calls itself {value['n']} instead of {sequence}",
+            f"entry {number} of the stream calls itself {value['n']} instead of {sequence}",
             hint="Entries were removed, added or swapped here: compare with a backup or an export.",
-            sequence=place,
+            sequence=number,
             found=value["n"],
         )
     if value["h"] != last:
         yield ChainBroken(
-            f"entry {place} does not carry the hash of the entry before it",
+            f"entry {number} does not carry the hash of the entry before it",
             hint=_EDITED,
-            sequence=place,
+            sequence=number,
             found=value["h"],
             expected=last,
         )
     if value["p"] != project:
         yield ChainBroken(
-            f"entry {place} belongs to the project {value['p']}, not to {project}",
+            f"entry {number} belongs to the project {value['p']}, not to {project}",
             hint="Entries of another project were put in here: compare with a backup.",
-            sequence=place,
+            sequence=number,
             found=value["p"],
         )
     if value["t"] < time:
         yield ChainBroken(
-            f"entry {place} is older than the entry before it",
+            f"entry {number} is older than the entry before it",
             hint="Its time was changed, or entries were swapped: compare with a backup.",
-            sequence=place,
+            sequence=number,
             found=value["t"],
             before=time,
         )
 
 
-def _unreadable(place: int, fault: MalformedDocument) -> ChainBroken:
+def _unreadable(number: int, fault: MalformedDocument) -> ChainBroken:
     return ChainBroken(
-        f"entry {place} cannot be read: {fault.message}",
+        f"entry {number} cannot be read: {fault.message}",
         hint="The bytes were changed: compare this entry with a backup or an export.",
-        sequence=place,
+        sequence=number,
     )
 
 
-def _cut_off(size: int, known: int, source: str) -> ProofMismatch:
+def _cut_off(size: int, known_size: int, source: str) -> ProofMismatch:
     return ProofMismatch(
-        f"the ledger ends after {size} entries, but {source} knows of {known}",
+        f"the ledger ends after {size} entries, but {source} knows of {known_size}",
         hint=_CUT,
         sequence=size,
-        missing=known - size,
+        missing=known_size - size,
     )

@@ -69,12 +69,12 @@ class Origin(NamedTuple):
 @cache
 def rules(noun: type[Noun], *, whole: bool) -> tuple[tuple[str, Rule], ...]:
     """Return the columns of a noun that a whole image (or a change) may leave out, with their rules."""
-    found: list[tuple[str, Rule]] = []
+    columns: list[tuple[str, Rule]] = []
     for name, hint in hints_of(noun).items():
         rule = _RULES.get(hint)
         if rule and name not in noun.key and (whole or rule in {"touched", "version"}):
-            found.append((name, rule))
-    return tuple(found)
+            columns.append((name, rule))
+    return tuple(columns)
 
 
 def compact(noun: type[Noun], key: Row, row: Row, origin: Origin) -> dict[str, Json]:
@@ -151,15 +151,15 @@ def filled(
 def _derived(noun: type[Noun], key: Row, row: Row, origin: Origin) -> list[tuple[str, Json]]:
     """Return what the rules give for the columns of a whole image that have one."""
     last = key.get(noun.key[-1])
-    found: list[tuple[str, Json]] = []
+    derived: list[tuple[str, Json]] = []
     for name, rule in rules(noun, whole=True):
         if rule == "root":
-            found.append((name, row.get("parent") or last))
+            derived.append((name, row.get("parent") or last))
         elif rule == "number":
             digits = _DIGITS.search(last) if isinstance(last, str) else None
-            found.append((name, int(digits[0]) if digits else 0))
+            derived.append((name, int(digits[0]) if digits else 0))
         elif rule == "version":
-            found.append((name, 1))
+            derived.append((name, 1))
         else:
-            found.append((name, origin[_PLACES[rule]]))
-    return found
+            derived.append((name, origin[_PLACES[rule]]))
+    return derived

@@ -309,17 +309,17 @@ def is_who(value: Parsed) -> bool:
     kind, name = value.get("k"), value.get("n")
     if type(kind) is not str or kind not in _ACTOR_KINDS or type(name) is not str or not name:
         return False
-    known = len(_WHO_KEYS)
+    key_count = len(_WHO_KEYS)
     for part in (value.get("s"), value.get("p")):
         if part is not None:
-            known += 1
+            key_count += 1
             if type(part) is not str or not part:
                 return False
     if "i" in value:
-        known += 1
+        key_count += 1
         if not _is_principal(value["i"]):
             return False
-    return known == len(value)
+    return key_count == len(value)
 
 
 def _is_principal(value: Parsed) -> bool:
@@ -384,13 +384,13 @@ def _dump_actor(actor: Actor) -> dict[str, Json]:
 
 
 def _load_actor(value: dict[str, Any]) -> Actor:
-    told = value.get("i")
+    principal = value.get("i")
     return Actor(
         kind=value["k"],
         name=value["n"],
         profile=value.get("p", ""),
         session=value.get("s", ""),
-        principal=Principal(strength=told["k"], id=told["i"]) if told else None,
+        principal=Principal(strength=principal["k"], id=principal["i"]) if principal else None,
     )
 
 

@@ -28,47 +28,47 @@ _EPOCH = expression(r"epoch ([1-9][0-9]{0,8})")
 _HEAD = expression(rb"counterpoint/[^/\n]*\n")
 
 
-def check_growth(last: SignedHead | None, asked: Growth) -> None:
+def check_growth(last: SignedHead | None, growth: Growth) -> None:
     """Pass if a head extends the last; ForkRefused, StaleVersion if the proof begins elsewhere."""
     if last is None:
         return
-    if asked.epoch != last.epoch:
+    if growth.epoch != last.epoch:
         raise ForkRefused(
-            f"the ledger tells of epoch {asked.epoch}, but the signer is in epoch {last.epoch}",
+            f"the ledger tells of epoch {growth.epoch}, but the signer is in epoch {last.epoch}",
             signed=last.size,
         )
-    if asked.size < last.size:
+    if growth.size < last.size:
         raise ForkRefused(
-            f"the ledger has {counted(asked.size, 'entry')}, but {last.size:,} were signed: it was cut off, or"
+            f"the ledger has {counted(growth.size, 'entry')}, but {last.size:,} were signed: it was cut off, or"
             " an older copy is in its place",
             signed=last.size,
-            size=asked.size,
+            size=growth.size,
         )
-    if asked.before != last.size:
-        raise StaleVersion(f"the last head signed is of {last.size} entries, not {asked.before}")
+    if growth.before != last.size:
+        raise StaleVersion(f"the last head signed is of {last.size} entries, not {growth.before}")
     try:
-        verify_consistency(last.size, asked.size, last.root, asked.root, asked.proof)
+        verify_consistency(last.size, growth.size, last.root, growth.root, growth.proof)
     except ProofMismatch as fault:
         raise ForkRefused(
-            f"the ledger of {asked.size} entries does not begin with the {last.size} that were"
+            f"the ledger of {growth.size} entries does not begin with the {last.size} that were"
             " signed: its history was written anew",
             signed=last.size,
-            size=asked.size,
+            size=growth.size,
         ) from fault
 
 
-def check_epoch(last: SignedHead | None, asked: Growth) -> None:
+def check_epoch(last: SignedHead | None, growth: Growth) -> None:
     """Pass if a head opens an epoch above the last; ForkRefused."""
-    if last is not None and asked.epoch <= last.epoch:
-        raise ForkRefused(f"epoch {asked.epoch} is not above the last one, {last.epoch}")
+    if last is not None and growth.epoch <= last.epoch:
+        raise ForkRefused(f"epoch {growth.epoch} is not above the last one, {last.epoch}")
 
 
 def place_fault(seen: str | None, ledger: str | None) -> ForkRefused | None:
     """Return what is wrong with a ledger, or with none, where another one was signed before."""
     if seen is None or seen == ledger:
         return None
-    there = "there is no ledger" if ledger is None else f"the ledger is {ledger}"
-    return ForkRefused(f"{there}, but another ledger was signed in its place before", before=seen)
+    state = "there is no ledger" if ledger is None else f"the ledger is {ledger}"
+    return ForkRefused(f"{state}, but another ledger was signed in its place before", before=seen)
 
 
 def gone_fault(name: str, ledger: str) -> ForkRefused:
@@ -81,16 +81,16 @@ def gone_fault(name: str, ledger: str) -> ForkRefused:
     )
 
 
-def checkpoint_of(asked: Growth) -> Checkpoint:
+def checkpoint_of(growth: Growth) -> Checkpoint:
     """Return the checkpoint that says a head."""
-    lines = (f"epoch {asked.epoch}",) if asked.epoch > FIRST_EPOCH else ()
-    return Checkpoint(origin=asked.origin, size=asked.size, root=asked.root, extensions=lines)
+    lines = (f"epoch {growth.epoch}",) if growth.epoch > FIRST_EPOCH else ()
+    return Checkpoint(origin=growth.origin, size=growth.size, root=growth.root, extensions=lines)
 
 
 def epoch_of(extensions: Iterable[str]) -> int:
     """Return the epoch that the further lines of a checkpoint say."""
-    found = (_EPOCH.fullmatch(line) for line in extensions)
-    return next((int(one[1]) for one in found if one), FIRST_EPOCH)
+    matches = (_EPOCH.fullmatch(line) for line in extensions)
+    return next((int(match[1]) for match in matches if match), FIRST_EPOCH)
 
 
 def origin_of(project: str) -> str:

@@ -92,8 +92,8 @@ class BundleReport:
 def dump_texts(texts: Iterable[tuple[bytes, str]]) -> Iterator[bytes]:
     """Return the line of each salt and text, with its line feed; they come by their commitments."""
     for salt, body in texts:
-        made = canonical.commitment(salt, body)
-        yield canonical.dump({"body": body, "salt": salt.hex(), "text": made}) + b"\n"
+        commitment = canonical.commitment(salt, body)
+        yield canonical.dump({"body": body, "salt": salt.hex(), "text": commitment}) + b"\n"
 
 
 def load_object(data: bytes, keys: frozenset[str]) -> dict[str, Any]:
@@ -117,8 +117,8 @@ def _no_object(keys: frozenset[str]) -> MalformedDocument:
 def load_header(data: bytes, keys: frozenset[str], sort: str, version: int) -> dict[str, Any]:
     """Return the object of the first line of a bundle of a sort and version; MalformedDocument."""
     value = load_object(data, keys)
-    found = value["version"]
-    if value["format"] != sort or type(found) is not int or found != version:
+    stored_version = value["version"]
+    if value["format"] != sort or type(stored_version) is not int or stored_version != version:
         raise MalformedDocument(
             f"the first line is not the header of a {sort} of version {version}",
             hint="Read it with the version of the program that wrote it.",
@@ -128,8 +128,8 @@ def load_header(data: bytes, keys: frozenset[str], sort: str, version: int) -> d
 
 def redacted_by(entry: Mapping[str, Any]) -> list[str]:
     """List the commitments of texts that an entry, as its short keys, tells were taken away."""
-    told: Parsed = entry["f"].get(GONE) if entry["a"] == REDACTION and "f" in entry else None
-    return [one for one in told if type(one) is str] if type(told) is list else []
+    digests: Parsed = entry["f"].get(GONE) if entry["a"] == REDACTION and "f" in entry else None
+    return [digest for digest in digests if type(digest) is str] if type(digests) is list else []
 
 
 def are_filled(*texts: Parsed) -> bool:
@@ -142,13 +142,13 @@ def strip(line: bytes) -> bytes:
     return line[:-1] if line.endswith(b"\n") else b""
 
 
-def key_faults(named: VerifierKey, used: VerifierKey) -> Iterator[LedgerBroken]:
+def key_faults(in_header: VerifierKey, used: VerifierKey) -> Iterator[LedgerBroken]:
     """Say if the key in a header is not the one that is trusted."""
-    if named != used:
+    if in_header != used:
         yield ProofMismatch(
             "the bundle names another key than the trusted one",
             hint="Ask the owner of the project which verifier key is right.",
-            found=named.to_text(),
+            found=in_header.to_text(),
         )
 
 
@@ -195,8 +195,8 @@ class Texts:
             try:
                 self._check(strip(line))
             except (MalformedDocument, ProofMismatch) as fault:
-                told = f"text line {number}: {fault.message}"
-                yield type(fault)(told, hint=fault.hint, line=number)
+                message = f"text line {number}: {fault.message}"
+                yield type(fault)(message, hint=fault.hint, line=number)
         missing = sorted(self._referred - self._found - self._redacted)
         if missing:
             yield ProofMismatch(

@@ -185,12 +185,12 @@ def extended(before: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[
     What the proof takes is on the edge that was there, or new.
     """
     after, completed = before.extend(leaves)
-    nodes = {(0, before.size + place): leaf for place, leaf in enumerate(leaves)}
-    nodes.update(((level, index), found) for level, index, found in completed)
+    nodes = {(0, before.size + at): leaf for at, leaf in enumerate(leaves)}
+    nodes.update(((level, index), digest) for level, index, digest in completed)
     start = 0
-    for found in before.hashes:
+    for digest in before.hashes:
         level = (before.size - start).bit_length() - 1
-        nodes[level, start >> level] = found
+        nodes[level, start >> level] = digest
         start += 1 << level
     proof = consistency_proof(before.size, after.size, lambda level, at: nodes[level, at])
     return after, proof
@@ -207,17 +207,17 @@ def verify_inclusion(
         raise ProofMismatch(f"a tree of {size} leaves has no leaf {index}", index=index, size=size)
     if not _all_hashes((leaf, *path)):
         raise ProofMismatch("the proof holds something that is not a hash of 32 bytes")
-    here, last, found = index, size - 1, leaf
+    position, last, digest = index, size - 1, leaf
     for sibling in path:
         if last == 0:
             raise ProofMismatch("the inclusion proof is too long", index=index, size=size)
-        if here & 1 or here == last:
-            found = node_hash(sibling, found)
-            here, last = _skip_missing_siblings(here, last)
+        if position & 1 or position == last:
+            digest = node_hash(sibling, digest)
+            position, last = _skip_missing_siblings(position, last)
         else:
-            found = node_hash(found, sibling)
-        here, last = here >> 1, last >> 1
-    if last != 0 or found != root:
+            digest = node_hash(digest, sibling)
+        position, last = position >> 1, last >> 1
+    if last != 0 or digest != root:
         raise ProofMismatch(
             f"the proof does not lead from leaf {index} to the root of size {size}",
             hint="The entry, its place or the root is not what was proved; fetch a fresh proof.",
@@ -256,29 +256,29 @@ def _both_roots(
     """Compute both roots from the path; None if the path is too long or too short."""
     # A first tree of 2^n leaves is a node of the second one, which the proof does not repeat.
     steps = [first_root, *path] if first.bit_count() == 1 else list(path)
-    here, last = first - 1, second - 1
-    while here & 1:
-        here, last = here >> 1, last >> 1
+    index, last = first - 1, second - 1
+    while index & 1:
+        index, last = index >> 1, last >> 1
     if not steps:
         return None
     old = young = steps[0]
     for sibling in steps[1:]:
         if last == 0:
             return None
-        if here & 1 or here == last:
+        if index & 1 or index == last:
             old, young = node_hash(sibling, old), node_hash(sibling, young)
-            here, last = _skip_missing_siblings(here, last)
+            index, last = _skip_missing_siblings(index, last)
         else:
             young = node_hash(young, sibling)
-        here, last = here >> 1, last >> 1
+        index, last = index >> 1, last >> 1
     return (old, young) if last == 0 else None
 
 
-def _skip_missing_siblings(here: int, last: int) -> tuple[int, int]:
+def _skip_missing_siblings(index: int, last: int) -> tuple[int, int]:
     """Climb past the levels where the last node has no right neighbour (never called with 0)."""
-    while not here & 1:
-        here, last = here >> 1, last >> 1
-    return here, last
+    while not index & 1:
+        index, last = index >> 1, last >> 1
+    return index, last
 
 
 def _left_size(size: int) -> int:
@@ -288,12 +288,12 @@ def _left_size(size: int) -> int:
 
 def _subtrees(start: int, end: int, read: ReadNode) -> list[bytes]:
     """Read the complete subtrees that make up the leaves from start to end, largest first."""
-    found: list[bytes] = []
+    subtrees: list[bytes] = []
     while start < end:
         level = (end - start).bit_length() - 1
-        found.append(read(level, start >> level))
+        subtrees.append(read(level, start >> level))
         start += 1 << level
-    return found
+    return subtrees
 
 
 def _fold(hashes: Sequence[bytes]) -> bytes:
@@ -303,6 +303,6 @@ def _fold(hashes: Sequence[bytes]) -> bytes:
     return reduce(lambda right, left: node_hash(left, right), reversed(hashes))
 
 
-def _all_hashes(found: Iterable[bytes]) -> bool:
+def _all_hashes(hashes: Iterable[bytes]) -> bool:
     """Tell if all have the length of a hash."""
-    return {HASH_SIZE}.issuperset(map(len, found))
+    return {HASH_SIZE}.issuperset(map(len, hashes))

@@ -143,7 +143,7 @@ def verify_note(note: Note, key: VerifierKey) -> None:
             key=key.to_text(),
         )
     message = note.text.encode()
-    if not all(is_signature(key.public_key, message, one.signature) for one in claims):
+    if not all(is_signature(key.public_key, message, claim.signature) for claim in claims):
         raise ProofMismatch(
             f"a signature of the key {key.name} does not fit the text",
             hint="The text was changed after it was signed; do not trust it.",
@@ -153,7 +153,9 @@ def verify_note(note: Note, key: VerifierKey) -> None:
 
 def claims_of(note: Note, key: VerifierKey) -> list[Signature]:
     """Return the signatures that carry the name and the id of a key."""
-    return [one for one in note.signatures if (one.name, one.key_id) == (key.name, key.key_id)]
+    return [
+        claim for claim in note.signatures if (claim.name, claim.key_id) == (key.name, key.key_id)
+    ]
 
 
 def to_base64(data: bytes) -> str:

@@ -98,7 +98,10 @@ class SealedHeader:
                 "format": FORMAT,
                 "ledger": {
                     "checkpoint": self.ledger,
-                    "entries": [{"entry": one.entry, "path": one.path} for one in self.testimonies],
+                    "entries": [
+                        {"entry": testimony.entry, "path": testimony.path}
+                        for testimony in self.testimonies
+                    ],
                 },
                 "project": self.project,
                 "session": self.session,
@@ -203,7 +206,9 @@ def _ledger_faults(
     """Say what is wrong with what the ledger is said to tell; gathers the texts taken away."""
     try:
         checkpoint = checkpoints.verify(header.ledger, key)
-        entries = [_present(one, checkpoint, header.project) for one in header.testimonies]
+        entries = [
+            _present(testimony, checkpoint, header.project) for testimony in header.testimonies
+        ]
         _check_writes_seal(entries[0], header, key)
     except (LedgerBroken, MalformedDocument) as fault:
         yield type(fault)(f"the ledger's part: {fault.message}", hint=fault.hint)

@@ -88,60 +88,62 @@ class Trail:
         for fault in self._entry_faults(entry["n"], rows):
             self.faults.add(fault)
 
-    def _entry_faults(self, place: int, rows: list[Row]) -> Iterator[LedgerBroken]:
+    def _entry_faults(self, sequence: int, rows: list[Row]) -> Iterator[LedgerBroken]:
         seals: list[Row] = []
         for row in rows:
             record = row["k"].get("id")
             if row["t"] == "records" and record in self._thoughts:
-                yield _wrong(place, f"changes the record of the thought {record}", record)
+                yield _wrong(sequence, f"changes the record of the thought {record}", record)
         for row in rows:
             if row["t"] == "thoughts":
-                yield from self._thought_faults(place, row, rows)
+                yield from self._thought_faults(sequence, row, rows)
             elif row["t"] == "seals":
                 seals.append(row)
             elif self._sealed and _session_of(row) in self._sealed:
-                yield _late(place, _session_of(row), row["t"])
+                yield _late(sequence, _session_of(row), row["t"])
         for row in seals:
-            yield from self._seal_faults(place, row)
+            yield from self._seal_faults(sequence, row)
 
-    def _thought_faults(self, place: int, row: Row, rows: list[Row]) -> Iterator[LedgerBroken]:
+    def _thought_faults(self, sequence: int, row: Row, rows: list[Row]) -> Iterator[LedgerBroken]:
         record, values = row["k"].get("record"), row.get("v")
         is_key = type(record) is str and len(row["k"]) == 1
         if values is None or not is_key or record in self._thoughts:
-            yield _wrong(place, f"changes the thought {record}", record)
+            yield _wrong(sequence, f"changes the thought {record}", record)
             return
         self._thoughts.add(record)
         try:
             link = link_of_row(record, values)
         except MalformedDocument as fault:
-            yield _wrong(place, f"writes {fault.message}", record)
+            yield _wrong(sequence, f"writes {fault.message}", record)
             return
         leaf = link.leaf
         if leaf.hex() != values.get("hash"):
-            yield _wrong(place, f"gives the thought {record} a hash that is not its own", record)
-        records = [one for one in rows if one["t"] == "records" and one["k"].get("id") == record]
+            yield _wrong(sequence, f"gives the thought {record} a hash that is not its own", record)
+        records = [
+            image for image in rows if image["t"] == "records" and image["k"].get("id") == record
+        ]
         if len(records) != 1 or not _is_record_of(link, records[0]):
-            yield _wrong(place, f"does not write the record of the thought {record}", record)
+            yield _wrong(sequence, f"does not write the record of the thought {record}", record)
         yield from self._chains.follow(link, leaf.hex())
         if link.session in self._sealed:
-            yield _late(place, link.session, "thoughts")
+            yield _late(sequence, link.session, "thoughts")
         self._leaves.setdefault(link.session, []).append(leaf)
 
-    def _seal_faults(self, place: int, row: Row) -> Iterator[LedgerBroken]:
+    def _seal_faults(self, sequence: int, row: Row) -> Iterator[LedgerBroken]:
         session, values = row["k"].get("session"), row.get("v")
         is_key = type(session) is str and len(row["k"]) == 1
         if values is None or not is_key or session in self._sealed:
-            yield _wrong(place, f"changes the seal of the session {session}")
+            yield _wrong(sequence, f"changes the seal of the session {session}")
             return
         self._sealed.add(session)
         leaves = self._leaves.get(session, [])
-        found = len(leaves), root_of(leaves).hex()
-        if not leaves or (values.get("size"), values.get("root")) != found:
+        seal = len(leaves), root_of(leaves).hex()
+        if not leaves or (values.get("size"), values.get("root")) != seal:
             yield ProofMismatch(
-                f"the seal of the session {session} in entry {place} is not of its "
+                f"the seal of the session {session} in entry {sequence} is not of its "
                 f"{counted(len(leaves), 'thought')}",
                 hint=_EDITED,
-                sequence=place,
+                sequence=sequence,
                 session=session,
             )
         try:
@@ -179,7 +181,7 @@ def _is_record_of(link: Link, row: Row) -> bool:
     values = row.get("v")
     if values is None or row["k"] != {"id": link.id}:
         return False
-    shown = (
+    columns = (
         values.get("kind"),
         values.get("item"),
         values.get("session", ""),
@@ -187,7 +189,7 @@ def _is_record_of(link: Link, row: Row) -> bool:
         values.get("body"),
     )
     text = refer(link.content)
-    return shown == ("thought", link.task, link.session, link.timestamp, text)
+    return columns == ("thought", link.task, link.session, link.timestamp, text)
 
 
 def _session_of(row: Row) -> str:
@@ -206,14 +208,16 @@ def _unsigned(session: str, why: str) -> ProofMismatch:
     )
 
 
-def _late(place: int, session: str, table: str) -> ChainBroken:
+def _late(sequence: int, session: str, table: str) -> ChainBroken:
     return ChainBroken(
-        f"entry {place} writes to {table} of the session {session}, which was sealed before",
+        f"entry {sequence} writes to {table} of the session {session}, which was sealed before",
         hint=_LATE,
-        sequence=place,
+        sequence=sequence,
         session=session,
     )
 
 
-def _wrong(place: int, how: str, record: object = "") -> ChainBroken:
-    return ChainBroken(f"entry {place} {how}", hint=_EDITED, sequence=place, thought=str(record))
+def _wrong(sequence: int, how: str, record: object = "") -> ChainBroken:
+    return ChainBroken(
+        f"entry {sequence} {how}", hint=_EDITED, sequence=sequence, thought=str(record)
+    )

@@ -305,14 +305,14 @@ class Progress:
 
         word: answers what a state of a category is called, and what it is called with an open blocker.
         """
-        found: Counter[Word] = Counter()
+        counts: Counter[Word] = Counter()
         for (status, category), count in self.states.items():
             blocked = self.blocked.get((status, category), 0)
             if count > blocked:
-                found[word(status, category, False)] += count - blocked
+                counts[word(status, category, False)] += count - blocked
             if blocked:
-                found[word(status, category, True)] += blocked
-        return found
+                counts[word(status, category, True)] += blocked
+        return counts
 
     def by_category(self) -> dict[str, int]:
         """Return how many parts there are of each category."""

@@ -59,17 +59,17 @@ class Tables(Mapping[str, type[Noun]]):
     """Nouns by their tables; some are loaded when they are first asked for."""
 
     def __init__(
-        self, known: Sequence[type[Noun]], later: Mapping[str, Callable[[], type[Noun]]]
+        self, loaded: Sequence[type[Noun]], later: Mapping[str, Callable[[], type[Noun]]]
     ) -> None:
         """Take those that are loaded, and what loads each of the others."""
-        self._known = {noun.table: noun for noun in known}
+        self._known = {noun.table: noun for noun in loaded}
         self._later = later
 
     def __getitem__(self, table: str) -> type[Noun]:
         """Return the noun of a table; KeyError if there is none."""
-        found = self._known.get(table)
+        noun = self._known.get(table)
         # Two threads that load one have the same.
-        return self._later[table]() if found is None else found
+        return self._later[table]() if noun is None else noun
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of the tables, and load nothing."""
@@ -89,24 +89,24 @@ class Nouns(Sequence[type[Noun]]):
     """Nouns in the order in which rows can be written. tables: by their tables, where looking at one loads no other."""
 
     def __init__(
-        self, known: Sequence[type[Noun]], later: Mapping[str, Callable[[], type[Noun]]]
+        self, loaded: Sequence[type[Noun]], later: Mapping[str, Callable[[], type[Noun]]]
     ) -> None:
         """Take those that are loaded, and what loads each of the others, by their tables."""
-        self.tables = Tables(known, later)
+        self.tables = Tables(loaded, later)
 
     @cached_property
     def _every(self) -> tuple[type[Noun], ...]:
         return tuple(self.tables.values())
 
     @overload
-    def __getitem__(self, place: int) -> type[Noun]: ...
+    def __getitem__(self, index: int) -> type[Noun]: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[type[Noun], ...]: ...
+    def __getitem__(self, index: slice) -> tuple[type[Noun], ...]: ...
 
-    def __getitem__(self, place: int | slice) -> type[Noun] | tuple[type[Noun], ...]:
+    def __getitem__(self, index: int | slice) -> type[Noun] | tuple[type[Noun], ...]:
         """Return the noun in a place, or those of a slice."""
-        return self._every[place]
+        return self._every[index]
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -199,6 +199,6 @@ def noun_of_id(name: str, others: Sequence[type[Noun]] = ()) -> type[Noun] | Non
     """
     if name.startswith("ses_"):
         return Session
-    found = _NUMBERED.fullmatch(name)
-    letter = found[1] if found else ""
-    return next((one for one in (*NOUNS, *others) if letter and one.letter == letter), None)
+    match = _NUMBERED.fullmatch(name)
+    letter = match[1] if match else ""
+    return next((noun for noun in (*NOUNS, *others) if letter and noun.letter == letter), None)

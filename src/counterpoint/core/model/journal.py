@@ -191,11 +191,11 @@ class Receipt(Noun):
     @property
     def ended_for(self) -> str:
         """Return in words which of its limits the command was ended for; empty if it ended by itself."""
-        parts = (one.partition("=") for one in self.terms)
-        told = {name: said for name, _, said in parts}
-        quota = told.get("ended_for", "time" if self.timed_out else "")
+        parts = (term.partition("=") for term in self.terms)
+        values = {name: text for name, _, text in parts}
+        quota = values.get("ended_for", "time" if self.timed_out else "")
         words, limit, unit = _LIMITS.get(quota, (quota, "", ""))
-        return f"{words} ({told[limit]}{unit} at most)" if limit in told else words
+        return f"{words} ({values[limit]}{unit} at most)" if limit in values else words
 
     @property
     def remarks(self) -> list[str]:

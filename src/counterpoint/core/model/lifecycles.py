@@ -73,9 +73,9 @@ class Lifecycle:
         try:
             return self.categories[state]
         except KeyError:
-            known = ", ".join(self.categories)
+            states = ", ".join(self.categories)
             raise InvalidInput(
-                f"there is no state {state!r}", hint=f"Use one of: {known}."
+                f"there is no state {state!r}", hint=f"Use one of: {states}."
             ) from None
 
     def way(self, start: str, end: str, most: int = 3) -> tuple[str, ...]:
@@ -85,11 +85,11 @@ class Lifecycle:
         """
         ways: dict[str, tuple[str, ...]] = {start: ()}
         for _ in range(most):
-            for here, way in list(ways.items()):
-                if way and (self.category(here) in CLOSED or here in self.parked):
+            for origin, path in list(ways.items()):
+                if path and (self.category(origin) in CLOSED or origin in self.parked):
                     continue
-                for state in self.moves[here]:
-                    ways.setdefault(state, (*way, state))
+                for state in self.moves[origin]:
+                    ways.setdefault(state, (*path, state))
             if end in ways:
                 return ways[end]
         raise IllegalMove(f"there is no way from {start!r} to {end!r}", state=start)
@@ -244,12 +244,12 @@ def lifecycle(name: str) -> Lifecycle:
         LIFECYCLES.setdefault(name, _ANNOUNCED[name]())
     for bring in () if name in LIFECYCLES else tuple(_SOURCES):
         bring(name)
-    found = LIFECYCLES.get(name)
-    if found is None:
+    table = LIFECYCLES.get(name)
+    if table is None:
         raise InvalidInput(
             f"there is no lifecycle {name!r}", hint="Install the dialect that brings it."
         )
-    return found
+    return table
 
 
 def add_source(bring: Callable[[str], None]) -> None:

@@ -156,16 +156,16 @@ class Noun:
 @cache
 def hints_of(noun: type[Noun]) -> Mapping[str, Any]:
     """Return the type of each field of a noun, as its column is chosen by it."""
-    found: dict[str, Any] = {}
+    hints: dict[str, Any] = {}
     for base in reversed(noun.__mro__):
         # Nearly all are plain names: to look them up takes a tenth of what `typing` does for any annotation.
         names = vars(sys.modules[base.__module__])
         for name, text in vars(base).get("__annotations__", {}).items():
-            found[name] = names.get(text, _PLAIN.get(text))
-    known = {field.name: found.get(field.name) for field in dataclasses.fields(noun)}
-    if None in known.values():
+            hints[name] = names.get(text, _PLAIN.get(text))
+    known_hints = {field.name: hints.get(field.name) for field in dataclasses.fields(noun)}
+    if None in known_hints.values():
         return get_type_hints(noun, include_extras=True)
-    return known
+    return known_hints
 
 
 @cache
@@ -185,10 +185,10 @@ def _column(noun: type[Noun], name: str, hint: Any) -> Column:
 
 
 @cache
-def shared_fields(asked: type, noun: type[Noun]) -> tuple[str, ...]:
+def shared_fields(view: type, noun: type[Noun]) -> tuple[str, ...]:
     """Return the fields that a noun has by the same name as what somebody asks for."""
     names = {field.name for field in dataclasses.fields(noun)}
-    return tuple(field.name for field in dataclasses.fields(asked) if field.name in names)
+    return tuple(field.name for field in dataclasses.fields(view) if field.name in names)
 
 
 @cache
@@ -312,13 +312,13 @@ def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
     write, readers = _writers(noun), _readers(noun)
     if readers:
         cells = list(cells)
-        for place, read in readers:
-            cells[place] = read(cells[place])
+        for index, read in readers:
+            cells[index] = read(cells[index])
     # Twice as fast as calling the noun: reading rows is most of what the product does.
-    made = object.__new__(noun)
+    row = object.__new__(noun)
     for put, value in zip(write, cells, strict=True):
-        put(made, value)
-    return made
+        put(row, value)
+    return row
 
 
 def revised(row: N, cells: Mapping[str, Any]) -> N:
@@ -339,18 +339,18 @@ def _readers(noun: type[Noun]) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     """Return the places of columns that are not kept as they are, and what makes each a field."""
     hints = hints_of(noun)
     readers: list[tuple[int, Callable[[Any], Any]]] = []
-    for place, (name, sort, _) in enumerate(columns(noun)):
+    for index, (name, sort, _) in enumerate(columns(noun)):
         if sort in _READERS:
-            readers.append((place, _READERS[sort]))
+            readers.append((index, _READERS[sort]))
         elif hints[name] is bool:
-            readers.append((place, bool))
+            readers.append((index, bool))
     return tuple(readers)
 
 
 @cache
 def _named_readers(noun: type[Noun]) -> Mapping[str, Callable[[Any], Any]]:
     """Return the same by the names of the columns."""
-    return {columns(noun)[place].name: read for place, read in _readers(noun)}
+    return {columns(noun)[index].name: read for index, read in _readers(noun)}
 
 
 def _read_prose(text: str | None) -> str:

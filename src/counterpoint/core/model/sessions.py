@@ -97,8 +97,10 @@ class Session(Noun):
     def refuse_ended(self, hint: str = "", **facts: Json) -> None:
         """Raise SessionEnded if it accepts no more writes."""
         if self.has_ended:
-            known: dict[str, Json] = {"session": self.id, "state": self.status}
-            raise SessionEnded(f"session {self.id} is {self.status}", hint=hint, **known, **facts)
+            own_facts: dict[str, Json] = {"session": self.id, "state": self.status}
+            raise SessionEnded(
+                f"session {self.id} is {self.status}", hint=hint, **own_facts, **facts
+            )
 
 
 @frozen
@@ -272,8 +274,10 @@ class SessionHistory:
     @property
     def log(self) -> tuple[Activity, ...]:
         """What it wrote down."""
-        return tuple(one for one in self.activities if one.kind not in {"action", "artifact"})
+        return tuple(
+            activity for activity in self.activities if activity.kind not in {"action", "artifact"}
+        )
 
     def of(self, kind: str) -> tuple[Activity, ...]:
         """Return the activities of one type."""
-        return tuple(one for one in self.activities if one.type == kind)
+        return tuple(activity for activity in self.activities if activity.type == kind)

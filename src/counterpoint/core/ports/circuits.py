@@ -97,19 +97,19 @@ class Breaker:
         seconds: Callable[[], float] = time.monotonic,
         most: int = MOST_FAULTS,
         window: float = WINDOW,
-        rest: float = REST,
+        rest_seconds: float = REST,
         what: str = "the database",
     ) -> None:
         """Begin closed.
 
         seconds: tells a time that never goes back. most: the fault that opens it. window: seconds
-        for which a fault counts. rest: seconds from a fault that opens it to a trial. what: is asked, in words.
+        for which a fault counts. rest_seconds: seconds from a fault that opens it to a trial. what: is asked, in words.
         """
         self._what = what
         self._seconds = seconds
         self._most = most
         self._window = window
-        self._rest = rest
+        self._rest = rest_seconds
         self._lock = threading.Lock()
         # So many open it: which came before these need not be known.
         self._faults: deque[float] = deque(maxlen=most)
@@ -125,24 +125,24 @@ class Breaker:
     @contextmanager
     def passing(self) -> Generator[Permit]:
         """Let the block through to what is asked, or refuse it; CircuitOpen."""
-        mine = self._enter()
+        permit = self._enter()
         answered = False
         try:
-            yield mine
+            yield permit
             answered = True
         except CounterpointError:
             answered = True
             raise
         finally:
-            self._leave(mine, answered=answered)
+            self._leave(permit, answered=answered)
 
     def opening(self, make: Callable[[], T]) -> T:
         """Return what a call answers, whose every refusal is that of what is asked; CircuitOpen."""
-        with self.passing() as mine:
+        with self.passing() as permit:
             try:
                 return make()
             except CounterpointError as refusal:
-                mine.blame(refusal)
+                permit.blame(refusal)
                 raise
 
     def circuit(self) -> CircuitState:
@@ -181,18 +181,18 @@ class Breaker:
                 last_failure=self._last,
             )
 
-    def _leave(self, mine: Permit, *, answered: bool) -> None:
+    def _leave(self, permit: Permit, *, answered: bool) -> None:
         """Draw the conclusion from a call; answered: whether what is asked or the core gave an answer."""
         with self._lock:
-            mine.depth -= 1
-            if mine.depth or mine.era != self._era:
+            permit.depth -= 1
+            if permit.depth or permit.era != self._era:
                 return
             now = self._seconds()
-            if mine.fault is not None:
-                self._count(mine.fault, now)
-            elif mine is self._trial and answered:
+            if permit.fault is not None:
+                self._count(permit.fault, now)
+            elif permit is self._trial and answered:
                 self._close()
-            if mine is self._trial:
+            if permit is self._trial:
                 self._trial = None
 
     def _count(self, fault: CounterpointError, now: float) -> None:

@@ -65,14 +65,14 @@ class Embeddings(Protocol):
         """Return which model the project wants; None: that of this machine. MalformedDocument."""
         ...
 
-    def provider(self, said: SaidEmbedding) -> Provider:
+    def provider(self, settings: SaidEmbedding) -> Provider:
         """Return who is asked, with why it cannot be asked now; NotFound, MalformedDocument."""
         ...
 
     def embed(
         self,
         provider: Provider,
-        said: SaidEmbedding,
+        settings: SaidEmbedding,
         texts: Sequence[str],
         seconds: float,
         listen: Listen,

@@ -41,7 +41,7 @@ class Signer(Protocol):
         ...
 
     def sign_ranges(
-        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+        self, ledger: str, origin: str, growths: Sequence[WriterGrowth]
     ) -> list[WriterSignature | None]:
         """Sign what connections and credentials wrote, each by its own key; None for what it may not sign (any more).
 

@@ -361,7 +361,7 @@ class Writing(Reading, Protocol):
         """Keep what a writer signed, in place of what begins with the same entry; no entry tells of it."""
         ...
 
-    def leave(self, place: str, time: Timestamp) -> None:
+    def leave(self, location: str, time: Timestamp) -> None:
         """Remember that the ledger was moved to a place, and goes on there; no entry tells of it."""
         ...
 

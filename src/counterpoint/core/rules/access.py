@@ -60,11 +60,11 @@ def is_admitted(token: Token, address: str) -> bool:
         return True
     try:
         # The zone of a link-local address is a name of this machine's, and no part of a network.
-        found = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
     # A socket for both families shows callers over IPv4 as `::ffff:192.0.2.7`.
-    mapped = getattr(found, "ipv4_mapped", None) or found
+    mapped = getattr(parsed, "ipv4_mapped", None) or parsed
     return any(mapped in ipaddress.ip_network(network) for network in token.addresses)
 
 
@@ -73,11 +73,11 @@ def tool_limits_of(texts: Iterable[str]) -> dict[str, int]:
     limits: dict[str, int] = {}
     faults: list[str] = []
     for text in texts:
-        found = _TOOL_LIMIT.fullmatch(text)
-        if found is None or int(found[2]) > MOST_CALLS:
+        match = _TOOL_LIMIT.fullmatch(text)
+        if match is None or int(match[2]) > MOST_CALLS:
             faults.append(f"{text[:50]!r} is no limit of a tool")
-        elif limits.setdefault(found[1], int(found[2])) != int(found[2]):
-            faults.append(f"{found[1]} has two limits")
+        elif limits.setdefault(match[1], int(match[2])) != int(match[2]):
+            faults.append(f"{match[1]} has two limits")
     if faults:
         raise InvalidInput(
             f"no token can be made: {'; '.join(faults)}",
@@ -99,8 +99,8 @@ def capability_of(*parts: str) -> str:
 
 def seconds_of(text: str) -> int:
     """Return the seconds of a span such as `90s`, `12h`, `30d`, `8w` or `1y`; InvalidInput."""
-    found = _LASTING.fullmatch(text.strip())
-    seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
+    match = _LASTING.fullmatch(text.strip())
+    seconds = int(match[1]) * _SECONDS[match[2]] if match else 0
     if not 0 < seconds <= LONGEST_SECONDS:
         raise InvalidInput(
             f"{text[:40]!r} is not a span of time",
@@ -132,7 +132,11 @@ def normalized(request: TokenRequest) -> TokenRequest:
         faults.append("a token lasts ten years at most, or 0 for no end")
     if request.kind == "agent" and (_limits(request) or set(request.scopes) == {"read"}):
         faults.append("limits are for tokens that are brought over HTTP, and not held elsewhere")
-    faults += [f"{one[:50]!r} is not a network" for one in request.addresses if not _network(one)]
+    faults += [
+        f"{network[:50]!r} is not a network"
+        for network in request.addresses
+        if not _network(network)
+    ]
     if faults:
         raise InvalidInput(
             f"no token can be made: {'; '.join(faults)}",
@@ -141,15 +145,15 @@ def normalized(request: TokenRequest) -> TokenRequest:
         )
     limits = tool_limits_of(request.tool_limits)
     # Who may write hears answers, and so may read; free commands are for whoever was given them.
-    most = max(SCOPES.index(cast("Scope", one)) for one in request.scopes)
+    most = max(SCOPES.index(cast("Scope", scope)) for scope in request.scopes)
     below = SCOPES[: most + 1]
-    scopes = tuple(one for one in below if one != RUN or RUN in request.scopes)
+    scopes = tuple(scope for scope in below if scope != RUN or RUN in request.scopes)
     return TokenRequest(
         name=request.name,
         surfaces=_once(request.surfaces),
         scopes=scopes,
         tools=_once(request.tools),
-        addresses=_once(_network(one) for one in request.addresses),
+        addresses=_once(_network(network) for network in request.addresses),
         calls_a_minute=request.calls_a_minute,
         lasts_seconds=request.lasts_seconds,
         calls_a_month=request.calls_a_month,
@@ -160,8 +164,10 @@ def normalized(request: TokenRequest) -> TokenRequest:
 
 def _limits(request: TokenRequest) -> bool:
     """Return whether a token is to be good for some surfaces, tools, networks or numbers of calls alone."""
-    named = request.surfaces or request.tools or request.addresses or request.tool_limits
-    return bool(named or request.calls_a_minute or request.calls_a_month)
+    has_limits_of_use = (
+        request.surfaces or request.tools or request.addresses or request.tool_limits
+    )
+    return bool(has_limits_of_use or request.calls_a_minute or request.calls_a_month)
 
 
 def _once(words: Iterable[str]) -> tuple[str, ...]:
@@ -176,9 +182,9 @@ def _network(text: str) -> str:
         return ""
 
 
-def granted(used: int, wanted: int, most: int) -> int:
+def granted(used: int, requested: int, most: int) -> int:
     """Return how many of the wanted calls there are."""
-    return max(0, min(wanted, most - used))
+    return max(0, min(requested, most - used))
 
 
 def calls_ahead(most: int) -> int:

@@ -37,9 +37,13 @@ def leads_out(pattern: str) -> bool:
 
 def area_fault(patterns: Iterable[str]) -> str:
     """Say which area is not in the project, and what an area is; empty if all are."""
-    found = [area for area in patterns if any(map(leads_out, spread(area)))]
-    way = "areas are paths below its folder, such as src/api"
-    return f"the area {found[0][:80]!r} leads out of the project: {way}" if found else ""
+    outside_areas = [area for area in patterns if any(map(leads_out, spread(area)))]
+    definition = "areas are paths below its folder, such as src/api"
+    return (
+        f"the area {outside_areas[0][:80]!r} leads out of the project: {definition}"
+        if outside_areas
+        else ""
+    )
 
 
 def pattern_fault(patterns: Iterable[str]) -> str:
@@ -59,38 +63,38 @@ def pattern_fault(patterns: Iterable[str]) -> str:
 @lru_cache(maxsize=4096)
 def spread(pattern: str) -> tuple[str, ...]:
     """Return the areas that one with braces stands for; itself where there are none, or more than the limit."""
-    waiting, found = [pattern], list[str]()
+    waiting, areas = [pattern], list[str]()
     while waiting:
         some = waiting.pop()
         group = _first_group(some)
         if group is None:
-            found.append(some)
+            areas.append(some)
             continue
         begin, end, parts = group
         waiting += [f"{some[:begin]}{part}{some[end:]}" for part in reversed(parts)]
-        if len(waiting) + len(found) > SPREAD_LIMIT:
+        if len(waiting) + len(areas) > SPREAD_LIMIT:
             return (pattern,)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(areas))
 
 
 def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:
     """Return where the first braces with a comma begin and end, and their parts; None if there are none."""
     opened: list[tuple[int, list[int]]] = []
     groups: list[tuple[int, int, list[int]]] = []
-    for place, letter in enumerate(pattern):
+    for index, letter in enumerate(pattern):
         if letter == "{":
-            opened.append((place, []))
+            opened.append((index, []))
         elif letter == "," and opened:
-            opened[-1][1].append(place)
+            opened[-1][1].append(index)
         elif letter == "}" and opened:
             begin, commas = opened.pop()
             if commas:
-                groups.append((begin, place, commas))
+                groups.append((begin, index, commas))
     if not groups:
         return None
     begin, end, commas = min(groups)
     edges = [begin, *commas, end]
-    parts = [pattern[one + 1 : other] for one, other in pairwise(edges)]
+    parts = [pattern[cut + 1 : other] for cut, other in pairwise(edges)]
     return begin, end + 1, parts
 
 
@@ -100,36 +104,36 @@ def covers(pattern: str, path: str) -> bool:
     return any(_way(area).fits(parts) for area in spread(pattern))
 
 
-def overlaps(one: str, other: str) -> bool:
+def overlaps(first: str, other: str) -> bool:
     """Return whether there can be a path that lies in both areas.
 
     Both end with `**`, so that only what stands before the first one of each can keep them apart: behind
     it whatever the other asks for can come next.
     """
     return any(
-        all(map(_parts_meet, _fixed(mine), _fixed(theirs)))
-        for mine in spread(one)
+        all(map(_parts_meet, _fixed(own), _fixed(theirs)))
+        for own in spread(first)
         for theirs in spread(other)
     )
 
 
-def overlapping(mine: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
+def overlapping(areas: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
     """Return every pair of areas that overlap."""
-    return [(one, other) for one in mine for other in theirs if overlaps(one, other)]
+    return [(area, other) for area in areas for other in theirs if overlaps(area, other)]
 
 
 def includes(areas: Iterable[str], pattern: str) -> bool:
     """Return whether every path of an area surely lies in another one; wildcards are compared as they stand."""
-    spreads = [area for one in areas for area in spread(one)]
-    return all(_includes(spreads, asked) for asked in spread(pattern))
+    spreads = [area for each in areas for area in spread(each)]
+    return all(_includes(spreads, part) for part in spread(pattern))
 
 
 def _includes(areas: Iterable[str], pattern: str) -> bool:
-    asked = parts_of(pattern)
+    parts = parts_of(pattern)
     for area in areas:
         *folder, _ = parts_of(area)
         is_wild = any(map(_is_wild, folder))
-        if parts_of(area) == asked or (not is_wild and asked[: len(folder)] == tuple(folder)):
+        if parts_of(area) == parts or (not is_wild and parts[: len(folder)] == tuple(folder)):
             return True
     return False
 
@@ -167,19 +171,19 @@ def _tokens(part: str) -> list[str | Wild]:
 
 
 @lru_cache(maxsize=4096)
-def _parts_meet(one: str, other: str) -> bool:
+def _parts_meet(first: str, other: str) -> bool:
     """Return whether one text can match both parts, each with `*` and `?`.
 
     Where both have a `*`, only what stands before the first and behind the last one of each can keep them
     apart: between them there is room for what both ask for, one after the other.
     """
-    if "*" not in one:
-        return _row(other).fits(cast("list[Symbol]", _tokens(one)))
+    if "*" not in first:
+        return _row(other).fits(cast("list[Symbol]", _tokens(first)))
     if "*" not in other:
-        return _row(one).fits(cast("list[Symbol]", _tokens(other)))
-    begins = zip(one.partition("*")[0], other.partition("*")[0], strict=False)
-    ends = zip(one.rpartition("*")[2][::-1], other.rpartition("*")[2][::-1], strict=False)
-    return all(mine == theirs or "?" in {mine, theirs} for mine, theirs in (*begins, *ends))
+        return _row(first).fits(cast("list[Symbol]", _tokens(other)))
+    begins = zip(first.partition("*")[0], other.partition("*")[0], strict=False)
+    ends = zip(first.rpartition("*")[2][::-1], other.rpartition("*")[2][::-1], strict=False)
+    return all(own == theirs or "?" in {own, theirs} for own, theirs in (*begins, *ends))
 
 
 def _is_wild(part: str) -> bool:
@@ -194,8 +198,8 @@ def overlap_reasons(
     busy: the areas of every such item. but: the item that is left out of the question.
     """
     return [
-        f"area {mine} overlaps {theirs} of {other}, which is being worked on"
-        for other, held in busy.items()
+        f"area {own} overlaps {theirs} of {other}, which is being worked on"
+        for other, others_areas in busy.items()
         if other != but
-        for mine, theirs in overlapping(areas, held)[:1]
+        for own, theirs in overlapping(areas, others_areas)[:1]
     ]

@@ -118,21 +118,27 @@ def dependence(
     """
     # Two credentials tell apart what one process hosts; without one, a host may be any of those he has hosted.
     counted = {"worked"} if _has_credential(actor) else {"worked", "hosted"}
-    worked = {one.principal for one in contributions if one.how in counted}
+    worked = {
+        contribution.principal for contribution in contributions if contribution.how in counted
+    }
     selves = {standing(actor), *past.principals, *([own.id] if own else ())}
     if selves & worked or {actor.session, *past.sessions}.intersection(filter(None, sessions)):
         return "own"
     if not actor.is_signed and _is_unattested(actor.principal, worked):
         return "unattested"
-    known = [one for one in others if one.id in worked]
+    connections = [connection for connection in others if connection.id in worked]
     if own is None:
-        is_hidden = _has_credential(actor) and any(boot in {one.boot, COVERED} for one in known)
+        is_hidden = _has_credential(actor) and any(
+            boot in {connection.boot, COVERED} for connection in connections
+        )
         return "unattested" if is_hidden else None
     # What runs a person's command may have agents below it that are not the person's doing.
-    is_above = actor.kind == "agent" and any(is_below(one, own) for one in known)
-    if is_above or any(is_below(own, one) for one in known):
+    is_above = actor.kind == "agent" and any(
+        is_below(connection, own) for connection in connections
+    )
+    if is_above or any(is_below(own, connection) for connection in connections):
         return "own"
-    return "orphan" if any(may_be_one(own, one) for one in known) else None
+    return "orphan" if any(may_be_one(own, connection) for connection in connections) else None
 
 
 def _has_credential(actor: Actor) -> bool:
@@ -141,5 +147,5 @@ def _has_credential(actor: Actor) -> bool:
 
 def _is_unattested(judge: Principal | None, workers: Collection[str]) -> bool:
     """Return whether somebody may be two of those involved: one by a principal, and one by a name."""
-    named = sum(one.startswith(_DECLARED) for one in workers)
-    return named < len(workers) if judge is None else named > 0
+    declared = sum(worker.startswith(_DECLARED) for worker in workers)
+    return declared < len(workers) if judge is None else declared > 0

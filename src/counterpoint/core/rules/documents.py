@@ -112,13 +112,13 @@ def _sections(lines: Sequence[str], titles: Mapping[int, tuple[int, str]]) -> It
     """
     section = _Section()
     trail: list[tuple[int, str]] = []
-    for place, line in enumerate(lines):
-        if place in titles:
+    for index, line in enumerate(lines):
+        if index in titles:
             yield section
-            level, title = titles[place]
+            level, title = titles[index]
             trail = [*(part for part in trail if part[0] < level), (level, title)]
             section = _Section(headings=tuple(name for _, name in trail))
-        section.lines.append(_Line(place + 1, line.rstrip()))
+        section.lines.append(_Line(index + 1, line.rstrip()))
     yield section
 
 
@@ -126,14 +126,14 @@ def _markdown_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
     """Return level and title of each line that is a heading, by its place."""
     titles: dict[int, tuple[int, str]] = {}
     fence = ""
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         mark = _FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
-        elif not fence and (found := _HEADING.fullmatch(line)):
-            titles[place] = (len(found[1]), _unclosed(found[2]))
-        elif not fence and (sign := _ruler(lines, place)) and sign in "=-":
-            titles[place] = ("=-".index(sign) + 1, line.strip())
+        elif not fence and (match := _HEADING.fullmatch(line)):
+            titles[index] = (len(match[1]), _unclosed(match[2]))
+        elif not fence and (sign := _ruler(lines, index)) and sign in "=-":
+            titles[index] = ("=-".index(sign) + 1, line.strip())
     return titles
 
 
@@ -148,20 +148,20 @@ def _rst_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
     """Return level and title of each line above a row of signs; signs rank as they come."""
     titles: dict[int, tuple[int, str]] = {}
     signs: list[str] = []
-    for place, line in enumerate(lines):
-        sign = _ruler(lines, place)
-        if sign and len(lines[place + 1].strip()) >= len(line.strip()):
+    for index, line in enumerate(lines):
+        sign = _ruler(lines, index)
+        if sign and len(lines[index + 1].strip()) >= len(line.strip()):
             signs += [] if sign in signs else [sign]
-            titles[place] = (min(signs.index(sign) + 1, _DEPTH), line.strip())
+            titles[index] = (min(signs.index(sign) + 1, _DEPTH), line.strip())
     return titles
 
 
 def _page_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
     """Return the lines on which pages begin: only that of the next one counts, whatever a page says itself."""
     titles: dict[int, tuple[int, str]] = {}
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if line == _page(len(titles) + 1):
-            titles[place] = (1, f"page {len(titles) + 1}")
+            titles[index] = (1, f"page {len(titles) + 1}")
     return titles
 
 
@@ -178,15 +178,15 @@ def _page(number: int) -> str:
 _TITLES = {"markdown": _markdown_titles, "rst": _rst_titles, "pages": _page_titles}
 
 
-def _ruler(lines: Sequence[str], place: int) -> str:
+def _ruler(lines: Sequence[str], index: int) -> str:
     """Return the sign of the row below a line that can be a title; empty if there is none."""
-    line, above = lines[place], lines[place - 1] if place else ""
-    below = lines[place + 1] if place + 1 < len(lines) else ""
+    line, above = lines[index], lines[index - 1] if index else ""
+    below = lines[index + 1] if index + 1 < len(lines) else ""
     is_title = bool(line.strip()) and not line[0].isspace() and not _RULER.fullmatch(line)
     # A title stands alone: between two lines of text a row of signs is a table or a rule.
     is_alone = not above.strip() or _RULER.fullmatch(above) is not None
-    found = _RULER.fullmatch(below) if is_title and is_alone else None
-    return found[1] if found else ""
+    match = _RULER.fullmatch(below) if is_title and is_alone else None
+    return match[1] if match else ""
 
 
 def _parts(line: _Line, most: int) -> Iterator[_Line]:
@@ -227,21 +227,21 @@ def _reach(lines: Sequence[_Line], start: int, size: int) -> int:
 def _at_paragraph(lines: Sequence[_Line], start: int, end: int) -> int:
     """Return the last empty line of the second half, or the end."""
     half = start + (end - start + 1) // 2
-    return next((place for place in range(end, half - 1, -1) if not lines[place].text), end)
+    return next((index for index in range(end, half - 1, -1) if not lines[index].text), end)
 
 
 def _back(lines: Sequence[_Line], start: int, end: int, overlap: int) -> int:
     """Return where the next chunk begins, so that it repeats at most so many characters."""
-    place, used = end, 0
-    while place - 1 > start and used + len(lines[place - 1].text) + 1 <= overlap:
-        place -= 1
-        used += len(lines[place].text) + 1
-    return place
+    index, used = end, 0
+    while index - 1 > start and used + len(lines[index - 1].text) + 1 <= overlap:
+        index -= 1
+        used += len(lines[index].text) + 1
+    return index
 
 
 def _trimmed(lines: Sequence[_Line]) -> Sequence[_Line]:
     """Return lines without the empty ones at both ends."""
-    full = [place for place, line in enumerate(lines) if line.text.strip()]
+    full = [index for index, line in enumerate(lines) if line.text.strip()]
     return lines[full[0] : full[-1] + 1] if full else ()
 
 
@@ -324,13 +324,13 @@ class _Page:
 
     def read(self) -> str:
         """Return the visible text, line for line."""
-        text, place = self._text, 0
-        while place < len(text):
-            begin = text.find("<", place)
+        text, at = self._text, 0
+        while at < len(text):
+            begin = text.find("<", at)
             begin = begin if begin >= 0 else len(text)
-            self._say(text[place:begin])
-            place = self._pass(begin) if begin < len(text) else begin
-            self._line += text.count("\n", begin, place)
+            self._say(text[at:begin])
+            at = self._pass(begin) if begin < len(text) else begin
+            self._line += text.count("\n", begin, at)
         count = text.count("\n") + 1
         lines = ("".join(self._lines.get(number, ())) for number in range(count))
         return "\n".join(" ".join(line.split()) for line in lines)
@@ -342,19 +342,19 @@ class _Page:
             return _behind(text, "-->", begin + 4)
         if text.startswith(("<!", "<?"), begin):
             return _behind(text, ">", begin)
-        if not (named := _TAG.match(text, begin)):
+        if not (tag := _TAG.match(text, begin)):
             self._say("<")
             return begin + 1
-        ended = _REST_OF_TAG.match(text, named.end())
+        ended = _REST_OF_TAG.match(text, tag.end())
         if not ended:
             return len(text)
-        name = named[2].lower()
-        if named[1]:
+        name = tag[2].lower()
+        if tag[1]:
             # Pages end what they never began.
             self._hidden = max(0, self._hidden - (name in _HIDDEN))
         else:
             self._open(name)
-        if name not in _RAW or named[1]:
+        if name not in _RAW or tag[1]:
             return ended.end()
         last = _RAW[name].search(text, ended.end())
         return last.start() if last else len(text)
@@ -369,8 +369,8 @@ class _Page:
 
     def _say(self, raw: str) -> None:
         """Take visible text, line by line."""
-        for place, part in enumerate(raw.split("\n")):
-            self._line += place > 0
+        for index, part in enumerate(raw.split("\n")):
+            self._line += index > 0
             if part and not self._hidden:
                 self._add(_unescaped(part))
 
@@ -379,8 +379,8 @@ class _Page:
 
 
 def _behind(text: str, end: str, start: int) -> int:
-    place = text.find(end, start)
-    return place + len(end) if place >= 0 else len(text)
+    at = text.find(end, start)
+    return at + len(end) if at >= 0 else len(text)
 
 
 def _unescaped(text: str) -> str:

@@ -67,14 +67,14 @@ def _laid(
     faults = [*_limit_faults(flat), *_tree_faults(flat, done), *_name_faults(flat)]
     names, repeated = _names(flat)
     planned: list[Planned] = []
-    for place, (part, parent, position) in enumerate(flat):
+    for index, (part, parent, position) in enumerate(flat):
         inside, outside, unknown = _resolve(part, names, repeated, exists)
         if part.needs is None:
-            inside = _usual(flat, place)
+            inside = _usual(flat, index)
         faults += [(part, problem) for problem in unknown]
         planned.append(
             Planned(
-                draft=replace(part, done=done[place]) if done[place] != part.done else part,
+                draft=replace(part, done=done[index]) if done[index] != part.done else part,
                 parent=parent,
                 position=position,
                 needs=inside,
@@ -86,12 +86,12 @@ def _laid(
 
 def _flatten(draft: Draft) -> list[tuple[Draft, int | None, int]]:
     flat: list[tuple[Draft, int | None, int]] = [(draft, None, 0)]
-    place = 0
+    index = 0
     # By levels, without recursion: the depth is only judged afterwards.
-    while place < len(flat):
-        part = flat[place][0]
-        flat += [(child, place, position) for position, child in enumerate(part.children)]
-        place += 1
+    while index < len(flat):
+        part = flat[index][0]
+        flat += [(child, index, position) for position, child in enumerate(part.children)]
+        index += 1
     return flat
 
 
@@ -99,7 +99,7 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
     if len(flat) > ITEM_LIMIT:
         yield flat[0][0], f"the plan has {len(flat)} items; {ITEM_LIMIT} is the most"
     for part, _, _ in flat:
-        found = field_faults(
+        problems = field_faults(
             title=part.title,
             body=part.body,
             priority=part.priority,
@@ -109,7 +109,7 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
             checks=part.checks,
             names=(part.name, part.assignee, part.profile),
         )
-        for problem in found:
+        for problem in problems:
             yield part, problem
 
 
@@ -194,30 +194,30 @@ def _tree_faults(
     flat: Sequence[tuple[Draft, int | None, int]], done: Sequence[bool]
 ) -> Iterable[tuple[Draft, str]]:
     depths: list[int] = []
-    for place, (part, parent, _) in enumerate(flat):
+    for index, (part, parent, _) in enumerate(flat):
         depths.append(depths[parent] + 1 if parent is not None else 1)
-        if depths[place] == DEPTH_LIMIT + 1:
+        if depths[index] == DEPTH_LIMIT + 1:
             yield part, f"it lies deeper than {DEPTH_LIMIT} levels"
         if parent is None:
             continue
         above = flat[parent][0]
         if fault := place_fault(part.kind, above.kind, repr(above.title)):
             yield part, fault
-        if above.done and not done[place]:
+        if above.done and not done[index]:
             yield part, f"it is not done, but {above.title!r}, which holds it, is marked as done"
 
 
 def _done(flat: Sequence[tuple[Draft, int | None, int]]) -> list[bool]:
     """Return what is done: what is marked so, and a part whose children are, if it has no gates."""
-    left = [len(part.children) for part, _, _ in flat]
+    open_counts = [len(part.children) for part, _, _ in flat]
     done = [part.done for part, _, _ in flat]
-    for place in range(len(flat) - 1, -1, -1):
-        part, parent, _ = flat[place]
+    for index in range(len(flat) - 1, -1, -1):
+        part, parent, _ = flat[index]
         has_gates = part.review or part.artifact or part.checks
-        if part.children and not left[place] and part.kind not in WORKABLE and not has_gates:
-            done[place] = True
-        if done[place] and parent is not None:
-            left[parent] -= 1
+        if part.children and not open_counts[index] and part.kind not in WORKABLE and not has_gates:
+            done[index] = True
+        if done[index] and parent is not None:
+            open_counts[parent] -= 1
     return done
 
 
@@ -227,9 +227,9 @@ def _names(
     """Return which place each name and title means, and which mean several."""
     names: dict[str, int] = {}
     repeated: set[str] = set()
-    for place, (part, _, _) in enumerate(flat):
+    for index, (part, _, _) in enumerate(flat):
         for name in {part.name, part.title} - {""}:
-            if names.setdefault(name, place) != place:
+            if names.setdefault(name, index) != index:
                 repeated.add(name)
     return names, repeated
 
@@ -239,7 +239,7 @@ def _name_faults(
 ) -> Iterable[tuple[Draft, str]]:
     """Answer every further item to which a name was given that another has."""
     seen: dict[str, Draft] = {}
-    for part in sorted((part for part, _, _ in flat if part.name), key=lambda one: one.line):
+    for part in sorted((part for part, _, _ in flat if part.name), key=lambda each: each.line):
         first = seen.setdefault(part.name, part)
         if first is not part:
             where = f"in line {first.line}" if first.line else f"to {first.title!r}"
@@ -264,10 +264,10 @@ def _resolve(
     return tuple(dict.fromkeys(inside)), tuple(dict.fromkeys(outside)), unknown
 
 
-def _usual(flat: Sequence[tuple[Draft, int | None, int]], place: int) -> tuple[int, ...]:
+def _usual(flat: Sequence[tuple[Draft, int | None, int]], index: int) -> tuple[int, ...]:
     """Return what an item without `needs` comes after: the phase before it, if it is a phase."""
-    part, parent, _ = flat[place]
-    before = place - 1
+    part, parent, _ = flat[index]
+    before = index - 1
     while part.kind == "phase" and before >= 0 and flat[before][1] == parent:
         if flat[before][0].kind == "phase":
             return (before,)
@@ -283,8 +283,8 @@ def waits_of(planned: Sequence[Planned]) -> list[list[int]]:
     2·place, ends 2·place + 1.
     """
     waits: list[list[int]] = [[] for _ in range(2 * len(planned))]
-    for place, part in enumerate(planned):
-        begin, end = 2 * place, 2 * place + 1
+    for index, part in enumerate(planned):
+        begin, end = 2 * index, 2 * index + 1
         waits[end].append(begin)
         waits[begin] += [2 * need + 1 for need in part.needs]
         if part.parent is not None:
@@ -299,14 +299,14 @@ def _refuse_circles(planned: Sequence[Planned]) -> None:
     stuck = _unordered(waits)
     if stuck:
         parts = [
-            planned[place].draft for place in dict.fromkeys(node // 2 for node in sorted(stuck))
+            planned[index].draft for index in dict.fromkeys(node // 2 for node in sorted(stuck))
         ]
         titles = list(dict.fromkeys(part.title for part in parts))
-        shown = ", ".join(
+        titles_shown = ", ".join(
             f"{part.title!r} (line {part.line})" if part.line else repr(part.title)
             for part in parts[:6]
         )
-        raise CyclicDependency(f"these wait for each other: {shown}", items=titles[:50])
+        raise CyclicDependency(f"these wait for each other: {titles_shown}", items=titles[:50])
 
 
 def _unordered(waits: Sequence[Sequence[int]]) -> set[int]:
@@ -325,21 +325,21 @@ def _unordered(waits: Sequence[Sequence[int]]) -> set[int]:
 
 def _peel(waits: Sequence[Sequence[int]]) -> set[int]:
     """Return what is left when everything that waits for nothing is taken away, again and again."""
-    left = [len(needs) for needs in waits]
+    counts = [len(needs) for needs in waits]
     waiters: list[list[int]] = [[] for _ in waits]
     for node, needs in enumerate(waits):
         for need in needs:
             waiters[need].append(node)
-    free = [node for node, count in enumerate(left) if count == 0]
+    free = [node for node, count in enumerate(counts) if count == 0]
     gone = 0
     while free:
         node = free.pop()
         gone += 1
         for waiter in waiters[node]:
-            left[waiter] -= 1
-            if left[waiter] == 0:
+            counts[waiter] -= 1
+            if counts[waiter] == 0:
                 free.append(waiter)
-    return {node for node, count in enumerate(left) if count > 0} if gone < len(waits) else set()
+    return {node for node, count in enumerate(counts) if count > 0} if gone < len(waits) else set()
 
 
 def _malformed(faults: Iterable[tuple[Draft, str]], *, is_one: bool) -> MalformedDocument:
@@ -351,13 +351,13 @@ def _malformed(faults: Iterable[tuple[Draft, str]], *, is_one: bool) -> Malforme
         problems = "; ".join(str(fault["problem"]) for fault in listed[:20])
         hint = "Correct what the message names; nothing was changed."
         return MalformedDocument(f"the item cannot be made: {problems}", hint=hint, faults=listed)
-    shown = "; ".join(
+    text_of_faults = "; ".join(
         f"line {fault['line']}: {fault['problem']}"
         if fault["line"]
         else f"{fault['item']!r}: {fault['problem']}"
         for fault in listed[:20]
     )
-    return MalformedDocument(f"the plan cannot be made: {shown}", faults=listed)
+    return MalformedDocument(f"the plan cannot be made: {text_of_faults}", faults=listed)
 
 
 def remarks_of_new(draft: Draft) -> tuple[str, ...]:

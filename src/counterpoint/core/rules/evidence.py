@@ -64,8 +64,8 @@ def measured(comparison: Comparison, apart: Sequence[Apart] = ()) -> Measured:
 
 def without(comparison: Comparison, path: str) -> Comparison:
     """Return a comparison without what changed at a path, as what somebody else is known to have written."""
-    left = tuple(change for change in comparison.changes if change.path != path)
-    return replace(comparison, changes=left)
+    changes = tuple(change for change in comparison.changes if change.path != path)
+    return replace(comparison, changes=changes)
 
 
 def path_marks(*paths: str) -> list[str]:
@@ -75,18 +75,20 @@ def path_marks(*paths: str) -> list[str]:
 
 def marked_paths(evidence: Mapping[str, Any]) -> set[str]:
     """Return what stands for every path that evidence is of; of a renamed file both names."""
-    named = [one for file in evidence["files"] for one in (file["path"], file.get("previous", ""))]
-    rest = str(evidence.get("marks", ""))
-    beyond = {rest[at : at + PATH_MARK] for at in range(0, len(rest), PATH_MARK)}
-    return beyond.union(path_marks(*named))
+    paths = [
+        path for file in evidence["files"] for path in (file["path"], file.get("previous", ""))
+    ]
+    marks = str(evidence.get("marks", ""))
+    beyond = {marks[at : at + PATH_MARK] for at in range(0, len(marks), PATH_MARK)}
+    return beyond.union(path_marks(*paths))
 
 
-def evidence_text(found: Measured) -> str:
+def evidence_text(measured: Measured) -> str:
     """Return the evidence as JSON text."""
     value: dict[str, Any] = {
-        "method": found.method,
-        "start_commit": found.start_commit,
-        "end_commit": found.end_commit,
+        "method": measured.method,
+        "start_commit": measured.start_commit,
+        "end_commit": measured.end_commit,
         "files": [
             {
                 "path": file.path,
@@ -95,15 +97,15 @@ def evidence_text(found: Measured) -> str:
                 "insertions": file.insertions,
                 "deletions": file.deletions,
             }
-            for file in found.files
+            for file in measured.files
         ],
-        "file_count": found.file_count,
-        "insertions": found.insertions,
-        "deletions": found.deletions,
-        "commits": list(found.commits),
-        "warnings": list(found.warnings),
-        **({"marks": found.marks} if found.marks else {}),
-        **({"apart": apart_json(found.apart)} if found.apart else {}),
+        "file_count": measured.file_count,
+        "insertions": measured.insertions,
+        "deletions": measured.deletions,
+        "commits": list(measured.commits),
+        "warnings": list(measured.warnings),
+        **({"marks": measured.marks} if measured.marks else {}),
+        **({"apart": apart_json(measured.apart)} if measured.apart else {}),
     }
     return canonical.dump_any(value)
 
@@ -132,15 +134,15 @@ _DENIES = expression(
 
 def says_tests_pass(text: str) -> bool:
     """Return whether a text says somewhere that tests or checks pass; not where it denies that or asks for it."""
-    return any(not _DENIES.search(_clause(text, found)) for found in _CLAIMS.finditer(text))
+    return any(not _DENIES.search(_clause(text, claim)) for claim in _CLAIMS.finditer(text))
 
 
-def _clause(text: str, found: re.Match[str]) -> str:
+def _clause(text: str, claim: re.Match[str]) -> str:
     """Return what was found with the words before it, from the beginning of its clause."""
-    before = re.split(r"[.!?;\n。,]", text[: found.start()])[-1]
-    said = found[0]
+    before = re.split(r"[.!?;\n。,]", text[: claim.start()])[-1]
+    words = claim[0]
     # "0 failed" denies nothing, whatever it sounds like.
-    return "" if re.fullmatch(r"(?:no|0|zero) .*", said, re.IGNORECASE) else before + said
+    return "" if re.fullmatch(r"(?:no|0|zero) .*", words, re.IGNORECASE) else before + words
 
 
 def remarks_on(
@@ -165,9 +167,11 @@ def remarks_on(
         )
     if comparison.end.method == "git":
         changed = set(paths)
-        mine = [path for path in sorted(comparison.end.files) if path in changed]
-        if mine:
-            remarks.append(f"{agree(len(mine), 'changed file', 'is')} not committed: {few(mine)}")
+        uncommitted = [path for path in sorted(comparison.end.files) if path in changed]
+        if uncommitted:
+            remarks.append(
+                f"{agree(len(uncommitted), 'changed file', 'is')} not committed: {few(uncommitted)}"
+            )
     if unmet:
         remarks.append(f"acceptance not marked as met: {few(unmet)}")
     remarks += unproved
@@ -177,7 +181,7 @@ def remarks_on(
 def terms_of(command: Command, execution: Execution) -> tuple[str, ...]:
     """Return what a command was run under, and what came of that."""
     quotas = execution.quotas
-    told = {
+    values = {
         "seconds": command.limit_seconds,
         "memory_bytes": quotas.memory_bytes,
         "processes": quotas.processes,
@@ -187,7 +191,7 @@ def terms_of(command: Command, execution: Execution) -> tuple[str, ...]:
         "ended_for": execution.ended_for,
         "unconfined": execution.unconfined,
     }
-    terms = [(name, value) for name, value in told.items() if value]
+    terms = [(name, value) for name, value in values.items() if value]
     terms += [("hidden", login) for login in execution.missed]
     terms += [("read_only", path) for path in execution.protected]
     terms += [("put_aside", path) for path in execution.put_aside]

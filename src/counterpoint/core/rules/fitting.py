@@ -77,26 +77,32 @@ def telling(words: Sequence[str]) -> list[str]:
 
 
 def scores(
-    asked: Sequence[str],
+    query: Sequence[str],
     excerpts: Sequence[Excerpt],
     stems_of: Callable[[Sequence[str]], Sequence[str]],
 ) -> list[float]:
     """Return the score of each excerpt, in their order."""
-    wanted = dict(zip(asked, stems_of(asked), strict=True))
-    near = nearness(wanted.values())
-    words = [frozenset(near.findall(fold(one.text))) for one in excerpts]
+    stems_by_word = dict(zip(query, stems_of(query), strict=True))
+    near = nearness(stems_by_word.values())
+    words = [frozenset(near.findall(fold(excerpt.text))) for excerpt in excerpts]
     every = sorted({word for part in words for word in part})
     stems = dict(zip(every, stems_of(every), strict=True))
-    best = max((one.relevance for one in excerpts), default=0.0) or 1.0
+    best = max((excerpt.relevance for excerpt in excerpts), default=0.0) or 1.0
     return [
-        round(_coverage(wanted, {stems[word] for word in part}) * (1 + one.relevance / best) / 2, 4)
-        for one, part in zip(excerpts, words, strict=True)
+        round(
+            _coverage(stems_by_word, {stems[word] for word in part})
+            * (1 + excerpt.relevance / best)
+            / 2,
+            4,
+        )
+        for excerpt, part in zip(excerpts, words, strict=True)
     ]
 
 
-def _coverage(wanted: dict[str, str], stems: Collection[str]) -> float:
+def _coverage(stems_by_word: dict[str, str], stems: Collection[str]) -> float:
     met = sum(
-        stem in stems or (len(word) >= PREFIX_FROM and any(one.startswith(stem) for one in stems))
-        for word, stem in wanted.items()
+        stem in stems
+        or (len(word) >= PREFIX_FROM and any(candidate.startswith(stem) for candidate in stems))
+        for word, stem in stems_by_word.items()
     )
-    return met / len(wanted)
+    return met / len(stems_by_word)

@@ -25,8 +25,8 @@ class TextFault:
 
     def __str__(self) -> str:
         """Return the fault in words."""
-        place = f"line {self.line}: " if self.line else ""
-        return f"{place}{self.problem}" + (f" ({self.advice})" if self.advice else "")
+        line = f"line {self.line}: " if self.line else ""
+        return f"{line}{self.problem}" + (f" ({self.advice})" if self.advice else "")
 
 
 _FRONT_MATTER = "begin the file with a line `---`, lines `key: value` and a line `---`"
@@ -90,10 +90,10 @@ class Keys:
             self.require(key)
         if key not in self.values:
             return ""
-        known = len(self.faults)
+        fault_count = len(self.faults)
         text = self.hear(key, parse_text, "").strip()
         least = 1 if is_required else 0
-        if len(self.faults) == known and not least <= len(text) <= longest:
+        if len(self.faults) == fault_count and not least <= len(text) <= longest:
             self.fault(key, f"has {len(text)} characters, not {least} to {longest}")
         return text
 
@@ -105,11 +105,11 @@ class Keys:
             self.fault(key, "is not a mapping of texts to texts")
         return cast("dict[str, str]", pairs)
 
-    def check(self, key: str, is_right: Callable[[str], object], wanted: str) -> None:
+    def check(self, key: str, is_right: Callable[[str], object], expected: str) -> None:
         """Collect a fault unless the text of a key is right; one that is no text was faulted."""
         value = self.values.get(key)
         if isinstance(value, str) and value.strip() and not is_right(value.strip()):
-            self.fault(key, f"is {value.strip()[:60]!r}, not {wanted}")
+            self.fault(key, f"is {value.strip()[:60]!r}, not {expected}")
 
     def require(self, key: str) -> None:
         """Collect a fault unless the key is there."""
@@ -120,11 +120,11 @@ class Keys:
         """Collect a fault of a key."""
         self.faults.append(TextFault(problem=f"{key!r} {problem}", line=self._read.line(key)))
 
-    def only(self, known: Collection[str]) -> None:
+    def only(self, keys: Collection[str]) -> None:
         """Collect a fault for each key that is not one of the known."""
         for key in self.values:
-            if key not in known:
-                near = get_close_matches(key, known, n=1)
+            if key not in keys:
+                near = get_close_matches(key, keys, n=1)
                 self.fault(key, f"is not a key{f'; did you mean {near[0]!r}?' if near else ''}")
 
     def all_faults(self) -> tuple[TextFault, ...]:

@@ -140,17 +140,19 @@ def candidates(peer: Peer) -> dict[str, Process]:
     }
 
 
-def principal_of(peer: Peer, known: Collection[str]) -> Principal | None:
+def principal_of(peer: Peer, agents: Collection[str]) -> Principal | None:
     """Return who stands behind who connects; None if nobody is attested.
 
-    known: which of the candidates are known as agents.
+    agents: which of the candidates are known as agents.
     """
     agent = agent_of(peer.lineage)
     doubt = doubt_of(peer)
     # Who was left by somebody may still have a known agent above him.
     if doubt not in {None, "orphan"}:
         return None
-    outermost = next((one for one in reversed(candidates(peer)) if one in known), "")
+    outermost = next(
+        (candidate for candidate in reversed(candidates(peer)) if candidate in agents), ""
+    )
     if outermost:
         return Principal(strength="connection", id=outermost)
     if agent is None:
@@ -158,14 +160,14 @@ def principal_of(peer: Peer, known: Collection[str]) -> Principal | None:
     return Principal(strength="connection", id=name_of(agent, peer))
 
 
-def share_of(peer: Peer, known: Collection[str], credential: str) -> str:
+def share_of(peer: Peer, agents: Collection[str], credential: str) -> str:
     """Return whose share of the threads the calls of who connects take, as far as it is known before a call.
 
-    known: which of the candidates are known as agents. credential: the secret it brought; empty without one.
+    agents: which of the candidates are known as agents. credential: the secret it brought; empty without one.
     """
     if credential:
         return digest_of(credential)
-    process = principal_of(peer, known)
+    process = principal_of(peer, agents)
     # Those whom nothing attests are one: to be nobody must not bring more.
     return process.id if process else "unattested"
 
@@ -174,17 +176,17 @@ def connection_of(
     peer: Peer, principal: Principal, *, project: str, agent: str, client: str, now: Timestamp
 ) -> Connection:
     """Return what is kept of a principal that is an ancestor of who connects."""
-    places = {name_of(one, peer): at for at, one in enumerate(peer.lineage)}
-    place = places[principal.id]
-    process, held = peer.lineage[place], _held(peer.lineage, place)
-    told: list[Json] = [
+    places = {name_of(ancestor, peer): at for at, ancestor in enumerate(peer.lineage)}
+    index = places[principal.id]
+    process, child = peer.lineage[index], _held(peer.lineage, index)
+    ancestry: list[Json] = [
         {
-            "pid": one.pid,
-            "started": one.started,
-            "executable": one.executable,
+            "pid": ancestor.pid,
+            "started": ancestor.started,
+            "executable": ancestor.executable,
             "terminal": is_shown,
         }
-        for one, is_shown in _above(peer.lineage[place:])
+        for ancestor, is_shown in _above(peer.lineage[index:])
     ]
     return Connection(
         project=project,
@@ -197,9 +199,9 @@ def connection_of(
         boot=peer.boot,
         namespace=peer.namespace,
         executable=process.executable,
-        held_since=held.started if held else 0,
-        unit=process.unit if held is None or held.unit == process.unit else "",
-        ancestry=Prose(canonical.dump_any(told)),
+        held_since=child.started if child else 0,
+        unit=process.unit if child is None or child.unit == process.unit else "",
+        ancestry=Prose(canonical.dump_any(ancestry)),
         opened_at=now,
     )
 
@@ -234,30 +236,30 @@ def unseen_caller(boot: str, *, project: str, now: Timestamp) -> Connection:
     )
 
 
-def is_unseen(one: Connection) -> bool:
+def is_unseen(connection: Connection) -> bool:
     """Return whether a connection stands for callers whose process was not seen."""
-    return one.namespace == _UNSEEN
+    return connection.namespace == _UNSEEN
 
 
-def seen_again(kept: Connection, seen: Connection) -> Connection:
+def seen_again(stored: Connection, seen: Connection) -> Connection:
     """Return what is known of a principal that was kept before and connects again.
 
     What the first process of all has taken up differs each time, and so is asked anew.
     """
-    if kept.pid != _FIRST:
-        return kept
-    return replace(kept, held_since=seen.held_since, unit=seen.unit)
+    if stored.pid != _FIRST:
+        return stored
+    return replace(stored, held_since=seen.held_since, unit=seen.unit)
 
 
-def is_below(one: Connection, other: Connection) -> bool:
+def is_below(connection: Connection, other: Connection) -> bool:
     """Return whether the process of a connection has that of another one above it.
 
     The shell of a terminal counts as little as in rule 2.
     """
-    is_near = (one.boot, one.namespace) == (other.boot, other.namespace)
-    if not is_near or one.ancestry in {"", REDACTED}:
+    is_near = (connection.boot, connection.namespace) == (other.boot, other.namespace)
+    if not is_near or connection.ancestry in {"", REDACTED}:
         return False
-    above = cast("list[dict[str, Any]]", canonical.load(one.ancestry))
+    above = cast("list[dict[str, Any]]", canonical.load(connection.ancestry))
     return any(
         (process["pid"], process["started"]) == (other.pid, other.started)
         for process in above
@@ -265,40 +267,40 @@ def is_below(one: Connection, other: Connection) -> bool:
     )
 
 
-def may_be_one(one: Connection, other: Connection) -> bool:
+def may_be_one(connection: Connection, other: Connection) -> bool:
     """Return whether either may be what the other had started and left.
 
     Nobody starts what is older, or what is in a control group that he cannot go to. Of another boot nobody is left.
     """
-    if one.boot != other.boot:
+    if connection.boot != other.boot:
         return False
-    return may_be_left(one, other) or may_be_left(other, one)
+    return may_be_left(connection, other) or may_be_left(other, connection)
 
 
-def may_be_left(one: Connection, by: Connection) -> bool:
+def may_be_left(connection: Connection, by: Connection) -> bool:
     """Return whether a process may be what another one of the same boot had started and left."""
-    if one.namespace != by.namespace:
+    if connection.namespace != by.namespace:
         return True
     # Who is root goes everywhere; nobody else goes where only root puts him.
-    is_apart = bool(one.unit and by.uid) and one.unit != by.unit
-    return bool(one.held_since) and by.started <= one.held_since and not is_apart
+    is_apart = bool(connection.unit and by.uid) and connection.unit != by.unit
+    return bool(connection.held_since) and by.started <= connection.held_since and not is_apart
 
 
-def _held(lineage: tuple[Process, ...], place: int) -> Process | None:
+def _held(lineage: tuple[Process, ...], index: int) -> Process | None:
     """Return the one that what takes up orphans has in the line of a process; None without any."""
     # What is above the first process of all is what it has taken up: that is below it.
-    start = max(0, place - 1) if lineage[place].pid == _FIRST else place
-    for held, above in zip(lineage[start:], lineage[start + 1 :], strict=False):
+    start = max(0, index - 1) if lineage[index].pid == _FIRST else index
+    for child, above in zip(lineage[start:], lineage[start + 1 :], strict=False):
         if is_reaper(above):
-            return held
+            return child
     return lineage[-1] if lineage[-1].parent == _FIRST else None
 
 
 def _above(lineage: tuple[Process, ...]) -> list[tuple[Process, bool]]:
     """Return each ancestor, and whether it is the shell of a terminal or an editor that shows one."""
-    found: list[tuple[Process, bool]] = []
+    ancestors: list[tuple[Process, bool]] = []
     is_shown = bool(lineage) and is_terminal_shell(lineage[0])
     for process in lineage[1:]:
         is_shown = is_terminal_shell(process) or (is_shown and is_editor(process))
-        found.append((process, is_shown))
-    return found
+        ancestors.append((process, is_shown))
+    return ancestors

@@ -57,17 +57,17 @@ def select_pages(
     pages: Iterable[Page], *, files: int = OFFERED_FILES, characters: int = OFFERED_CHARACTERS
 ) -> PageSelection:
     """Return which files are given to a session within its budget."""
-    given: list[Page] = []
-    left: list[Page] = []
-    room = characters
+    selected: list[Page] = []
+    left_out: list[Page] = []
+    budget = characters
     for page in newest_first(pages):
-        fits = len(given) < files and len(page.content) <= room
-        (given if fits else left).append(page)
-        room -= len(page.content) if fits else 0
-    return PageSelection(pages=tuple(given), left_out=tuple(left))
+        fits = len(selected) < files and len(page.content) <= budget
+        (selected if fits else left_out).append(page)
+        budget -= len(page.content) if fits else 0
+    return PageSelection(pages=tuple(selected), left_out=tuple(left_out))
 
 
 def newest_first(pages: Iterable[Page]) -> Sequence[Page]:
     """Return files by the time they were written last, then by scope and name."""
-    named = sorted(pages, key=lambda page: (page.scope, page.name))
-    return sorted(named, key=lambda page: page.updated_at, reverse=True)
+    by_name = sorted(pages, key=lambda page: (page.scope, page.name))
+    return sorted(by_name, key=lambda page: page.updated_at, reverse=True)

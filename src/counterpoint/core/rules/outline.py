@@ -65,20 +65,20 @@ TEXT_LIMIT = 5_000_000
 def malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
     """Return the refusal of a plan with what is wrong with its lines."""
     # The lines and the draft that they make are looked at for themselves, so that one fault may come twice.
-    found = sorted(set(faults))
-    shown = "; ".join(f"line {number}: {problem}" for number, problem in found[:20])
+    unique = sorted(set(faults))
+    problems = "; ".join(f"line {number}: {problem}" for number, problem in unique[:20])
     return MalformedDocument(
-        f"the plan cannot be read: {shown}",
-        faults=[{"line": number, "problem": problem} for number, problem in found[:_FAULTS_TOLD]],
+        f"the plan cannot be read: {problems}",
+        faults=[{"line": number, "problem": problem} for number, problem in unique[:_FAULTS_TOLD]],
     )
 
 
 def load(text: str, kind: Kind = "plan") -> Draft:
     """Return the draft of a Markdown plan; MalformedDocument names the lines at fault."""
-    found = read(text, kind)
-    if found.draft is None or found.faults:
-        raise malformed(found.faults)
-    return found.draft
+    plan = read(text, kind)
+    if plan.draft is None or plan.faults:
+        raise malformed(plan.faults)
+    return plan.draft
 
 
 def read(text: str, kind: Kind = "plan", *, title: str = "", words: Collection[str] = ()) -> Read:
@@ -100,8 +100,8 @@ def dump(draft: Draft) -> str:
 
 
 def _dump(draft: Draft, level: int, lines: list[str]) -> None:
-    place = name_at(draft.title)
-    title = draft.title if place < 0 else f"{draft.title[:place]}\\{draft.title[place:]}"
+    at = name_at(draft.title)
+    title = draft.title if at < 0 else f"{draft.title[:at]}\\{draft.title[at:]}"
     title = escape_comments(title)
     name = f" {{#{draft.name}}}" if draft.name else ""
     if draft.kind == "task" and level > 1:
@@ -134,25 +134,25 @@ def _body(text: str, indent: str) -> list[str]:
 
 
 def _attributes(draft: Draft) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    attributes: list[tuple[str, str]] = []
     if draft.needs is not None:
-        found.append(("after", ", ".join(draft.needs) or "none"))
+        attributes.append(("after", ", ".join(draft.needs) or "none"))
     if draft.areas:
-        found.append(("areas", ", ".join(draft.areas)))
-    found += [("accept", sentence) for sentence in draft.acceptance]
-    found += [("verify", command_line(argv)) for argv in draft.checks]
+        attributes.append(("areas", ", ".join(draft.areas)))
+    attributes += [("accept", sentence) for sentence in draft.acceptance]
+    attributes += [("verify", command_line(argv)) for argv in draft.checks]
     if draft.labels:
-        found.append(("labels", ", ".join(draft.labels)))
+        attributes.append(("labels", ", ".join(draft.labels)))
     if draft.priority != DEFAULT_PRIORITY:
-        found.append(("priority", str(draft.priority)))
+        attributes.append(("priority", str(draft.priority)))
     if draft.profile:
-        found.append(("profile", draft.profile))
+        attributes.append(("profile", draft.profile))
     if draft.approval:
-        found.append(("approval", "yes"))
+        attributes.append(("approval", "yes"))
     if draft.review:
-        found.append(("review", "yes"))
+        attributes.append(("review", "yes"))
     if draft.artifact:
-        found.append(("artifact", "yes"))
+        attributes.append(("artifact", "yes"))
     if draft.kind == "phase" and is_bare(draft):
-        found.append((PHASE, "yes"))
-    return found
+        attributes.append((PHASE, "yes"))
+    return attributes

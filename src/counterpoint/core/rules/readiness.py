@@ -49,14 +49,14 @@ class Surroundings:
 def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Readiness:
     """Return whether a session may take up an item, and why or why not."""
     reasons = list(_state_reasons(item, around, session, now))
-    reasons += [obstacle_text(one, item) for one in around.obstacles]
+    reasons += [obstacle_text(obstacle, item) for obstacle in around.obstacles]
     if around.has_open_below:
         reasons.append("its sub-tasks are not finished")
     reasons += overlap_reasons(around.areas, around.busy, but=item.id)
     if reasons:
-        held = around.claim is not None and around.claim.is_live(now) and not _is_free(around)
-        holder = around.claim.session if held and around.claim is not None else ""
-        is_blocked = any(one.kind == "blocker" for one in around.obstacles)
+        is_held = around.claim is not None and around.claim.is_live(now) and not _is_free(around)
+        holder = around.claim.session if is_held and around.claim is not None else ""
+        is_blocked = any(obstacle.kind == "blocker" for obstacle in around.obstacles)
         return Readiness(
             is_ready=False,
             may_go_on=item.category != "open" and not holder,
@@ -95,7 +95,7 @@ def holds_against_word(item: Item, obstacles: Iterable[Obstacle]) -> list[Obstac
     """
     if item.category != "open":
         return []
-    return [one for one in obstacles if one.kind in {"need", "gate"}]
+    return [obstacle for obstacle in obstacles if obstacle.kind in {"need", "gate"}]
 
 
 def standing(status: str, category: str, blocked: bool = False) -> Standing:

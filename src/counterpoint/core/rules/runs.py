@@ -128,8 +128,8 @@ def fitted(payload: Mapping[str, Json], limit: int = PAYLOAD_LIMIT) -> tuple[str
         text = canonical.dump_any(_shortened(dict(payload), most, 0))
         if len(text) <= limit:
             return text, True
-    kept = {name: payload[name] for name in ("type", "subtype") if _is_short(payload.get(name))}
-    return canonical.dump_any({**kept, "cut": f"{len(text)} characters and more"}), True
+    short = {name: payload[name] for name in ("type", "subtype") if _is_short(payload.get(name))}
+    return canonical.dump_any({**short, "cut": f"{len(text)} characters and more"}), True
 
 
 def _is_short(value: Json) -> bool:
@@ -139,8 +139,8 @@ def _is_short(value: Json) -> bool:
 def _shortened(value: Json, most: int, depth: int) -> Json:
     """Return a value with its texts, lists and depths within limits; what was cut is said."""
     if isinstance(value, str):
-        left = len(value) - most
-        return value if left <= 0 else f"{value[:most]}… ({left} more characters)"
+        excess = len(value) - most
+        return value if excess <= 0 else f"{value[:most]}… ({excess} more characters)"
     if not isinstance(value, dict | list):
         return value
     if depth == _DEPTH_LIMIT:
@@ -158,33 +158,33 @@ def _shortened(value: Json, most: int, depth: int) -> Json:
 def time_of(value: Json) -> str:
     """Return a time of a stream as a timestamp; empty if it is none or names no zone."""
     try:
-        found = moment(value)
+        time = moment(value)
     except (TypeError, ValueError):
         return ""
-    return stamp(found) if found.tzinfo else ""
+    return stamp(time) if time.tzinfo else ""
 
 
 def totals(events: Iterable[RunEvent]) -> Totals:
     """Return what a run came to, from the last of its results."""
     last: RunEvent | None = None
-    for one in events:
-        last = one if one.type == "result" else last
+    for run_event in events:
+        last = run_event if run_event.type == "result" else last
     if last is None:
         return Totals(status="unfinished")
-    told: dict[str, Any] = canonical.load(last.payload)
-    usage = told.get("usage")
+    payload: dict[str, Any] = canonical.load(last.payload)
+    usage = payload.get("usage")
     used = cast("dict[str, Json]", usage) if isinstance(usage, dict) else {}
-    failed = told.get("is_error") is True or told.get("type") == "turn.failed"
-    failed = failed or str(told.get("subtype", "")).startswith("error")
+    failed = payload.get("is_error") is True or payload.get("type") == "turn.failed"
+    failed = failed or str(payload.get("subtype", "")).startswith("error")
     return Totals(
         status="failed" if failed else "completed",
-        cost_micros=_count(told.get("total_cost_usd"), 1_000_000),
-        duration_ms=_count(told.get("duration_ms")),
-        turns=_count(told.get("num_turns")),
+        cost_micros=_count(payload.get("total_cost_usd"), 1_000_000),
+        duration_ms=_count(payload.get("duration_ms")),
+        turns=_count(payload.get("num_turns")),
         input_tokens=_count(used.get("input_tokens")),
         cached_tokens=_first(used, "cache_read_input_tokens", "cached_input_tokens"),
         output_tokens=_count(used.get("output_tokens")),
-        error=_error(told) if failed else "",
+        error=_error(payload) if failed else "",
     )
 
 
@@ -201,14 +201,14 @@ def _count(value: Json, times: int = 1) -> int | None:
     return round(value * times) if value * times < _COUNT_LIMIT else None
 
 
-def _error(told: Mapping[str, Json]) -> str:
+def _error(payload: Mapping[str, Json]) -> str:
     """Return the words of an error, wherever the stream puts them."""
-    error, errors = told.get("error"), told.get("errors")
+    error, errors = payload.get("error"), payload.get("errors")
     if isinstance(error, dict):
         error = cast("dict[str, Json]", error).get("message")
     if isinstance(errors, list):
-        errors = "; ".join(str(one) for one in cast("list[Json]", errors))
-    words = (error, told.get("result"), errors, told.get("subtype"))
+        errors = "; ".join(str(part) for part in cast("list[Json]", errors))
+    words = (error, payload.get("result"), errors, payload.get("subtype"))
     return next((word for word in words if isinstance(word, str) and word), "")
 
 
@@ -240,10 +240,10 @@ def message_events(line: int, message: Mapping[str, Json]) -> Iterator[RunEvent]
 
 def _blocks(message: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the blocks of a message, each with what it belongs to; none if there is no message."""
-    found = message.get("message")
-    if not isinstance(found, dict):
+    document = message.get("message")
+    if not isinstance(document, dict):
         return []
-    inner = cast("dict[str, Json]", found)
+    inner = cast("dict[str, Json]", document)
     content = inner.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
@@ -280,20 +280,20 @@ _THREAD_ITEMS = frozenset({"item.started", "item.updated", "item.completed"})
 THREAD_TYPES = frozenset(_THREAD_LINES) | _THREAD_ITEMS
 
 
-def thread_events(line: int, told: Mapping[str, Json], begun: set[str]) -> Iterator[RunEvent]:
+def thread_events(line: int, payload: Mapping[str, Json], begun: set[str]) -> Iterator[RunEvent]:
     """Return the events of one line whose type is one of `THREAD_TYPES`.
 
     begun: ids of the tool calls told so far; those of this line are added.
     """
-    type_ = cast("str", told["type"])
-    time = time_of(told.get("timestamp"))
+    type_ = cast("str", payload["type"])
+    time = time_of(payload.get("timestamp"))
     if type_ in _THREAD_LINES:
-        yield event(line, *_THREAD_LINES[type_], told, time)
+        yield event(line, *_THREAD_LINES[type_], payload, time)
         return
-    found = told.get("item")
-    item = cast("dict[str, Json]", found) if isinstance(found, dict) else {}
+    step = payload.get("item")
+    item = cast("dict[str, Json]", step) if isinstance(step, dict) else {}
     for kind, subtype in _steps(type_, item, begun):
-        yield event(line, kind, subtype, told, time)
+        yield event(line, kind, subtype, payload, time)
 
 
 def _steps(
@@ -367,10 +367,10 @@ def read(lines: Iterable[str], limit: int = EVENT_LIMIT) -> Stream:
 def _events_of(number: int, line: str, begun: set[str]) -> Iterator[RunEvent]:
     if len(line) > LINE_LIMIT:
         raise InvalidInput(f"the line is longer than {LINE_LIMIT} characters")
-    told = canonical.load(line)
-    if not isinstance(told, dict):
+    document = canonical.load(line)
+    if not isinstance(document, dict):
         raise InvalidInput("the line is no JSON object")
-    parts = cast("dict[str, Json]", told)
+    parts = cast("dict[str, Json]", document)
     type_ = parts.get("type")
     if not isinstance(type_, str):
         raise InvalidInput("the object has no `type`")
@@ -398,20 +398,20 @@ _KEPT: Final = (
 _OURS: Final = ("mcp__counterpoint__", "mcp_counterpoint_", "counterpoint__")
 
 
-def reported(told: HookReport, known: frozenset[str]) -> RunEvent:
-    """Return a call of a tool as an event. known: the secrets that are masked wherever they stand."""
-    payload: dict[str, Json] = {REPORTER: f"hook of {told.client}"}
-    parts = _said(told)
+def reported(report: HookReport, secrets: frozenset[str]) -> RunEvent:
+    """Return a call of a tool as an event. secrets: the secrets that are masked wherever they stand."""
+    payload: dict[str, Json] = {REPORTER: f"hook of {report.client}"}
+    parts = _said(report)
     is_ours = str(parts.get(TOOL, "")).startswith(_OURS)
     for name in _KEPT if is_ours else (*_KEPT, *_CONTENT):
         if name in parts:
             payload[name] = parts[name]
     if not parts:
-        what = "was no JSON object" if told.text else "was too large to be looked at"
-        words = f"what the hook was told {what}: {told.size} bytes"
-        payload["unread"] = words if told.size else "the hook was told nothing"
-    clean = cast("dict[str, Json]", mask_json(payload, known))
-    return event(0, "user", "tool_result", clean, told.at, limit=REPORT_LIMIT)
+        what = "was no JSON object" if report.text else "was too large to be looked at"
+        words = f"what the hook was told {what}: {report.size} bytes"
+        payload["unread"] = words if report.size else "the hook was told nothing"
+    clean = cast("dict[str, Json]", mask_json(payload, secrets))
+    return event(0, "user", "tool_result", clean, report.at, limit=REPORT_LIMIT)
 
 
 def lost(missing: int) -> RunEvent:
@@ -424,9 +424,9 @@ def lost(missing: int) -> RunEvent:
     return event(0, "system", "", payload)
 
 
-def _said(told: HookReport) -> dict[str, Json]:
+def _said(report: HookReport) -> dict[str, Json]:
     try:
-        found = canonical.load(told.text)
+        document = canonical.load(report.text)
     except InvalidInput:
         return {}
-    return cast("dict[str, Json]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, Json]", document) if isinstance(document, dict) else {}

@@ -160,15 +160,15 @@ Names are found in any case. No hint of theirs has an `i`, which has more cases 
 """
 
 
-def mask(text: str, known: frozenset[str] = frozenset()) -> str:
+def mask(text: str, secrets: frozenset[str] = frozenset()) -> str:
     """Return the text with every secret in it replaced.
 
-    known: exact values to hide, as from `.env` files. Shapes of well-known keys are always hidden.
+    secrets: exact values to hide, as from `.env` files. Shapes of well-known keys are always hidden.
     """
-    if is_plain(text, known):
+    if is_plain(text, secrets):
         return text
-    if known:
-        text = _any_of(known).sub(MASK, text)
+    if secrets:
+        text = _any_of(secrets).sub(MASK, text)
     for begin, shape in _SHAPES:
         text = _replaced(text, _places(text, begin), shape)
     for begin, shape in _TOLD:
@@ -180,22 +180,22 @@ def mask(text: str, known: frozenset[str] = frozenset()) -> str:
 def _places(text: str, begin: str) -> Iterator[int]:
     """Return where something can be that begins in one way, or stands behind it."""
     behind = len(begin) if begin.startswith(":") else 0
-    place = text.find(begin)
-    while place >= 0:
-        yield place + behind
-        place = text.find(begin, place + 1)
+    at = text.find(begin)
+    while at >= 0:
+        yield at + behind
+        at = text.find(begin, at + 1)
 
 
 def _names(text: str) -> Iterator[int]:
     """Return where a name of secrets begins, looked for in one window of the text after another."""
-    place = 0
+    at = 0
     for start in range(0, len(text), _WINDOW):
         end = start + _WINDOW
-        while found := _NAME_BEGINS.search(text, max(start, place), end + _LONGEST_NAME):
-            if found.start() >= end:
+        while match := _NAME_BEGINS.search(text, max(start, at), end + _LONGEST_NAME):
+            if match.start() >= end:
                 break
-            yield found.start()
-            place = found.start() + 1
+            yield match.start()
+            at = match.start() + 1
 
 
 def _replaced(text: str, places: Iterable[int], shape: re.Pattern[str]) -> str:
@@ -205,46 +205,46 @@ def _replaced(text: str, places: Iterable[int], shape: re.Pattern[str]) -> str:
     """
     parts: list[str] = []
     done = 0
-    for place in places:
-        found = shape.match(text, place) if place >= done else None
-        if found is not None:
+    for start in places:
+        match = shape.match(text, start) if start >= done else None
+        if match is not None:
             # Put together by hand: a template would be filled in as slowly as all else here takes.
-            kept = next((one for one in found.groups() if one is not None), "")
-            parts += (text[done:place], kept, MASK)
-            done = found.end()
+            prefix = next((group for group in match.groups() if group is not None), "")
+            parts += (text[done:start], prefix, MASK)
+            done = match.end()
     return "".join((*parts, text[done:])) if parts else text
 
 
-def _without_token(found: re.Match[str]) -> str:
+def _without_token(match: re.Match[str]) -> str:
     """Return a run of letters, points and dashes without the signed token that ends it, if there is one."""
-    head = _TOKEN_HEAD.search(found[1])
-    return found[0] if head is None else found[1][: head.start()] + MASK
+    head = _TOKEN_HEAD.search(match[1])
+    return match[0] if head is None else match[1][: head.start()] + MASK
 
 
-def is_plain(text: str, known: frozenset[str]) -> bool:
+def is_plain(text: str, secrets: frozenset[str]) -> bool:
     """Return whether nothing in a text can be a secret; one cheap look, which may also err to False."""
     if any(map(text.__contains__, _HINTS)):
         return False
     if any(map(text.casefold().__contains__, _HINTS_OF_NAMES)):
         return False
-    return not known or _any_of(known).search(text) is None
+    return not secrets or _any_of(secrets).search(text) is None
 
 
-def mask_json(value: Json, known: frozenset[str] = frozenset()) -> Json:
+def mask_json(value: Json, secrets: frozenset[str] = frozenset()) -> Json:
     """Return a JSON value with every secret in its texts and names replaced.
 
     What stands under a name such as `password` is hidden whatever it looks like.
     """
     if isinstance(value, str):
-        return mask(value, known)
+        return mask(value, secrets)
     if isinstance(value, dict):
         parts = cast("dict[str, Json]", value)
         return {
-            mask(name, known): MASK if _is_named(name, part) else mask_json(part, known)
+            mask(name, secrets): MASK if _is_named(name, part) else mask_json(part, secrets)
             for name, part in parts.items()
         }
     if isinstance(value, list | tuple):
-        cleaned = [mask_json(part, known) for part in cast("list[Json]", value)]
+        cleaned = [mask_json(part, secrets) for part in cast("list[Json]", value)]
         return tuple(cleaned) if isinstance(value, tuple) else cleaned
     return value
 
@@ -261,11 +261,11 @@ def _is_named(name: str, value: Json) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _any_of(known: frozenset[str]) -> re.Pattern[str]:
+def _any_of(secrets: frozenset[str]) -> re.Pattern[str]:
     # An alternation takes the first that fits: of a secret within another the rest would stay.
-    longest_first = sorted(_long_enough(known), key=len, reverse=True)
+    longest_first = sorted(_long_enough(secrets), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 
 
-def _long_enough(known: Iterable[str]) -> list[str]:
-    return [value for value in known if len(value) >= SHORTEST]
+def _long_enough(secrets: Iterable[str]) -> list[str]:
+    return [value for value in secrets if len(value) >= SHORTEST]

@@ -54,18 +54,22 @@ def history(session: str, entries: Iterable[HistoryEntry], text: Texts) -> Sessi
     handoff: dict[str, Json] = {}
     activities: list[Activity] = []
     final, sequence = "", -1
-    for one in entries:
-        sequence = one.sequence
-        for table, key, values in one.rows:
+    for entry in entries:
+        sequence = entry.sequence
+        for table, key, values in entry.rows:
             if table == "sessions" and key.get("id") == session and values is not None:
                 row |= values
             elif table == "handoffs" and values is not None and values.get("session") == session:
-                left = {name: _plain(name, value, text) for name, value in values.items()}
-                if left["action"] == "end":
-                    final = str(left.get("summary", ""))
-                if left["action"] != "end" or left.get("next_steps") or left.get("context"):
-                    handoff = {**left, "id": key["id"]}
-        activities += _activities(session, one, text)
+                columns = {name: _plain(name, value, text) for name, value in values.items()}
+                if columns["action"] == "end":
+                    final = str(columns.get("summary", ""))
+                if (
+                    columns["action"] != "end"
+                    or columns.get("next_steps")
+                    or columns.get("context")
+                ):
+                    handoff = {**columns, "id": key["id"]}
+        activities += _activities(session, entry, text)
     return SessionHistory(
         sequence=sequence,
         session_id=session,
@@ -85,27 +89,29 @@ def _plain(name: str, value: Json, text: Texts) -> Json:
     return canonical.load(plain) if is_list else plain
 
 
-def _activities(session: str, one: HistoryEntry, text: Texts) -> Iterator[Activity]:
-    made = 0
-    for table, key, values in one.rows:
+def _activities(session: str, entry: HistoryEntry, text: Texts) -> Iterator[Activity]:
+    count = 0
+    for table, key, values in entry.rows:
         if table == "records" and values is not None and values.get("session") == session:
-            made += 1
-            yield _activity(one, str(key.get("id", "")), values, text)
-    if not made and one.session == session:
+            count += 1
+            yield _activity(entry, str(key.get("id", "")), values, text)
+    if not count and entry.session == session:
         yield Activity(
-            sequence=one.sequence,
-            at=one.time,
+            sequence=entry.sequence,
+            at=entry.time,
             kind="action",
-            message=one.action,
-            subject=one.subject,
+            message=entry.action,
+            subject=entry.subject,
         )
 
 
-def _activity(one: HistoryEntry, record: str, values: Mapping[str, Json], text: Texts) -> Activity:
+def _activity(
+    entry: HistoryEntry, record: str, values: Mapping[str, Json], text: Texts
+) -> Activity:
     files = cast("list[Any]", values.get("files", []))
     return Activity(
-        sequence=one.sequence,
-        at=one.time,
+        sequence=entry.sequence,
+        at=entry.time,
         kind=str(values.get("kind", "")),
         message=text(values.get("body", "")) or str(values.get("title", "")),
         subject=str(values.get("item", "")),

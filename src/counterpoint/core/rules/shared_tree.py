@@ -155,14 +155,14 @@ def foreign_commits(
     holds: Sequence[Hold],
 ) -> dict[str, str]:
     """Return the commits that lie apart by their ids, each with the agent of its first file."""
-    found: dict[str, str] = {}
+    agents_by_commit: dict[str, str] = {}
     for commit in commits:
         if commit in own or not commit.paths:
             continue
         agents = foreign_paths(commit.paths, areas, holds)
         if len(agents) == len(commit.paths):
-            found[commit.id] = agents[commit.paths[0]]
-    return found
+            agents_by_commit[commit.id] = agents[commit.paths[0]]
+    return agents_by_commit
 
 
 def apart_json(apart: Iterable[Apart]) -> list[dict[str, Any]]:
@@ -202,13 +202,13 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
-def _written(given: Json) -> str:
+def _written(arguments: Json) -> str:
     """Return what a tool was given as text, of a line of shell only the commands that may write."""
-    parts = cast("dict[str, Json]", given) if isinstance(given, dict) else {}
+    parts = cast("dict[str, Json]", arguments) if isinstance(arguments, dict) else {}
     if isinstance(command := parts.get("command"), str):
         commands = _SPLIT.split(command)
         return "\n".join(line for line in commands if ">" in line or not _is_reading(line.split()))
-    return canonical.dump_any(given)
+    return canonical.dump_any(arguments)
 
 
 def _is_reading(words: Sequence[str]) -> bool:

@@ -33,8 +33,8 @@ def spoken(prefix: str, number: int) -> str:
 
 def parse(name: str) -> tuple[str, int] | None:
     """Return the prefix, in small letters, and the number of a name; None if it is no such name."""
-    found = _NAME.fullmatch(name)
-    return (found[1].lower(), int(found[2])) if found else None
+    match = _NAME.fullmatch(name)
+    return (match[1].lower(), int(match[2])) if match else None
 
 
 def kept(name: str) -> str | None:

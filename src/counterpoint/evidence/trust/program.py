@@ -74,13 +74,13 @@ class CommandSigner:
         return self._bytes(self._ask("sign", ledger=ledger, statement=statement.hex()))
 
     def sign_ranges(
-        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+        self, ledger: str, origin: str, growths: Sequence[WriterGrowth]
     ) -> list[WriterSignature | None]:
         """Have signed what writers wrote; None for what the program will not sign (any more)."""
-        ranges: list[Json] = [lines.range_json(growth) for growth in asked]
+        ranges: list[Json] = [lines.range_json(growth) for growth in growths]
         answer = self._ask("sign_ranges", ledger=ledger, origin=origin, ranges=ranges)
         try:
-            return lines.signatures_of(answer, asked)
+            return lines.signatures_of(answer, growths)
         except (KeyError, TypeError, ValueError) as fault:
             raise SignerAway("what the signer's program says cannot be read") from fault
 

@@ -141,7 +141,7 @@ class FileSigner:
         return self._key(ledger).sign(statement)
 
     def sign_ranges(
-        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+        self, ledger: str, origin: str, growths: Sequence[WriterGrowth]
     ) -> list[WriterSignature | None]:
         """Sign what writers wrote; None for what would be signed twice or backwards."""
         key = self._key(ledger)
@@ -149,7 +149,7 @@ class FileSigner:
             last = self.last(ledger)
             path = self._folder(ledger) / _RANGES
             ranges = self._ranges.setdefault(ledger, KeptRanges(path=path))
-            return ranges.sign(key, origin, asked, last.epoch if last else FIRST_EPOCH)
+            return ranges.sign(key, origin, growths, last.epoch if last else FIRST_EPOCH)
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""
@@ -295,13 +295,13 @@ class MemorySigner:
         return self._key.sign(statement)
 
     def sign_ranges(
-        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+        self, ledger: str, origin: str, growths: Sequence[WriterGrowth]
     ) -> list[WriterSignature | None]:
         """Sign what writers wrote; None for what would be signed twice or backwards."""
         last = self.last(ledger)
         ranges = self._ranges.setdefault(ledger, Ranges())
         ranges.enter(last.epoch if last else FIRST_EPOCH)
-        return ranges.sign(self._key, origin, asked)
+        return ranges.sign(self._key, origin, growths)
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""

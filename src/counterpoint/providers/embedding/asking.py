@@ -37,26 +37,26 @@ class EmbeddingProviders:
         """Return which model the project wants."""
         return self.told().embedding
 
-    def provider(self, said: SaidEmbedding) -> Provider:
+    def provider(self, settings: SaidEmbedding) -> Provider:
         """Return who is asked, with why it cannot be asked now."""
         providers = ConfiguredProviders(said=self.told, keys=self.keys).providers()
         provider = next(
-            (candidate for candidate in providers if candidate.name == said.provider), None
+            (candidate for candidate in providers if candidate.name == settings.provider), None
         )
         if provider is None:
             names = ", ".join(candidate.name for candidate in providers)
             raise NotFound(
-                f"there is no provider {said.provider[:60]!r}", hint=f"There are: {names}."
+                f"there is no provider {settings.provider[:60]!r}", hint=f"There are: {names}."
             )
         reason = "" if provider.reason == NO_MODEL else provider.reason
-        if not reason and self._kind(provider, said) is None:
+        if not reason and self._kind(provider, settings) is None:
             reason = "it makes no vectors"
-        return replace(provider, model=said.model, reason=reason)
+        return replace(provider, model=settings.model, reason=reason)
 
     def embed(
         self,
         provider: Provider,
-        said: SaidEmbedding,
+        settings: SaidEmbedding,
         texts: Sequence[str],
         seconds: float,
         listen: Listen,
@@ -65,7 +65,7 @@ class EmbeddingProviders:
         from counterpoint.providers.embedding.formats import FORMATS, unit
         from counterpoint.providers.wire import Sent, whole_answer
 
-        kind = self._kind(provider, said)
+        kind = self._kind(provider, settings)
         if kind is None:
             raise ProviderFailed(f"{provider.name} makes no vectors")
         spoken, key = FORMATS[kind], self.keys.find_for(provider.name, provider.address)
@@ -73,9 +73,9 @@ class EmbeddingProviders:
         answer = whole_answer(
             Sent(
                 provider=provider.name,
-                url=provider.address + spoken.path(said),
+                url=provider.address + spoken.path(settings),
                 headers=spoken.headers(secret),
-                body=spoken.body(said, texts),
+                body=spoken.body(settings, texts),
                 seconds=seconds,
                 is_here=is_here(provider.address),
                 secret=secret,
@@ -84,7 +84,7 @@ class EmbeddingProviders:
         )
         try:
             vectors, tokens = spoken.told(answer)
-            units = unit(vectors, len(texts), said.dimensions)
+            units = unit(vectors, len(texts), settings.dimensions)
             return Embedded(vectors=units, tokens=tokens)
         except (KeyError, TypeError, ValueError) as fault:
             raise ProviderFailed(

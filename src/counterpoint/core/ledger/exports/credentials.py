@@ -29,8 +29,8 @@ def did_of(public_key: bytes) -> str:
     """Return an Ed25519 public key as did:key."""
     number, spelled = int.from_bytes(_ED25519 + public_key), ""
     while number:
-        number, rest = divmod(number, len(_BASE58))
-        spelled = _BASE58[rest] + spelled
+        number, digit = divmod(number, len(_BASE58))
+        spelled = _BASE58[digit] + spelled
     return f"did:key:z{spelled}"
 
 

@@ -32,11 +32,11 @@ _DIGESTS: Final[Mapping[int, str]] = {40: "gitCommit", 64: "sha256"}
 def envelope(statement: Json, sign: Sign, key: VerifierKey) -> Json:
     """Return a statement in an envelope that the key has signed."""
     payload, kind = canonical.dump(statement), PAYLOAD_TYPE.encode()
-    told = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+    signed_bytes = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
     return {
         "payload": to_base64(payload),
         "payloadType": PAYLOAD_TYPE,
-        "signatures": [{"keyid": key.to_text(), "sig": to_base64(sign(told))}],
+        "signatures": [{"keyid": key.to_text(), "sig": to_base64(sign(signed_bytes))}],
     }
 
 

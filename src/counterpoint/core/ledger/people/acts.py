@@ -67,11 +67,11 @@ def act_faults(entry: Mapping[str, Any]) -> Iterator[str]:
 def _is_told(entry: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
     columns: Mapping[str, Any] = row.get("v") or {}
     facts: Mapping[str, Any] = entry.get("f", {})
-    said = (
+    decided = (
         columns.get("item"),
         columns.get("decision"),
         row["k"].get("id"),
         columns.get("subject", ""),
     )
     decision = _DECISIONS.get(entry["a"].rpartition(".")[2])
-    return said == (entry.get("s"), decision, facts.get("verdict"), facts.get("subject", ""))
+    return decided == (entry.get("s"), decision, facts.get("verdict"), facts.get("subject", ""))

@@ -147,15 +147,15 @@ class Confirmed:
         # The hash of the entry before: at the place n of this list stands the leaf of n - 1.
         self._leaves += bytes.fromhex(entry["h"])
         self.self_judged += entry.get("f", {}).get("independence") == "self"
-        made = self._credentials.read(entry, self.ring.known, self.ring.revoked)
+        credential_faults = self._credentials.read(entry, self.ring.known, self.ring.revoked)
         trusted = trust_faults(entry, self.ring.known, self.ring.revoked)
-        asked = self.quorum.read(entry, self.ring.known, self.ring.revoked)
+        quorum_faults = self.quorum.read(entry, self.ring.known, self.ring.revoked)
         for why in (
             *self._policy.read(entry),
             *self._epochs.read(entry),
-            *made,
+            *credential_faults,
             *trusted,
-            *asked,
+            *quorum_faults,
             *self.joint.read(entry),
         ):
             self.faults.add(_fault(entry, why))
@@ -190,19 +190,19 @@ class Confirmed:
         if committed is not None and not is_reason(body, committed):
             yield ProofMismatch("the reason of a person's act is not the one signed", hint=_FORGED)
 
-    def _leaf(self, place: int) -> str:
-        start = (place + 1) * _HASH
-        return self._leaves[start : start + _HASH].hex() if place >= 0 else ""
+    def _leaf(self, sequence: int) -> str:
+        start = (sequence + 1) * _HASH
+        return self._leaves[start : start + _HASH].hex() if sequence >= 0 else ""
 
     def _remember(self, columns: Row) -> None:
-        kept: Row | None = columns.get("reason")
+        reason: Row | None = columns.get("reason")
         statement: Any = columns.get("statement")
         try:
             signed = Statement.from_text(statement).reason if type(statement) is str else ""
         except MalformedDocument:
             return  # told as a fault above
-        if kept:
-            self.reasons[next(iter(kept.values()))] = signed
+        if reason:
+            self.reasons[next(iter(reason.values()))] = signed
 
 
 @mutable
@@ -223,8 +223,8 @@ class _Epochs:
                 continue
             if entry["a"] not in {OPENED, RECOVERED}:
                 yield "opens an epoch, and its action does not say so"
-            left = entry.get("f", {}).get("left")
-            is_told = type(left) is int and left in (self.recovered, 0)
+            departed = entry.get("f", {}).get("left")
+            is_told = type(departed) is int and departed in (self.recovered, 0)
             if self.recovered == self.last and not is_told:
                 yield f"leaves another epoch than {self.recovered}, in which a key was recovered"
             self.last = number
@@ -305,15 +305,15 @@ def _departures(
         yield "has a confirmation with the nonce of another one"
     if statement.nonce in ring.used:
         yield "repeats a confirmation that was used before"
-    shown = entry["p"], entry["a"], entry.get("s", "")
-    if (statement.project, statement.act, statement.subject) != shown:
+    act = entry["p"], entry["a"], entry.get("s", "")
+    if (statement.project, statement.act, statement.subject) != act:
         yield "has the confirmation of another act"
     facts: Mapping[str, Any] = entry.get("f", {})
-    told = {name: value for name, value in facts.items() if name in DECIDED}
+    decided = {name: value for name, value in facts.items() if name in DECIDED}
     if any(
         name not in facts or not _same(facts[name], value)
         for name, value in statement.decision.items()
-    ) or not (told.keys() <= statement.decision.keys()):
+    ) or not (decided.keys() <= statement.decision.keys()):
         yield "decides something else than what was signed"
     if not 0 <= statement.place < entry["n"] or leaf_of(statement.place) != statement.leaf:
         yield f"was signed by somebody who saw another entry {statement.place} than there is"
@@ -351,9 +351,9 @@ def _key_faults(
         public_key = str(key["public_key"])
         facts: Row = entry["f"]
         by = _recovery(entry, signer) if entry["a"] == RECOVERED else signer
-        told = facts.get("owner"), facts.get("storage"), by, "", ""
+        expected = facts.get("owner"), facts.get("storage"), by, "", ""
         columns = ("owner", "storage", "enrolled_by", "revoked_by", "revoked_at")
-        if not _is_key(public_key, name) or tuple(map(key.get, columns)) != told:
+        if not _is_key(public_key, name) or tuple(map(key.get, columns)) != expected:
             yield f"enrols the key {name} wrongly"
             return
         ring.known[name] = public_key
@@ -388,9 +388,9 @@ def _is_key(public_key: str, name: str) -> bool:
         return False
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(first: Any, other: Any) -> bool:
     # To Python, true is 1.
-    return type(one) is type(other) and one == other
+    return type(first) is type(other) and first == other
 
 
 def _says_person(row: Row) -> bool:

@@ -39,7 +39,7 @@ class Credentials:
         """Of each what a person signs."""
 
     def read(
-        self, entry: Mapping[str, Any], known: Collection[str], revoked: Collection[str]
+        self, entry: Mapping[str, Any], keys: Collection[str], revoked: Collection[str]
     ) -> Iterator[str]:
         """Say in words what is wrong with a credential that an entry writes.
 
@@ -58,17 +58,19 @@ class Credentials:
                 yield "changes more of a credential than its end"
             return
         if entry["a"] == RENEWED and name in self._columns:
-            yield from self._renewal_faults(entry, row.get("c") or {}, len(known) > len(revoked))
+            yield from self._renewal_faults(entry, row.get("c") or {}, len(keys) > len(revoked))
             return
         columns: Mapping[str, Any] = {**_LEFT_OUT, **(row.get("v") or {})}
         digest = columns["sha256"]
-        is_of_sort = all(type(columns[one]) is type(empty) for one, empty in _LEFT_OUT.items())
+        is_of_sort = all(
+            type(columns[column]) is type(empty) for column, empty in _LEFT_OUT.items()
+        )
         if entry["a"] != CREATED or not (is_of_sort and digest) or {name, digest} & self._known:
             yield "writes a credential in another way than the program makes one"
             return
         self._known |= {name, digest}
-        self._columns[name] = {one: columns[one] for one in _SIGNED}
-        yield from _departures(entry, columns, known, revoked)
+        self._columns[name] = {column: columns[column] for column in _SIGNED}
+        yield from _departures(entry, columns, keys, revoked)
 
     def _renewal_faults(
         self, entry: Mapping[str, Any], changes: Mapping[str, Any], is_asked: bool
@@ -81,7 +83,9 @@ class Credentials:
             yield "lets a credential last for another time than it says"
         columns, facts = self._columns[entry["s"]], entry.get("f", {})
         is_persons = entry["w"].get("i", {}).get("k") == "person"
-        if is_persons and any(columns[one] != facts.get(fact) for one, fact in _SIGNED.items()):
+        if is_persons and any(
+            columns[column] != facts.get(fact) for column, fact in _SIGNED.items()
+        ):
             yield "renews another credential than was signed"
         if is_asked and not is_persons and MAINTAIN in columns["scopes"]:
             yield f"renews a credential with `{MAINTAIN}`, and no person signed that"
@@ -98,16 +102,16 @@ def _end_of(entry: Mapping[str, Any]) -> str | None:
 def _departures(
     entry: Mapping[str, Any],
     columns: Mapping[str, Any],
-    known: Collection[str],
+    keys: Collection[str],
     revoked: Collection[str],
 ) -> Iterator[str]:
     principal: Mapping[str, Any] = entry["w"].get("i", {})
     is_persons = principal.get("k") == "person"
     facts: Mapping[str, Any] = entry.get("f", {})
-    if is_persons and any(columns[one] != facts.get(fact) for one, fact in _SIGNED.items()):
+    if is_persons and any(columns[column] != facts.get(fact) for column, fact in _SIGNED.items()):
         yield "makes another credential than was signed"
-    if columns["maker"] in known and not (is_persons and principal["i"] == columns["maker"]):
+    if columns["maker"] in keys and not (is_persons and principal["i"] == columns["maker"]):
         yield "makes a credential in the name of a person"
-    is_asked = len(known) > len(revoked)
+    is_asked = len(keys) > len(revoked)
     if is_asked and not is_persons and MAINTAIN in columns["scopes"]:
         yield f"makes a credential with `{MAINTAIN}`, and no person signed that"

@@ -230,7 +230,7 @@ class Joint:
             # Whoever signed with a key that was revoked since signs anew.
             proposal.signed[person] = signer
 
-    def _keep_keys(self, action: str, facts: Row, place: int) -> Iterator[str]:
+    def _keep_keys(self, action: str, facts: Row, sequence: int) -> Iterator[str]:
         name, owner = facts.get("key"), facts.get("owner")
         if action in _ENTERS and isinstance(name, str) and isinstance(owner, str):
             self._owners[name] = person_of(owner)
@@ -240,7 +240,7 @@ class Joint:
                 yield f"leaves fewer people with keys than the {self.threshold} who must sign"
         if action == RECOVERED:
             if self.threshold > 1:
-                self.lowered.append(place)
+                self.lowered.append(sequence)
             self.threshold = 1
             self.proposals.clear()
 
@@ -289,6 +289,6 @@ def _lasts(since: str, until: str) -> bool:
     return begins < ends <= begins + LONGEST
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(first: Any, other: Any) -> bool:
     """Return whether two JSON values are the same; to Python, true is 1."""
-    return canonical.dump_any(one) == canonical.dump_any(other)
+    return canonical.dump_any(first) == canonical.dump_any(other)

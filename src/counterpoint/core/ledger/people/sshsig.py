@@ -69,9 +69,9 @@ class _Reader:
         return self.take(int.from_bytes(self.take(4)))
 
     def mpint(self) -> int:
-        found = self.string()
-        number = int.from_bytes(found)
-        if found != _mpint(number)[4:]:
+        digits = self.string()
+        number = int.from_bytes(digits)
+        if digits != _mpint(number)[4:]:
             raise MalformedDocument("a number is not in its one spelling")
         return number
 
@@ -95,9 +95,9 @@ def public_key_of(line: str) -> str:
         raise MalformedDocument(
             "a public key is a line of a sort and base64, as in `id_ed25519.pub`"
         )
-    found = " ".join(words[:_WORDS])
-    _open_key(_blob_of(found))
-    return found
+    public_key = " ".join(words[:_WORDS])
+    _open_key(_blob_of(public_key))
+    return public_key
 
 
 def key_id_of(public_key: str) -> str:
@@ -117,8 +117,8 @@ def ed25519_line(raw: bytes) -> str:
 
 def seal(message: bytes, public_key: str, sign: Callable[[bytes], bytes]) -> str:
     """Return the signature of a message by an Ed25519 key, whose private half signs bytes."""
-    made = _string(b"ssh-ed25519") + _string(sign(_signed(message, b"sha512")))
-    parts = (_blob_of(public_key), NAMESPACE.encode(), b"", b"sha512", made)
+    signature = _string(b"ssh-ed25519") + _string(sign(_signed(message, b"sha512")))
+    parts = (_blob_of(public_key), NAMESPACE.encode(), b"", b"sha512", signature)
     return to_base64(_MAGIC + _VERSION + b"".join(map(_string, parts)))
 
 
@@ -148,12 +148,12 @@ def verify(public_key: str, message: bytes, signature: str) -> bool:
 def _holds(blob: bytes, message: bytes, document: bytes) -> bool:
     reader = _Reader(document)
     head = reader.take(len(_MAGIC)), reader.take(len(_VERSION)), reader.string()
-    named, reserved, hashed = reader.string(), reader.string(), reader.string()
+    namespace, reserved, hashed = reader.string(), reader.string(), reader.string()
     signature = reader.string()
     reader.end()
     if head != (_MAGIC, _VERSION, blob) or hashed not in _HASHES:
         return False
-    if (named, reserved) != (NAMESPACE.encode(), b""):
+    if (namespace, reserved) != (NAMESPACE.encode(), b""):
         return False
     return _open_key(blob)(_signed(message, hashed), _Reader(signature))
 
@@ -198,11 +198,13 @@ def _touched(check: _Check, application: bytes) -> _Check:
     """Return the check of a hardware key: of what its device adds to what is signed."""
 
     def checked(signed: bytes, reader: _Reader) -> bool:
-        sort, made = reader.string(), reader.string()
+        sort, signature = reader.string(), reader.string()
         flags, counter = reader.take(1), reader.take(4)
         reader.end()
-        told = sha256(application).digest() + flags + counter + sha256(signed).digest()
-        return bool(flags[0] & _TOUCHED) and check(told, _Reader(_string(sort) + _string(made)))
+        message = sha256(application).digest() + flags + counter + sha256(signed).digest()
+        return bool(flags[0] & _TOUCHED) and check(
+            message, _Reader(_string(sort) + _string(signature))
+        )
 
     return checked
 
@@ -218,13 +220,13 @@ def _ed25519(sort: bytes, raw: bytes) -> _Check:
         raise MalformedDocument("no key of Ed25519") from fault
 
     def check(signed: bytes, reader: _Reader) -> bool:
-        named, made = reader.string(), reader.string()
+        signed_sort, signature = reader.string(), reader.string()
         reader.end()
         try:
-            key.verify(made, signed)
+            key.verify(signature, signed)
         except InvalidSignature:
             return False
-        return named == sort
+        return signed_sort == sort
 
     return check
 
@@ -243,15 +245,15 @@ def _ecdsa(sort: bytes, point: bytes) -> _Check:
         raise MalformedDocument("no point of the curve") from fault
 
     def check(signed: bytes, reader: _Reader) -> bool:
-        named, made = reader.string(), _Reader(reader.string())
+        signed_sort, numbers = reader.string(), _Reader(reader.string())
         reader.end()
-        pair = made.mpint(), made.mpint()
-        made.end()
+        pair = numbers.mpint(), numbers.mpint()
+        numbers.end()
         try:
             key.verify(encode_dss_signature(*pair), signed, ec.ECDSA(hashes.SHA256()))
         except InvalidSignature:
             return False
-        return named == sort
+        return signed_sort == sort
 
     return check
 
@@ -271,13 +273,13 @@ def _rsa(exponent: int, modulus: int) -> _Check:
         raise MalformedDocument("no key of RSA") from fault
 
     def check(signed: bytes, reader: _Reader) -> bool:
-        named, made = reader.string(), reader.string()
+        sort, signature = reader.string(), reader.string()
         reader.end()
-        if named not in _RSA:
+        if sort not in _RSA:
             return False
-        hashed = hashes.SHA256() if named == b"rsa-sha2-256" else hashes.SHA512()
+        hashed = hashes.SHA256() if sort == b"rsa-sha2-256" else hashes.SHA512()
         try:
-            key.verify(made, signed, padding.PKCS1v15(), hashed)
+            key.verify(signature, signed, padding.PKCS1v15(), hashed)
         except InvalidSignature:
             return False
         return True

@@ -79,15 +79,15 @@ class Statement:
             raise MalformedDocument("a statement is not JSON") from fault
         if not exact or type(value) is not dict or cast("Any", value.keys()) != _KEYS:
             raise MalformedDocument("a statement is canonical JSON with ten keys")
-        found = cast("dict[str, Any]", value)
-        head = canonical.object_of(found["head"])
+        fields = cast("dict[str, Any]", value)
+        head = canonical.object_of(fields["head"])
         words = ("act", "key", "nonce", "project", "reason", "subject")
         sound = (
-            type(found["version"]) is int
-            and found["version"] == VERSION
-            and _is_object(found["decision"])
-            and all(type(found[word]) is str for word in words)
-            and is_time(found["time"])
+            type(fields["version"]) is int
+            and fields["version"] == VERSION
+            and _is_object(fields["decision"])
+            and all(type(fields[word]) is str for word in words)
+            and is_time(fields["time"])
             and head.keys() == _HEAD_KEYS
             and type(head["n"]) is int
             and is_digest(head["leaf"])
@@ -95,16 +95,16 @@ class Statement:
         if not sound:
             raise MalformedDocument("a field of a statement is of another sort")
         return cls(
-            project=found["project"],
-            act=found["act"],
-            subject=found["subject"],
-            decision=found["decision"],
+            project=fields["project"],
+            act=fields["act"],
+            subject=fields["subject"],
+            decision=fields["decision"],
             place=head["n"],
             leaf=head["leaf"],
-            signed_by=found["key"],
-            nonce=found["nonce"],
-            time=found["time"],
-            reason=found["reason"],
+            signed_by=fields["key"],
+            nonce=fields["nonce"],
+            time=fields["time"],
+            reason=fields["reason"],
         )
 
 

@@ -19,19 +19,19 @@ _COLUMNS: Final = frozenset(("search_path", "trusted"))
 
 
 def trust_faults(
-    entry: Mapping[str, Any], known: Collection[str], revoked: Collection[str]
+    entry: Mapping[str, Any], keys: Collection[str], revoked: Collection[str]
 ) -> Iterator[str]:
     """Say in words what is wrong with how an entry trusts a configuration.
 
     known, revoked: the keys of people that were enrolled before, and those that are not in force any more.
     """
-    for row in [one for one in entry.get("r", ()) if one["t"] == Project.table]:
+    for row in [image for image in entry.get("r", ()) if image["t"] == Project.table]:
         columns: Mapping[str, Any] = row.get("v") or row.get("c") or {}
         if _COLUMNS.isdisjoint(columns):
             continue
         if entry["w"].get("i", {}).get("k") == "person":
-            said = entry["a"], columns.get("trusted", "")
-            if said != (TRUSTED, entry.get("f", {}).get("digest")):
+            act = entry["a"], columns.get("trusted", "")
+            if act != (TRUSTED, entry.get("f", {}).get("digest")):
                 yield "trusts another configuration than was signed"
-        elif not set(known) <= set(revoked):
+        elif not set(keys) <= set(revoked):
             yield "trusts a configuration, and no person signed that"

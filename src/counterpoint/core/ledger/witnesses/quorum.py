@@ -51,7 +51,7 @@ class WitnessPolicy:
         return bool(other.count) and self.count - len(added) < other.count
 
 
-def parse_policy(facts: Mapping[str, Any], place: int = -1) -> WitnessPolicy:
+def parse_policy(facts: Mapping[str, Any], sequence: int = -1) -> WitnessPolicy:
     """Return the policy that the facts of an entry say; MalformedDocument if they say none."""
     count, texts = facts.get("quorum"), facts.get("witnesses")
     if type(count) is not int or type(texts) is not list:
@@ -65,7 +65,7 @@ def parse_policy(facts: Mapping[str, Any], place: int = -1) -> WitnessPolicy:
         )
     if not 0 <= count <= len(keys) or bool(count) != bool(keys):
         raise MalformedDocument("a quorum is at least 1 of the witnesses named, or 0 of none")
-    return WitnessPolicy(count=count, keys=keys, place=place)
+    return WitnessPolicy(count=count, keys=keys, place=sequence)
 
 
 class Quorum:
@@ -78,7 +78,7 @@ class Quorum:
         self._is_signed = False
 
     def read(
-        self, entry: Mapping[str, Any], known: Collection[str], revoked: Collection[str]
+        self, entry: Mapping[str, Any], keys: Collection[str], revoked: Collection[str]
     ) -> Iterator[str]:
         """Say in words what is wrong with how an entry says which witnesses must sign.
 
@@ -88,7 +88,7 @@ class Quorum:
             return
         principal: Mapping[str, Any] = entry["w"].get("i", {})
         is_person = principal.get("k") == "person"
-        if not is_person and (self._is_signed or not set(known) <= set(revoked)):
+        if not is_person and (self._is_signed or not set(keys) <= set(revoked)):
             yield "says which witnesses must sign, and no person signed that"
             return
         try:

@@ -59,7 +59,7 @@ class Submission:
 
     def to_bytes(self) -> bytes:
         """Return the body of the request."""
-        hashes = "".join(f"{to_base64(one)}\n" for one in self.proof)
+        hashes = "".join(f"{to_base64(digest)}\n" for digest in self.proof)
         return f"old {self.old}\n{hashes}\n{self.note}".encode()
 
     @classmethod
@@ -74,7 +74,7 @@ class Submission:
         if old is None or not gap:
             raise MalformedDocument("a request has a line `old SIZE`, a proof and a checkpoint")
         proof = tuple(map(from_base64, hashes))
-        if len(proof) > MOST_HASHES or any(len(one) != HASH_SIZE for one in proof):
+        if len(proof) > MOST_HASHES or any(len(digest) != HASH_SIZE for digest in proof):
             raise MalformedDocument(f"a proof has at most {MOST_HASHES} hashes of 32 bytes")
         return cls(old=int(old[1]), proof=proof, note=note)
 
@@ -90,35 +90,35 @@ class Cosigned:
 def open_submitted(note: str, keys: Collection[VerifierKey]) -> tuple[Note, Checkpoint]:
     """Return a checkpoint that one of the keys for its origin has signed; NotFound, Forbidden."""
     opened = open_note(note)
-    found = Checkpoint.from_text(opened.text)
-    mine = [key for key in keys if key.name == found.origin]
-    if not mine:
-        raise NotFound(f"this witness does not know the log {found.origin}")
-    signed = [key for key in mine if claims_of(opened, key)]
+    checkpoint = Checkpoint.from_text(opened.text)
+    origin_keys = [key for key in keys if key.name == checkpoint.origin]
+    if not origin_keys:
+        raise NotFound(f"this witness does not know the log {checkpoint.origin}")
+    signed = [key for key in origin_keys if claims_of(opened, key)]
     if not signed:
-        raise Forbidden(f"no key that is known of {found.origin} has signed it")
+        raise Forbidden(f"no key that is known of {checkpoint.origin} has signed it")
     for key in signed:
         try:
             verify_note(opened, key)
         except LedgerBroken as fault:
             raise Forbidden(fault.message) from fault
-    return opened, found
+    return opened, checkpoint
 
 
-def check_submission(asked: Submission, found: Checkpoint, last: Cosigned | None) -> None:
+def check_submission(submission: Submission, checkpoint: Checkpoint, last: Cosigned | None) -> None:
     """Pass if a checkpoint extends the last; InvalidInput, StaleVersion, ForkRefused, ProofMismatch."""
-    if asked.old > found.size:
-        raise InvalidInput(f"the old size {asked.old} is above the size {found.size}")
+    if submission.old > checkpoint.size:
+        raise InvalidInput(f"the old size {submission.old} is above the size {checkpoint.size}")
     size = last.size if last else 0
-    if asked.old != size:
+    if submission.old != size:
         raise StaleVersion(f"the head cosigned last is of {size} entries", size=size)
     root = last.root if last else EMPTY_ROOT
-    if asked.old == found.size and root != found.root:
+    if submission.old == checkpoint.size and root != checkpoint.root:
         raise ForkRefused(f"another head of {size} entries was cosigned", size=size)
-    verify_consistency(asked.old, found.size, root, found.root, asked.proof)
+    verify_consistency(submission.old, checkpoint.size, root, checkpoint.root, submission.proof)
 
 
 def load_size(body: bytes) -> int | None:
     """Return the size that a witness answers to an old size that is not its own; None if it is none."""
-    said = _SIZE.fullmatch(body)
-    return int(said[1]) if said else None
+    match = _SIZE.fullmatch(body)
+    return int(match[1]) if match else None

@@ -34,16 +34,16 @@ def render_trailer(note: str, ledger: str) -> str:
     """Return the trailer of a signed checkpoint; MalformedDocument for what is none."""
     opened = open_note(note)
     head = Checkpoint.from_text(opened.text)
-    first = next(one for one in opened.signatures if one.name == head.origin)
+    first = next(signature for signature in opened.signatures if signature.name == head.origin)
     words = f"{head.origin} {ledger} {head.size} {epoch_of(head.extensions)}"
     return f"{KEY}: {words}\n {to_base64(head.root)}\n {to_base64(first.key_id + first.signature)}"
 
 
 def parse_trailer(value: str, ledger: str) -> tuple[int, str] | None:
     """Return the size and the signed checkpoint of a trailer's value; None for what is not of this ledger."""
-    found = _WORDS.fullmatch(" ".join(value.split()))
-    if found is None or found[2] != ledger:
+    match = _WORDS.fullmatch(" ".join(value.split()))
+    if match is None or match[2] != ledger:
         return None
-    origin, _, size, epoch, root, signature = found.groups()
+    origin, _, size, epoch, root, signature = match.groups()
     more = f"epoch {epoch}\n" if int(epoch) > FIRST_EPOCH else ""
     return int(size), f"{origin}\n{size}\n{root}\n{more}\n— {origin} {signature}\n"

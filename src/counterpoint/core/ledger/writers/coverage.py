@@ -50,7 +50,7 @@ class _Written:
     def unsigned(self, spared: Collection[int]) -> Iterator[int]:
         done = 0
         for start, end in (*self.signed, (len(self.places), 0)):
-            yield from (place for place in self.places[done:start] if place not in spared)
+            yield from (sequence for sequence in self.places[done:start] if sequence not in spared)
             done = end
 
 
@@ -66,37 +66,39 @@ class Coverage:
         self._named: dict[tuple[str, str, VerifierKey], VerifierKey] = {}
         self.faults = Faults()
 
-    def read(self, entry: Mapping[str, Any], place: int) -> None:
+    def read(self, entry: Mapping[str, Any], sequence: int) -> None:
         """Take in one more entry, as its short keys."""
         principal = entry["w"].get("i", _NOBODY)
         if principal["k"] != "person":
-            self._awaited.append((place, principal["i"]))
+            self._awaited.append((sequence, principal["i"]))
         if is_first_naming(entry) and len(self._spared) == 1:
-            self._spared.add(place)
+            self._spared.add(sequence)
 
     def hashed(self, leaves: Sequence[bytes]) -> None:
         """Take in the leaf hashes of the entries that were read last, and of those that could not be."""
-        for place, writer in self._awaited:
+        for sequence, writer in self._awaited:
             written = self._writers.get(writer)
             if written is None:
                 written = self._writers[writer] = _Written()
-            written.places.append(place)
-            written.leaves += leaves[place - self._first]
+            written.places.append(sequence)
+            written.leaves += leaves[sequence - self._first]
         self._first += len(leaves)
         self._awaited.clear()
 
-    def check(self, found: Iterable[WriterSignature], keys: NamedKeys) -> None:
+    def check(self, signatures: Iterable[WriterSignature], keys: NamedKeys) -> None:
         """Hold the signatures, by their first places, against the entries; keys: those of the ledger, and where it names them."""
-        for one in found:
+        for signature in signatures:
             try:
-                self._check(one, keys)
+                self._check(signature, keys)
             except (MalformedDocument, ProofMismatch) as fault:
-                self.faults.add(_broken(one, fault.message))
+                self.faults.add(_broken(signature, fault.message))
 
     @property
     def signed(self) -> int:
         """How many entries of writers are signed."""
-        return sum(end - start for one in self._writers.values() for start, end in one.signed)
+        return sum(
+            end - start for written in self._writers.values() for start, end in written.signed
+        )
 
     @property
     def unsigned(self) -> int:
@@ -109,36 +111,41 @@ class Coverage:
         return tuple(sorted(self._unsigned())[:NAMED])
 
     def _unsigned(self) -> Iterator[int]:
-        for one in self._writers.values():
-            yield from one.unsigned(self._spared)
+        for written in self._writers.values():
+            yield from written.unsigned(self._spared)
 
-    def _check(self, one: WriterSignature, keys: NamedKeys) -> None:
-        key = self._key(one, keys.since(last_of(one.note)))
-        told = open_range(one.note, key, key.name.removesuffix(f"/{one.writer}"), one.writer)
-        written = self._writers.get(one.writer) or _Written()
-        start = bisect_left(written.places, told.first)
-        end = bisect_right(written.places, told.last)
+    def _check(self, signature: WriterSignature, keys: NamedKeys) -> None:
+        key = self._key(signature, keys.since(last_of(signature.note)))
+        entries = open_range(
+            signature.note, key, key.name.removesuffix(f"/{signature.writer}"), signature.writer
+        )
+        written = self._writers.get(signature.writer) or _Written()
+        start = bisect_left(written.places, entries.first)
+        end = bisect_right(written.places, entries.last)
         ends = written.places[start:end][:1], written.places[start:end][-1:]
-        if told.first != one.first or [*ends[0], *ends[1]] != [told.first, told.last]:
+        if entries.first != signature.first or [*ends[0], *ends[1]] != [
+            entries.first,
+            entries.last,
+        ]:
             raise ProofMismatch("its first or last entry is none of this writer")
         if written.signed and start < written.signed[-1][1]:
             raise ProofMismatch("another signature of this writer is over some of the same entries")
-        if (told.count, told.root) != (end - start, written.root(start, end)):
+        if (entries.count, entries.root) != (end - start, written.root(start, end)):
             raise ProofMismatch("the entries there are not those that were signed")
         written.signed.append((start, end))
 
-    def _key(self, one: WriterSignature, keys: Sequence[VerifierKey]) -> VerifierKey:
+    def _key(self, signature: WriterSignature, keys: Sequence[VerifierKey]) -> VerifierKey:
         """Return the key of a writer; one that was named once is not looked at again."""
-        place = one.writer, one.delegation, keys[0]
-        if place not in self._named:
-            self._named[place] = open_delegation(one.delegation, keys, one.writer)
-        return self._named[place]
+        cache_key = signature.writer, signature.delegation, keys[0]
+        if cache_key not in self._named:
+            self._named[cache_key] = open_delegation(signature.delegation, keys, signature.writer)
+        return self._named[cache_key]
 
 
-def _broken(one: WriterSignature, why: str) -> LedgerBroken:
+def _broken(signature: WriterSignature, why: str) -> LedgerBroken:
     return ProofMismatch(
-        f"the signature of {one.writer} from entry {one.first} on does not hold: {why}",
+        f"the signature of {signature.writer} from entry {signature.first} on does not hold: {why}",
         hint=_HINT,
-        writer=one.writer,
-        sequence=one.first,
+        writer=signature.writer,
+        sequence=signature.first,
     )

@@ -23,30 +23,30 @@ from counterpoint.kernel.errors import ProofMismatch
 _LIMIT: Final = 2**53
 
 
-def may_sign(last: SignedRange | None, forgotten: int, asked: WriterGrowth) -> bool:
+def may_sign(last: SignedRange | None, forgotten: int, growth: WriterGrowth) -> bool:
     """Tell whether a range goes on from the last one; forgotten: the last place of any that is not remembered."""
-    if not _is_range(asked):
+    if not _is_range(growth):
         return False
     if last is None:
-        return asked.before == 0 and asked.first > forgotten
-    if asked.first > last.last:
-        return asked.before == 0
-    more, places = asked.count - last.count, asked.last - last.last
-    if asked.first != last.first or asked.before != last.count or not 0 <= more <= places:
+        return growth.before == 0 and growth.first > forgotten
+    if growth.first > last.last:
+        return growth.before == 0
+    more, places = growth.count - last.count, growth.last - last.last
+    if growth.first != last.first or growth.before != last.count or not 0 <= more <= places:
         return False
-    return bool(more) == bool(places) and _extends(last, asked)
+    return bool(more) == bool(places) and _extends(last, growth)
 
 
-def _is_range(asked: WriterGrowth) -> bool:
-    places = asked.last - asked.first + 1
+def _is_range(growth: WriterGrowth) -> bool:
+    places = growth.last - growth.first + 1
     # The first and the last are entries of the writer, each for itself.
-    is_full = min(places, 2) <= asked.count <= places
-    return 0 <= asked.first <= asked.last < _LIMIT and is_full and len(asked.root) == HASH_SIZE
+    is_full = min(places, 2) <= growth.count <= places
+    return 0 <= growth.first <= growth.last < _LIMIT and is_full and len(growth.root) == HASH_SIZE
 
 
-def _extends(last: SignedRange, asked: WriterGrowth) -> bool:
+def _extends(last: SignedRange, growth: WriterGrowth) -> bool:
     try:
-        verify_consistency(last.count, asked.count, last.root, asked.root, asked.proof)
+        verify_consistency(last.count, growth.count, last.root, growth.root, growth.proof)
     except ProofMismatch:
         return False
     return True

@@ -34,14 +34,14 @@ class NamedKeys:
         """The key that signs here."""
         return self._named[-1] if self._named else self._given
 
-    def since(self, place: int) -> tuple[VerifierKey, ...]:
+    def since(self, sequence: int) -> tuple[VerifierKey, ...]:
         """Return the key that signs at a place, and those that were named after it."""
-        at = bisect_right(self._places, place)
+        at = bisect_right(self._places, sequence)
         return tuple(dict.fromkeys((self._named[at - 1] if at else self._given, *self._named[at:])))
 
     def read(self, entry: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> bool:
         """Take in the rows of one more entry, as its short keys; tell whether they may name what they name."""
-        found: VerifierKey | None = None
+        key: VerifierKey | None = None
         is_first = is_first_naming(entry)
         is_sound = is_first or entry["a"] != NAMED
         for row in rows:
@@ -50,16 +50,16 @@ class NamedKeys:
             columns: Mapping[str, Any] = row.get("v") or {}
             if row["t"] == Project.table:
                 columns = columns or row.get("c") or {}
-                may_name = (is_first or entry["n"] == 0) and not (self._named or found)
+                may_name = (is_first or entry["n"] == 0) and not (self._named or key)
                 if "public_key" in columns and not may_name:
                     is_sound = False
                     continue
             public = columns.get("public_key")
             if _is_key(public):
-                found = VerifierKey(name=self._given.name, public_key=bytes.fromhex(public))
-        if found is not None:
+                key = VerifierKey(name=self._given.name, public_key=bytes.fromhex(public))
+        if key is not None:
             self._places.append(entry["n"])
-            self._named.append(found)
+            self._named.append(key)
         return is_sound
 
 

@@ -66,10 +66,10 @@ def seal_delegation(key: VerifierKey, writer: str, public_key: bytes, sign: Sign
     return seal_note(_text(_DELEGATION, key.name, writer, to_base64(public_key)), sign, key)
 
 
-def seal_range(key: VerifierKey, origin: str, writer: str, found: Range, sign: Sign) -> str:
+def seal_range(key: VerifierKey, origin: str, writer: str, entries: Range, sign: Sign) -> str:
     """Return the note in which the key of a writer names its entries."""
-    numbers = (str(found.first), str(found.last), str(found.count))
-    return seal_note(_text(_RANGE, origin, writer, *numbers, to_base64(found.root)), sign, key)
+    numbers = (str(entries.first), str(entries.last), str(entries.count))
+    return seal_note(_text(_RANGE, origin, writer, *numbers, to_base64(entries.root)), sign, key)
 
 
 def open_delegation(document: str, keys: Iterable[VerifierKey], writer: str) -> VerifierKey:
@@ -92,10 +92,10 @@ def open_range(document: str, key: VerifierKey, origin: str, writer: str) -> Ran
     first, last, count, root = _lines(note.text, _RANGE, origin, writer, more=4)
     if not all(map(_NUMBER.fullmatch, (first, last, count))):
         raise MalformedDocument("a place or number in it is not decimal")
-    found = Range(first=int(first), last=int(last), count=int(count), root=from_base64(root))
-    if len(found.root) != HASH_SIZE:
+    entries = Range(first=int(first), last=int(last), count=int(count), root=from_base64(root))
+    if len(entries.root) != HASH_SIZE:
         raise MalformedDocument("its root is no hash")
-    return found
+    return entries
 
 
 def is_of_writer(statement: bytes) -> bool:
@@ -116,11 +116,11 @@ def last_of(document: str) -> int:
     return int(last)
 
 
-def _line(document: str, place: int) -> str:
+def _line(document: str, index: int) -> str:
     lines = open_note(document).text.split("\n")
-    if lines[0] != _RANGE or len(lines) <= place:
+    if lines[0] != _RANGE or len(lines) <= index:
         raise MalformedDocument("this is no signature of a writer")
-    return lines[place]
+    return lines[index]
 
 
 def _text(*lines: str) -> str:

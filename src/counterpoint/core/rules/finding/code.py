@@ -61,17 +61,17 @@ DEFINITIONS: Final = {
 
 def definitions(lines: Sequence[str], form: re.Pattern[str]) -> dict[int, tuple[int, str]]:
     """Return level and title of each definition, by the place of its first line, counted from 0."""
-    found: dict[int, tuple[int, str]] = {}
-    for place, line in enumerate(lines):
+    titles: dict[int, tuple[int, str]] = {}
+    for index, line in enumerate(lines):
         begun = form.match(line[:_READ])
         if begun is None:
             continue
         depth = len(begun[1].expandtabs(_TAB))
-        first = place
-        while first and first - 1 not in found and _belongs(lines[first - 1][:_READ], depth):
+        first = index
+        while first and first - 1 not in titles and _belongs(lines[first - 1][:_READ], depth):
             first -= 1
-        found[first] = (depth + 1, _OPENS.sub("", line[:_READ].strip())[:120])
-    return found
+        titles[first] = (depth + 1, _OPENS.sub("", line[:_READ].strip())[:120])
+    return titles
 
 
 def _belongs(line: str, depth: int) -> bool:

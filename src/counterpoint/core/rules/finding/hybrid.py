@@ -44,8 +44,8 @@ def ranked(
 
     words: what has any of the words. cosines: what is known to be near or not, of these and of others.
     """
-    alone = [one for one, cosine in cosines.items() if one not in words and cosine >= least]
-    found = [
-        (one, fit(words.get(one, 0.0), cosines.get(one, 0.0), weight)) for one in (*words, *alone)
+    alone = [near for near, cosine in cosines.items() if near not in words and cosine >= least]
+    fits = [
+        (key, fit(words.get(key, 0.0), cosines.get(key, 0.0), weight)) for key in (*words, *alone)
     ]
-    return sorted(found, key=lambda pair: (-pair[1].score, -pair[1].words))
+    return sorted(fits, key=lambda pair: (-pair[1].score, -pair[1].words))

@@ -36,15 +36,15 @@ class Spent:
 def price_of(model: str, *tables: Sequence[Price]) -> Price | None:
     """Return the price of a model in the first table that has it; of what fits there the one with the longest name."""
     for table in tables:
-        fitting = [one for one in table if _fits(one.model, model)]
+        fitting = [fitting for fitting in table if _fits(fitting.model, model)]
         if fitting:
-            return max(fitting, key=lambda one: len(one.model))
+            return max(fitting, key=lambda price: len(price.model))
     return None
 
 
-def costs_nothing(provider: Provider, model: str, said: Sequence[Price]) -> bool:
+def costs_nothing(provider: Provider, model: str, prices: Sequence[Price]) -> bool:
     """Return whether a model of a provider costs nothing: one of this machine, unless the project has its price; a gateway may stand there."""
-    return provider.is_free and (bool(provider.command) or price_of(model, said) is None)
+    return provider.is_free and (bool(provider.command) or price_of(model, prices) is None)
 
 
 def _fits(name: str, model: str) -> bool:
@@ -71,7 +71,7 @@ def most(price: Price, question: Question) -> int:
 
 def sized(question: Question, answer: int) -> Tokens:
     """Return the tokens of a question and so many bytes of its answer, as far as its size tells."""
-    texts = [question.system, *(one.text for one in question.messages)]
+    texts = [question.system, *(message.text for message in question.messages)]
     size = sum(len(text.encode()) for text in texts)
     tokens = size // BYTES_A_TOKEN + _OF_A_MESSAGE * len(texts)
     return Tokens(input=tokens, output=-(-answer // BYTES_A_TOKEN))
@@ -82,22 +82,22 @@ def day_of(now: Timestamp) -> str:
     return now[:10]
 
 
-def refuse_overspent(said: Modelling, spent: Spent, comes_to: int, now: Timestamp) -> None:
+def refuse_overspent(settings: Modelling, spent: Spent, comes_to: int, now: Timestamp) -> None:
     """Raise BudgetSpent if a question would cost more than is left."""
-    if spent.today + comes_to > said.day_limit:
+    if spent.today + comes_to > settings.day_limit:
         midnight = stamp(moment(f"{day_of(now)}T00:00:00+00:00") + timedelta(days=1))
         raise BudgetSpent(
-            f"models have cost {dollars(spent.today)} today, this may cost {dollars(comes_to)}, and the limit of a day is {dollars(said.day_limit)}",
+            f"models have cost {dollars(spent.today)} today, this may cost {dollars(comes_to)}, and the limit of a day is {dollars(settings.day_limit)}",
             spent_micros=spent.today,
-            limit_micros=said.day_limit,
+            limit_micros=settings.day_limit,
             resets_at=midnight,
         )
-    if said.limit and spent.ever + comes_to > said.limit:
+    if settings.limit and spent.ever + comes_to > settings.limit:
         raise BudgetSpent(
-            f"models have cost {dollars(spent.ever)}, this may cost {dollars(comes_to)}, and the limit of this project is {dollars(said.limit)}",
+            f"models have cost {dollars(spent.ever)}, this may cost {dollars(comes_to)}, and the limit of this project is {dollars(settings.limit)}",
             hint="Have a person raise `total_usd` in counterpoint.toml and run `counterpoint trust`.",
             spent_micros=spent.ever,
-            limit_micros=said.limit,
+            limit_micros=settings.limit,
         )
 
 

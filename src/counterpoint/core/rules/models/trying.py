@@ -44,27 +44,29 @@ class Standing:
         return _known(name, self.every)
 
 
-def _known(name: str, known: Sequence[Provider]) -> Provider:
-    found = next((one for one in known if one.name == name), None)
-    if found is None:
-        there = ", ".join(one.name for one in known) or "none"
-        raise NotFound(f"there is no provider {name[:60]!r}", hint=f"There are: {there}.")
-    return found
+def _known(name: str, providers: Sequence[Provider]) -> Provider:
+    provider = next((candidate for candidate in providers if candidate.name == name), None)
+    if provider is None:
+        names = ", ".join(candidate.name for candidate in providers) or "none"
+        raise NotFound(f"there is no provider {name[:60]!r}", hint=f"There are: {names}.")
+    return provider
 
 
-def named(name: str, known: Sequence[Provider]) -> Provider:
+def named(name: str, providers: Sequence[Provider]) -> Provider:
     """Return the provider of a name; NotFound, ProviderAway if it cannot be asked."""
-    found = _known(name, known)
-    if not found.is_available:
-        raise away(found)
-    return found
+    provider = _known(name, providers)
+    if not provider.is_available:
+        raise away(provider)
+    return provider
 
 
-def in_order(known: Sequence[Provider], order: Sequence[str]) -> Standing:
+def in_order(providers: Sequence[Provider], order: Sequence[str]) -> Standing:
     """Return the providers, whom to ask first before the others."""
-    places = {name: place for place, name in enumerate(order)}
-    every = sorted(known, key=lambda one: places.get(one.name, len(places)))
-    return Standing(every=tuple(every), first=tuple(one for one in every if one.is_available))
+    places = {name: index for index, name in enumerate(order)}
+    every = sorted(providers, key=lambda provider: places.get(provider.name, len(places)))
+    return Standing(
+        every=tuple(every), first=tuple(provider for provider in every if provider.is_available)
+    )
 
 
 def first_of(standing: Standing) -> Provider:
@@ -74,10 +76,14 @@ def first_of(standing: Standing) -> Provider:
     return standing.first[0]
 
 
-def away(found: Provider | Searcher) -> CircuitOpen | ProviderAway:
+def away(asked_party: Provider | Searcher) -> CircuitOpen | ProviderAway:
     """Return the refusal of somebody who was named and cannot be asked: who is left alone for a while will be asked again."""
-    words = f"{found.name} cannot be asked: {found.reason}"
-    return CircuitOpen(words, retry_after=found.rests) if found.rests else ProviderAway(words)
+    words = f"{asked_party.name} cannot be asked: {asked_party.reason}"
+    return (
+        CircuitOpen(words, retry_after=asked_party.rests)
+        if asked_party.rests
+        else ProviderAway(words)
+    )
 
 
 def nobody(
@@ -87,26 +93,33 @@ def nobody(
 
     none: what is said where nobody is configured.
     """
-    told = "; ".join(f"{one.name}: {one.reason}" for one in every if one.is_set) or none
-    message = f"{words}: {told}" if told else ""
-    rests = min((one.rests for one in every if one.rests), default=0)
+    reasons = (
+        "; ".join(
+            f"{candidate.name}: {candidate.reason}" for candidate in every if candidate.is_set
+        )
+        or none
+    )
+    message = f"{words}: {reasons}" if reasons else ""
+    rests = min((candidate.rests for candidate in every if candidate.rests), default=0)
     if rests:
         return AllResting(message, retry_after=rests)
     return NoProvider(message, hint=hint)
 
 
-def wait(fault: CounterpointError, attempt: int, left: float, chance: float) -> float | None:
+def wait(
+    fault: CounterpointError, attempt: int, seconds_left: float, chance: float
+) -> float | None:
     """Return how many seconds to wait before it is tried again; None: it is not.
 
-    attempt: how often it was tried. left: seconds that the question has. chance: from 0 to 1, so that not all come back at once.
+    attempt: how often it was tried. seconds_left: seconds that the question has. chance: from 0 to 1, so that not all come back at once.
     """
     if not isinstance(fault, ProviderBusy) or attempt >= ATTEMPTS:
         return None
-    said = fault.facts.get("retry_after")
+    retry_after = fault.facts.get("retry_after")
     own = 2.0 ** (attempt - 1) * (1 + chance / 4)
     # A provider that says 0, or no number, is asked no sooner than one that says nothing.
-    seconds = max(own, float(said)) if isinstance(said, int | float) else own
-    return seconds if seconds < left else None
+    seconds = max(own, float(retry_after)) if isinstance(retry_after, int | float) else own
+    return seconds if seconds < seconds_left else None
 
 
 def is_against(fault: ProviderFailed, *, is_usual: bool = True) -> bool:

@@ -132,8 +132,8 @@ def spelling_of(text: str) -> Spelling | None:
         return None
     written, value = match[1].strip(), match[2].rstrip()
     plain = _plain_word(written)
-    if found := _ATTRIBUTE_OF.get(plain):
-        return Spelling(found, written, value)
+    if attribute := _ATTRIBUTE_OF.get(plain):
+        return Spelling(attribute, written, value)
     return Spelling("", written, value, _near(plain, is_phrase=" " in written))
 
 
@@ -219,14 +219,14 @@ def words_of(value: str) -> tuple[str, ...]:
     """Return the words of a list that commas divide; a comma between braces divides none."""
     words, depth, start = list[str](), 0, 0
     last = value.rfind("}")
-    for place, letter in enumerate(value):
-        if letter == "{" and place < last:
+    for index, letter in enumerate(value):
+        if letter == "{" and index < last:
             depth += 1
         elif letter == "}":
             depth = max(0, depth - 1)
         elif letter == "," and not depth:
-            words.append(value[start:place])
-            start = place + 1
+            words.append(value[start:index])
+            start = index + 1
     words.append(value[start:])
     bare = (_without_ticks(word.strip()).removeprefix("#") for word in words)
     return tuple(word for word in bare if word)

@@ -14,20 +14,20 @@ from counterpoint.core.rules.drafting import Planned
 
 def startable(plan: Sequence[Planned], done: Collection[str] = ()) -> tuple[int, ...]:
     """Return the places of a plan that could be started once it is made; done: the items outside that are done."""
-    held: list[bool] = []
+    waiting: list[bool] = []
     open_below = [False] * len(plan)
     for part in plan:
-        above = part.parent is not None and held[part.parent]
+        above = part.parent is not None and waiting[part.parent]
         waits = any(not plan[need].draft.done for need in part.needs)
         waits = waits or any(item not in done for item in part.outside)
-        held.append(above or waits or part.draft.approval)
+        waiting.append(above or waits or part.draft.approval)
         if part.parent is not None and not part.draft.done:
             open_below[part.parent] = True
     return tuple(
-        place
-        for place, part in enumerate(plan)
+        index
+        for index, part in enumerate(plan)
         if part.draft.kind in WORKABLE
         and not part.draft.done
-        and not held[place]
-        and not open_below[place]
+        and not waiting[index]
+        and not open_below[index]
     )

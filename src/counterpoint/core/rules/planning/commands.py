@@ -45,8 +45,10 @@ def command_of(text: str) -> tuple[tuple[str, ...], str]:
 def _of_shell(text: str, signs: Sequence[str]) -> str:
     """Return what only a shell would understand in a command line, with the right form; empty without it."""
     bare = _QUOTED.sub("_", text)
-    if found := [*signs, *_GLUED.findall(bare)]:
-        return f"{found[0]!r} needs a shell, and commands run without one: put it into a script"
+    if shell_signs := [*signs, *_GLUED.findall(bare)]:
+        return (
+            f"{shell_signs[0]!r} needs a shell, and commands run without one: put it into a script"
+        )
     if "`" in bare:
         return f"a command stands without backticks: {text.replace('`', '').strip()}"
     if variable := _VARIABLE.match(bare):

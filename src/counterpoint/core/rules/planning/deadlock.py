@@ -30,21 +30,21 @@ def deadlocks(
     only a person opens reviews here, and none has a key.
     """
     waiters = _waiters(planned)
-    found = [
+    obstacles = [
         *_empty_parts(planned, waiters),
         *_given_up(planned, waiters, dropped),
         *(_unopened(planned) if needs_person else ()),
     ]
-    more = len(found) - _TOLD
-    return (*found[:_TOLD], *([f"and {more} more of the kind"] if more > 0 else []))
+    more = len(obstacles) - _TOLD
+    return (*obstacles[:_TOLD], *([f"and {more} more of the kind"] if more > 0 else []))
 
 
 def _empty_parts(planned: Sequence[Planned], waiters: Sequence[Sequence[int]]) -> Iterator[str]:
     filled = {part.parent for part in planned}
-    for place, part in enumerate(planned):
-        if place in filled or not _closes_with_work(part):
+    for index, part in enumerate(planned):
+        if index in filled or not _closes_with_work(part):
             continue
-        count = _waiting(planned, waiters, [2 * place + 1])
+        count = _waiting(planned, waiters, [2 * index + 1])
         if count:
             yield (
                 f"{_named(part)} has no task, so it never ends by work, and {agree(count, 'item', 'waits')} for it: give it a task,"
@@ -56,7 +56,7 @@ def _given_up(
     planned: Sequence[Planned], waiters: Sequence[Sequence[int]], dropped: Mapping[str, str]
 ) -> Iterator[str]:
     for item, state in dropped.items():
-        starts = [2 * place for place, part in enumerate(planned) if item in part.outside]
+        starts = [2 * index for index, part in enumerate(planned) if item in part.outside]
         count = _waiting(planned, waiters, starts)
         if count:
             yield f"{item} is {state} and {agree(count, 'item', 'waits')} for it: reopen it, or let nothing come after it"
@@ -96,12 +96,12 @@ def _waiting(
     planned: Sequence[Planned], waiters: Sequence[Sequence[int]], starts: Collection[int]
 ) -> int:
     """Return how many items that are not done cannot begin before some beginnings or ends."""
-    seen, left = set(starts), list(starts)
-    while left:
-        for node in waiters[left.pop()]:
+    seen, queue = set(starts), list(starts)
+    while queue:
+        for node in waiters[queue.pop()]:
             if node not in seen:
                 seen.add(node)
-                left.append(node)
+                queue.append(node)
     return sum(node % 2 == 0 and not planned[node // 2].draft.done for node in seen)
 
 

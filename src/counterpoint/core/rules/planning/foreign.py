@@ -87,14 +87,14 @@ def settle(work: ForeignWork) -> Settled:
     settled = Settled(work, remarks=list(work.remarks))
     if len(work.items) > ITEM_LIMIT:
         _refuse([("", f"it has {len(work.items):,} items; {ITEM_LIMIT:,} is the most")])
-    known = _identified(settled)
-    if not known:
+    items_by_id = _identified(settled)
+    if not items_by_id:
         refuse_empty(settled.remarks)
-    parents = {item.id: _parent(settled, item, known) for item in known.values()}
-    _cut_held_by_itself(settled, known, parents)
-    _lift_deep(settled, known, parents)
+    parents = {item.id: _parent(settled, item, items_by_id) for item in items_by_id.values()}
+    _cut_held_by_itself(settled, items_by_id, parents)
+    _lift_deep(settled, items_by_id, parents)
     for name in _by_levels(settled, parents):
-        settled.items[name] = _put_right(settled, known[name], parents, known)
+        settled.items[name] = _put_right(settled, items_by_id[name], parents, items_by_id)
     _cut_circles(settled)
     _open_wholes(settled)
     settled.remarks = _counted(settled.remarks)
@@ -136,7 +136,7 @@ def drafts_of(
     settled: Settled,
     names: Collection[str],
     aliases: Mapping[str, Sequence[tuple[str, str]]],
-    kept: Mapping[str, Mapping[str, Json]],
+    attributes: Mapping[str, Mapping[str, Json]],
     ids: Mapping[str, str],
 ) -> Iterator[tuple[str, Draft]]:
     """Return drafts of the items that are to be made, each tree with the id there of what holds it.
@@ -147,18 +147,18 @@ def drafts_of(
         parent = settled.items[name].parent
         if parent not in names:
             below = set(_below(settled, name, names))
-            yield parent, _draft(settled, name, below, aliases, kept, ids)
+            yield parent, _draft(settled, name, below, aliases, attributes, ids)
 
 
 def draft_below(
     settled: Settled,
     aliases: Mapping[str, Sequence[tuple[str, str]]],
-    kept: Mapping[str, Mapping[str, Json]],
+    attributes: Mapping[str, Mapping[str, Json]],
 ) -> tuple[Draft, ...]:
     """Return drafts of all items that stand at the top, where none is here yet."""
     names = set(settled.items)
     return tuple(
-        _draft(settled, name, names, aliases, kept, {}) for name in settled.below.get("", ())
+        _draft(settled, name, names, aliases, attributes, {}) for name in settled.below.get("", ())
     )
 
 
@@ -179,7 +179,7 @@ def _draft(
     name: str,
     among: Collection[str],
     aliases: Mapping[str, Sequence[tuple[str, str]]],
-    kept: Mapping[str, Mapping[str, Json]],
+    attributes: Mapping[str, Mapping[str, Json]],
     ids: Mapping[str, str],
 ) -> Draft:
     item = settled.items[name]
@@ -208,9 +208,9 @@ def _draft(
         done=done,
         status="" if done or begins == "open" else begins,
         aliases=tuple(aliases[name]),
-        attributes=kept[name],
+        attributes=attributes[name],
         children=tuple(
-            _draft(settled, child, among, aliases, kept, ids)
+            _draft(settled, child, among, aliases, attributes, ids)
             for child in settled.below.get(name, ())
             if child in among
         ),
@@ -220,62 +220,66 @@ def _draft(
 def _below(settled: Settled, name: str, among: Collection[str]) -> Iterator[str]:
     waiting = [name]
     while waiting:
-        here = waiting.pop()
-        yield here
-        waiting += [child for child in settled.below.get(here, ()) if child in among]
+        parent = waiting.pop()
+        yield parent
+        waiting += [child for child in settled.below.get(parent, ()) if child in among]
 
 
 def _identified(settled: Settled) -> dict[str, ForeignItem]:
     """Return the items by their ids; those that cannot be called by theirs are left out."""
-    known: dict[str, ForeignItem] = {}
+    items_by_id: dict[str, ForeignItem] = {}
     for item in settled.work.items:
-        if problem := _id_fault(item, known):
+        if problem := _id_fault(item, items_by_id):
             title = words_of(item.title)[:_TITLE_SHOWN]
             left_out = f"{problem}, so {title!r} is left out" if title else problem
             settled.remarks.append(Remark(left_out, item.where, "loss"))
         else:
-            known[item.id] = item
-    return known
+            items_by_id[item.id] = item
+    return items_by_id
 
 
-def _id_fault(item: ForeignItem, known: Mapping[str, ForeignItem]) -> str:
+def _id_fault(item: ForeignItem, items_by_id: Mapping[str, ForeignItem]) -> str:
     if not item.id.strip():
         return "it has no id"
     if len(item.id) > ID_LIMIT:
         return f"its id is longer than {ID_LIMIT} characters"
     if problem := control_fault(item.id):
         return f"in its id {problem}"
-    if item.id in known:
-        return f"the id {item.id!r} was given {known[item.id].where or 'before'} already"
+    if item.id in items_by_id:
+        return f"the id {item.id!r} was given {items_by_id[item.id].where or 'before'} already"
     return ""
 
 
-def _parent(settled: Settled, item: ForeignItem, known: Mapping[str, ForeignItem]) -> str:
-    if not item.parent or item.parent in known:
+def _parent(settled: Settled, item: ForeignItem, items_by_id: Mapping[str, ForeignItem]) -> str:
+    if not item.parent or item.parent in items_by_id:
         return item.parent
     settled.note(item, f"{item.parent} holds it and is not there, so it is at the top")
     return ""
 
 
 def _cut_held_by_itself(
-    settled: Settled, known: Mapping[str, ForeignItem], parents: dict[str, str]
+    settled: Settled, items_by_id: Mapping[str, ForeignItem], parents: dict[str, str]
 ) -> None:
     """Put one item of each circle of items that hold each other at the top."""
     checked = {""}
     for name in parents:
         line: list[str] = []
-        here = name
-        while here not in checked:
-            line.append(here)
-            checked.add(here)
-            here = parents[here]
-        if here in line:
-            through = few(line[line.index(here) :])
-            settled.note(known[here], f"it is held by itself, through {through}; it is at the top")
-            parents[here] = ""
+        ancestor = name
+        while ancestor not in checked:
+            line.append(ancestor)
+            checked.add(ancestor)
+            ancestor = parents[ancestor]
+        if ancestor in line:
+            through = few(line[line.index(ancestor) :])
+            settled.note(
+                items_by_id[ancestor], f"it is held by itself, through {through}; it is at the top"
+            )
+            parents[ancestor] = ""
 
 
-def _lift_deep(settled: Settled, known: Mapping[str, ForeignItem], parents: dict[str, str]) -> None:
+def _lift_deep(
+    settled: Settled, items_by_id: Mapping[str, ForeignItem], parents: dict[str, str]
+) -> None:
     """Put what lies too deep beside what holds it."""
     below: dict[str, list[str]] = {}
     for name, parent in parents.items():
@@ -288,7 +292,7 @@ def _lift_deep(settled: Settled, known: Mapping[str, ForeignItem], parents: dict
             for child in children:
                 holder = parents[child]
                 settled.note(
-                    known[child],
+                    items_by_id[child],
                     f"{holder} holds it, deeper than {DEPTH_LIMIT} levels, so it is beside that",
                 )
                 parents[child] = parents[holder]
@@ -308,7 +312,7 @@ def _put_right(
     settled: Settled,
     item: ForeignItem,
     parents: Mapping[str, str],
-    known: Mapping[str, ForeignItem],
+    items_by_id: Mapping[str, ForeignItem],
 ) -> ForeignItem:
     def tell(problem: str, weight: Weight = "change") -> None:
         settled.note(item, problem, weight)
@@ -358,19 +362,22 @@ def _put_right(
         labels=_words(item.labels, "labels", tell),
         acceptance=_words(item.acceptance, "acceptance sentences", tell),
         areas=_words(_inside(item.areas, tell), "areas", tell),
-        needs=tuple(_needs(item, parents, known, tell)),
+        needs=tuple(_needs(item, parents, items_by_id, tell)),
     )
 
 
 def _needs(
-    item: ForeignItem, parents: Mapping[str, str], known: Mapping[str, ForeignItem], tell: Tell
+    item: ForeignItem,
+    parents: Mapping[str, str],
+    items_by_id: Mapping[str, ForeignItem],
+    tell: Tell,
 ) -> Iterator[str]:
     above = {item.id}
-    here = item.id
-    while here := parents[here]:
-        above.add(here)
+    ancestor = item.id
+    while ancestor := parents[ancestor]:
+        above.add(ancestor)
     for need in dict.fromkeys(item.needs):
-        if need not in known:
+        if need not in items_by_id:
             tell(f"it waits for {need}, which is not there, so that is left out", "loss")
         elif need == item.id:
             tell("it waits for itself, so that is left out")
@@ -408,13 +415,13 @@ def _commands(checks: Iterable[tuple[str, ...]], tell: Tell) -> Iterator[tuple[s
 
 
 def _words(words: Iterable[str], what: str, tell: Tell) -> tuple[str, ...]:
-    found = [words_of(word) for word in words]
-    found = list(dict.fromkeys(word for word in found if word))
-    if len(found) > WORDS_LIMIT:
-        tell(f"it has {len(found)} {what}; the first {WORDS_LIMIT} are here", "loss")
-    if any(len(word) > WORD_LIMIT for word in found):
+    cleaned_words = [words_of(word) for word in words]
+    cleaned_words = list(dict.fromkeys(word for word in cleaned_words if word))
+    if len(cleaned_words) > WORDS_LIMIT:
+        tell(f"it has {len(cleaned_words)} {what}; the first {WORDS_LIMIT} are here", "loss")
+    if any(len(word) > WORD_LIMIT for word in cleaned_words):
         tell(f"one of its {what} is longer than {WORD_LIMIT} characters and was cut", "loss")
-    return tuple(word[:WORD_LIMIT] for word in found[:WORDS_LIMIT])
+    return tuple(word[:WORD_LIMIT] for word in cleaned_words[:WORDS_LIMIT])
 
 
 def cleaned(text: str) -> str:
@@ -437,7 +444,7 @@ def _cut_circles(settled: Settled) -> None:
     which an item waits for another is left out. It takes a time that grows with items and edges.
     """
     steps = _steps(settled)
-    place = dict.fromkeys(steps, 0)
+    positions = dict.fromkeys(steps, 0)
     finished: set[str] = set()
     cut: dict[str, set[str]] = {}
     for first in steps:
@@ -445,27 +452,29 @@ def _cut_circles(settled: Settled) -> None:
         on_path = dict.fromkeys(path, 0)
         while path:
             step = path[-1]
-            if place[step] == len(steps[step]):
+            if positions[step] == len(steps[step]):
                 finished.add(path.pop())
                 del on_path[step]
                 continue
-            target, _ = steps[step][place[step]]
+            target, _ = steps[step][positions[step]]
             if target in finished:
-                place[step] += 1
+                positions[step] += 1
             elif target not in on_path:
                 on_path[target] = len(path)
                 path.append(target)
             else:
-                waiter = next(each for each in reversed(path) if steps[each][place[each]][1])
-                _cut_edge(settled, waiter, steps[waiter][place[waiter]][1], path, on_path[target])
-                cut.setdefault(waiter, set()).add(steps[waiter][place[waiter]][1])
-                place[waiter] += 1
+                waiter = next(each for each in reversed(path) if steps[each][positions[each]][1])
+                _cut_edge(
+                    settled, waiter, steps[waiter][positions[waiter]][1], path, on_path[target]
+                )
+                cut.setdefault(waiter, set()).add(steps[waiter][positions[waiter]][1])
+                positions[waiter] += 1
                 while path[-1] != waiter:
                     del on_path[path.pop()]
     for name, needs in cut.items():
         item = settled.items[name]
-        left = tuple(need for need in item.needs if need not in needs)
-        settled.items[name] = replace(item, needs=left)
+        needs_left = tuple(need for need in item.needs if need not in needs)
+        settled.items[name] = replace(item, needs=needs_left)
 
 
 def _steps(settled: Settled) -> dict[str, list[tuple[str, str]]]:
@@ -504,11 +513,11 @@ def _open_wholes(settled: Settled) -> None:
 
 
 def _refuse(faults: Iterable[tuple[str, str]]) -> None:
-    found = list(faults)
-    if not found:
+    listed = list(faults)
+    if not listed:
         return
-    shown = "; ".join(f"{where}: {what}" if where else what for where, what in found[:_FAULTS_TOLD])
+    text = "; ".join(f"{where}: {what}" if where else what for where, what in listed[:_FAULTS_TOLD])
     raise MalformedDocument(
-        f"this cannot be imported: {shown}",
-        faults=[{"where": where, "problem": what} for where, what in found[:100]],
+        f"this cannot be imported: {text}",
+        faults=[{"where": where, "problem": what} for where, what in listed[:100]],
     )

@@ -33,47 +33,47 @@ class Front:
     faults: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
 
-def front_of(text: str, known: Collection[str]) -> Front:
-    """Return the front matter of a plan. known: the words that are attributes."""
+def front_of(text: str, words: Collection[str]) -> Front:
+    """Return the front matter of a plan. words: the words that are attributes."""
     try:
-        found = read_front_matter(text)
+        matter = read_front_matter(text)
     except MalformedDocument as fault:
         return Front(faults=[(fault.facts["line"], fault.facts["problem"])])
-    if not found.values:
+    if not matter.values:
         return Front()
-    title = found.values.get(TITLE)
-    others = [word for word in found.values if word.lower() not in {*known, TITLE, _DESCRIPTION}]
-    told = f"front matter: {few(others)} is kept as text of the description" if others else ""
-    first = text.count("\n") - found.body.count("\n")
+    title = matter.values.get(TITLE)
+    others = [word for word in matter.values if word.lower() not in {*words, TITLE, _DESCRIPTION}]
+    remark = f"front matter: {few(others)} is kept as text of the description" if others else ""
+    first = text.count("\n") - matter.body.count("\n")
     return Front(
         first=first,
         title=title.strip() if isinstance(title, str) else "",
-        line=found.line(TITLE),
-        attributes=tuple(_attributes(found, known)),
-        text=tuple(_text(found, others)),
-        remarks=(told,) if told else (),
+        line=matter.line(TITLE),
+        attributes=tuple(_attributes(matter, words)),
+        text=tuple(_text(matter, others)),
+        remarks=(remark,) if remark else (),
     )
 
 
-def _attributes(found: FrontMatter, known: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    for key, value in found.values.items():
-        word, line = key.lower(), found.line(key)
-        if word not in known:
+def _attributes(matter: FrontMatter, words: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    for key, value in matter.values.items():
+        word, line = key.lower(), matter.line(key)
+        if word not in words:
             continue
         listed = cast("list[Json]", value) if isinstance(value, list) else [value]
         if word in _SENTENCES:
-            for place, one in enumerate(listed):
-                yield found.line(key, place), word, _flat(one)
+            for index, part in enumerate(listed):
+                yield matter.line(key, index), word, _flat(part)
         else:
             yield line, word, ", ".join(map(_flat, listed))
 
 
-def _text(found: FrontMatter, others: Collection[str]) -> Iterator[str]:
-    description = found.values.get(_DESCRIPTION)
+def _text(matter: FrontMatter, others: Collection[str]) -> Iterator[str]:
+    description = matter.values.get(_DESCRIPTION)
     if isinstance(description, str) and description.strip():
         yield from (*description.strip().splitlines(), "")
     for key in others:
-        yield f"{key}: {_flat(found.values[key])}"
+        yield f"{key}: {_flat(matter.values[key])}"
     if others:
         yield ""
 

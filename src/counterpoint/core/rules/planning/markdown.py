@@ -212,15 +212,15 @@ def escape_comments(text: str) -> str:
     return text.replace(_COMMENT, f"\\{_COMMENT}")
 
 
-def _code_end(text: str, start: int, place: int) -> int:
+def _code_end(text: str, start: int, index: int) -> int:
     """Return where the code between back-ticks ends that holds a place; 0 if none does."""
-    while 0 <= (opening := text.find("`", start)) < place:
+    while 0 <= (opening := text.find("`", start)) < index:
         width = 1
         while text[opening + width : opening + width + 1] == "`":
             width += 1
         closing = text.find("`" * width, opening + width)
         start = opening + width if closing < 0 else closing + width
-        if opening < place < start and closing >= 0:
+        if opening < index < start and closing >= 0:
             return start
     return 0
 
@@ -334,8 +334,8 @@ class _Reading:
         else:
             words = (line.strip() for line in self.sources[begin : end - 1])
             self.headings[begin] = " ".join(words)
-            for place in range(begin + 1, end):
-                self.kinds[place] = "underline"
+            for index in range(begin + 1, end):
+                self.kinds[index] = "underline"
 
     def _fence(self, token: Token, items: list[Holder]) -> None:
         self._mark(token, "fence")
@@ -374,29 +374,29 @@ class _Reading:
         self.unfinished.append(Unfinished(line=begin + self.first, what=what))
         self.torn.update(range(begin, end))
 
-    def line(self, place: int) -> Line:
+    def line(self, index: int) -> Line:
         """Return one line."""
-        text, kind = self.texts[place], self.kinds[place]
+        text, kind = self.texts[index], self.kinds[index]
         if kind == "text" and not text.strip():
             kind = "blank"
-        holders = self.holders[place]
-        words, mark = self.headings.get(place, ""), None
+        holders = self.holders[index]
+        words, mark = self.headings.get(index, ""), None
         if kind == "item":
             words = text[holders[-1].column :].strip()
             if box := _BOX.match(words):
                 mark, words = (" " if box[1].isspace() else box[1]), (box[2] or "").strip()
         return Line(
-            number=place + self.first,
+            number=index + self.first,
             text=text,
             kind=kind,
             indent=len(text) - len(text.lstrip()),
             holders=holders,
-            level=self.levels[place],
+            level=self.levels[index],
             words=words,
-            marker=self.markers.get(place, ""),
+            marker=self.markers.get(index, ""),
             mark=mark,
-            block=self.blocks[place] + self.first,
-            is_unfinished=place in self.torn,
+            block=self.blocks[index] + self.first,
+            is_unfinished=index in self.torn,
         )
 
 

@@ -47,12 +47,12 @@ class Matches:
 
 def match_plan(
     planned: Sequence[Planned],
-    known: Sequence[KnownItem],
+    items: Sequence[KnownItem],
     root: str,
     numbered: Mapping[int, str] = MappingProxyType({}),
 ) -> Matches:
-    """Return which items the lines of a plan mean. known: all below the root, parents first. numbered: the item of a line's number, by its place."""
-    matching = _Matching(planned, known, root)
+    """Return which items the lines of a plan mean. items: all below the root, parents first. numbered: the item of a line's number, by its place."""
+    matching = _Matching(planned, items, root)
     matching.by_name()
     while (
         matching.by_title()
@@ -65,24 +65,24 @@ def match_plan(
 
 
 class _Matching:
-    def __init__(self, planned: Sequence[Planned], known: Sequence[KnownItem], root: str) -> None:
+    def __init__(self, planned: Sequence[Planned], items: Sequence[KnownItem], root: str) -> None:
         self.planned = planned
-        self.known = known
+        self.known = items
         self.matches = Matches(ids={0: root})
         self.taken: set[str] = {root}
 
-    def _take(self, place: int, item: str) -> None:
-        self.matches.ids[place] = item
+    def _take(self, index: int, item: str) -> None:
+        self.matches.ids[index] = item
         self.taken.add(item)
 
     def _places(self) -> Iterator[int]:
         """Return the lines that are open, those of sure parents."""
         unsure = self.matches.unsure_places
-        for place, part in enumerate(self.planned):
+        for index, part in enumerate(self.planned):
             if part.parent in unsure:
-                unsure.add(place)
-            elif place not in self.matches.ids and place not in unsure:
-                yield place
+                unsure.add(index)
+            elif index not in self.matches.ids and index not in unsure:
+                yield index
 
     def _items(self) -> Iterator[KnownItem]:
         unsure = self.matches.unsure_ids
@@ -93,24 +93,24 @@ class _Matching:
                 yield item
 
     def by_name(self) -> None:
-        named: dict[str, list[KnownItem]] = defaultdict(list)
+        items_by_name: dict[str, list[KnownItem]] = defaultdict(list)
         for item in self.known:
             if item.name:
-                named[item.name].append(item)
-        for place, part in enumerate(self.planned):
-            items = named.get(part.draft.name, [])
-            if place and len(items) == 1 and _is_alike(part, items[0]):
-                self._take(place, items[0].id)
+                items_by_name[item.name].append(item)
+        for index, part in enumerate(self.planned):
+            items = items_by_name.get(part.draft.name, [])
+            if index and len(items) == 1 and _is_alike(part, items[0]):
+                self._take(index, items[0].id)
 
     def by_title(self) -> bool:
         """Take what has one title below one item; answer whether anything was found."""
         places: dict[tuple[str, bool, str], list[int]] = defaultdict(list)
         items: dict[tuple[str, bool, str], list[KnownItem]] = defaultdict(list)
-        for place in self._places():
-            parent = self.planned[place].parent
+        for index in self._places():
+            parent = self.planned[index].parent
             above = self.matches.ids.get(parent, "") if parent is not None else ""
             if above:
-                places[above, *_title_of(self.planned[place])].append(place)
+                places[above, *_title_of(self.planned[index])].append(index)
         for item in self._items():
             items[item.parent, *_title_of(item)].append(item)
         has_found = False
@@ -131,8 +131,8 @@ class _Matching:
         """Take what has one title in the whole plan; answer whether anything was found."""
         places: dict[tuple[bool, str], list[int]] = defaultdict(list)
         items: dict[tuple[bool, str], list[KnownItem]] = defaultdict(list)
-        for place in self._places():
-            places[_title_of(self.planned[place])].append(place)
+        for index in self._places():
+            places[_title_of(self.planned[index])].append(index)
         for item in self._items():
             items[_title_of(item)].append(item)
         has_found = False
@@ -150,10 +150,10 @@ class _Matching:
     def by_number(self, numbered: Mapping[int, str]) -> bool:
         """Take what has one number; answer whether anything was found."""
         items = {item.id: item for item in self._items() if not item.is_begun} if numbered else {}
-        for place in self._places() if items else ():
-            item = items.get(numbered.get(place, ""))
-            if item is not None and _is_alike(self.planned[place], item):
-                self._take(place, item.id)
+        for index in self._places() if items else ():
+            item = items.get(numbered.get(index, ""))
+            if item is not None and _is_alike(self.planned[index], item):
+                self._take(index, item.id)
                 return True
         return False
 
@@ -161,11 +161,11 @@ class _Matching:
         """Take the only ones that are left below one item; answer whether anything was found."""
         places: dict[tuple[str, bool], list[int]] = defaultdict(list)
         items: dict[tuple[str, bool], list[KnownItem]] = defaultdict(list)
-        for place in self._places():
-            parent = self.planned[place].parent
+        for index in self._places():
+            parent = self.planned[index].parent
             if parent is not None and parent in self.matches.ids:
-                kind = self.planned[place].draft.kind in WORKABLE
-                places[self.matches.ids[parent], kind].append(place)
+                kind = self.planned[index].draft.kind in WORKABLE
+                places[self.matches.ids[parent], kind].append(index)
         for item in self._items():
             items[item.parent, item.kind in WORKABLE].append(item)
         for key, some in places.items():
@@ -179,8 +179,8 @@ class _Matching:
                 return True
         return False
 
-    def _is_named_otherwise(self, place: int, item: KnownItem) -> bool:
-        name = self.planned[place].draft.name
+    def _is_named_otherwise(self, index: int, item: KnownItem) -> bool:
+        name = self.planned[index].draft.name
         return bool(name and item.name and name != item.name)
 
 
@@ -197,7 +197,7 @@ def _title_of(part: Planned | KnownItem) -> tuple[bool, str]:
 def children_of(planned: Sequence[Planned]) -> Mapping[int, list[int]]:
     """Return the places directly below each place."""
     below: dict[int, list[int]] = defaultdict(list)
-    for place, part in enumerate(planned):
+    for index, part in enumerate(planned):
         if part.parent is not None:
-            below[part.parent].append(place)
+            below[part.parent].append(index)
     return below

@@ -68,43 +68,43 @@ def last_of(item: ForeignItem) -> dict[str, Json]:
     }
 
 
-def merge(last: Mapping[str, Json], theirs: ForeignItem, here: Mapping[str, Any]) -> Merged:
-    """Return what an import changes. last: what `last_of` gave; here: the values that the item has now, by field."""
+def merge(last: Mapping[str, Json], theirs: ForeignItem, item: Mapping[str, Any]) -> Merged:
+    """Return what an import changes. last: what `last_of` gave; item: the values that the item has now, by field."""
     now = last_of(theirs)
-    found = Merged(last=dict(now))
+    merged = Merged(last=dict(now))
     for name in SCALARS:
-        ours = _kept(name, here[name])
+        ours = _kept(name, item[name])
         before = last.get(name, ours)
         if now[name] in (before, ours):
             continue
         if ours == before:
-            found.fields[name] = getattr(theirs, name)
+            merged.fields[name] = getattr(theirs, name)
         else:
-            found.conflicts.append(name)
-            found.last[name] = before
+            merged.conflicts.append(name)
+            merged.last[name] = before
     for name in GATES:
         theirs_now, ours = (
             _kept(name, getattr(theirs, name)) or None,
-            _kept(name, here[name]) or None,
+            _kept(name, item[name]) or None,
         )
         if theirs_now in (last.get(name), ours):
             continue
         if ours == last.get(name):
-            found.fields[name] = getattr(theirs, name)
+            merged.fields[name] = getattr(theirs, name)
         else:
-            found.conflicts.append(name)
-            found.keep(name, last)
+            merged.conflicts.append(name)
+            merged.keep(name, last)
     for name in SETS:
-        ours, wanted = list(here[name]), list(getattr(theirs, name))
+        ours, target = list(item[name]), list(getattr(theirs, name))
         before = cast("list[str]", last.get(name, ours))
-        add = [one for one in wanted if one not in before and one not in ours]
-        remove = [one for one in before if one not in wanted and one in ours]
+        add = [each for each in target if each not in before and each not in ours]
+        remove = [each for each in before if each not in target and each in ours]
         if add:
-            found.add[name] = tuple(add)
+            merged.add[name] = tuple(add)
         if remove:
-            found.remove[name] = tuple(remove)
-    found.is_stale = found.last != last
-    return found
+            merged.remove[name] = tuple(remove)
+    merged.is_stale = merged.last != last
+    return merged
 
 
 def _kept(name: str, value: Any) -> Json:
@@ -118,20 +118,20 @@ def _kept(name: str, value: Any) -> Json:
     return value
 
 
-def notes_of(tool: str, item: ForeignItem, here: str) -> Iterator[Note]:
+def notes_of(tool: str, item: ForeignItem, item_id: str) -> Iterator[Note]:
     """Return what is to be written down of an item: what is known of its past, and each thing that was said of it there.
 
-    The last tag of a note is its own: what was written down under it is not written again. here: the item.
+    The last tag of a note is its own: what was written down under it is not written again. item_id: the item.
     """
-    known = "; ".join(f"{name} {value}" for name, value in sorted(item.facts.items()))
+    facts = "; ".join(f"{name} {value}" for name, value in sorted(item.facts.items()))
     history = ForeignNote(
-        text=f"Imported from {tool}: {item.id}" + (f" ({known})" if known else "")
+        text=f"Imported from {tool}: {item.id}" + (f" ({facts})" if facts else "")
     )
     for note in (history, *item.notes):
         head = "" if note is history else _head(tool, note)
         body = f"{head}{note.text}"[:BODY_LIMIT]
         own = text_digest(f"{item.id}\n{note.author}\n{note.at}\n{note.text}")[:_DIGEST]
-        yield Note(kind="comment", body=body, item=here, tags=(tool, f"imported:{own}"))
+        yield Note(kind="comment", body=body, item=item_id, tags=(tool, f"imported:{own}"))
 
 
 def _head(tool: str, note: ForeignNote) -> str:

@@ -69,28 +69,31 @@ def settle_headings(root: Node) -> list[Node]:
     """Make each heading that is no phase text of what it stands in; answer of the topmost of these."""
     if not any(node.kind in WORKABLE and node is not root for node in root.walk()):
         return []
-    kept = _phases(root)
+    phases = _phases(root)
     folded: list[Node] = []
-    for node in [node for node in root.walk() if node is root or id(node) in kept]:
-        titles = [one for one in node.children if one.kind == "phase" and id(one) not in kept]
+    for node in [node for node in root.walk() if node is root or id(node) in phases]:
+        titles = [
+            child for child in node.children if child.kind == "phase" and id(child) not in phases
+        ]
         folded += titles
-        node.children = [one for one in node.children if one not in titles]
+        node.children = [child for child in node.children if child not in titles]
         for title in titles:
-            for one in title.walk():
-                node.text += ["", f"{'#' * one.level} {one.title}", *one.text]
-    return sorted(folded, key=lambda one: one.line)
+            for node_below in title.walk():
+                node.text += ["", f"{'#' * node_below.level} {node_below.title}", *node_below.text]
+    return sorted(folded, key=lambda node: node.line)
 
 
 def _phases(root: Node) -> Mapping[int, Node]:
     """Return the headings that hold a task, or what asks for something, by identity."""
-    kept: dict[int, Node] = {}
+    phases: dict[int, Node] = {}
     # Children come after what holds them, so backwards each is decided before it.
     for node in reversed(list(root.walk())):
         if node.kind == "phase" and (
-            node.asks or any(one.kind in WORKABLE or id(one) in kept for one in node.children)
+            node.asks
+            or any(child.kind in WORKABLE or id(child) in phases for child in node.children)
         ):
-            kept[id(node)] = node
-    return kept
+            phases[id(node)] = node
+    return phases
 
 
 def is_bare(draft: Draft) -> bool:

@@ -188,14 +188,14 @@ class PlanReader:
         if is_open:
             self._fault(number, "a comment begins within this line and does not end in it")
         title, name = seen.strip(), ""
-        place = name_at(title)
-        if place >= 0 and title[place - 1 : place] != "\\":
-            name, title = title[place + 2 : -1], title[:place].rstrip()
-            place = name_at(title)
+        at = name_at(title)
+        if at >= 0 and title[at - 1 : at] != "\\":
+            name, title = title[at + 2 : -1], title[:at].rstrip()
+            at = name_at(title)
             if problem := control_fault(name):
                 self._fault(number, problem)
-        if title[max(0, place - 1) : max(0, place)] == "\\":
-            title = title[: place - 1] + title[place:]
+        if title[max(0, at - 1) : max(0, at)] == "\\":
+            title = title[: at - 1] + title[at:]
         if not title:
             self._fault(number, "there is no title")
         if problem := control_fault(title):
@@ -296,12 +296,12 @@ class PlanReader:
 
     def _hide(self, line: Line, what: str) -> None:
         """Tell of a line that is seen by nobody in Markdown; in a plan it is a fault, but for a quotation."""
-        place = _PLACES["table" if is_task_row(line.text) else line.kind]
+        container = _PLACES["table" if is_task_row(line.text) else line.kind]
         if self.is_patient or line.kind == "quote":
-            self._lose(f"what looks like {what} stands in {place}, so it is text", line.number)
+            self._lose(f"what looks like {what} stands in {container}, so it is text", line.number)
         else:
             self.faults.append(
-                (line.number, f"what looks like {what} stands in {place}; {_ESCAPED}")
+                (line.number, f"what looks like {what} stands in {container}; {_ESCAPED}")
             )
         self._text(line)
 
@@ -400,9 +400,9 @@ class PlanReader:
                     self._take(number, attribute.node, attribute.word, words)
 
     def _take_front(self) -> None:
-        given = {"needs" if word == "after" else word for word in self._root.values}
+        words_given = {"needs" if word == "after" else word for word in self._root.values}
         for number, word, value in self.front.attributes:
-            if word not in given and (problem := take_attribute(self._root, word, value)):
+            if word not in words_given and (problem := take_attribute(self._root, word, value)):
                 self._fault(number, problem)
         self._root.text = [*self.front.text, *self._root.text]
 
@@ -416,7 +416,7 @@ class PlanReader:
                 self.faults.append((line.number, _UNTITLED))
             return
         node = self._around(line) if line.kind != "item" else self._above(line)
-        column = next((one.column for one in line.holders if one.line == node.line), 0)
+        column = next((holder.column for holder in line.holders if holder.line == node.line), 0)
         words = line.text_from(column)
         if line.kind not in {"fence", "comment"} and has_words:
             self._remark_on_text(line, node)
@@ -469,9 +469,9 @@ class PlanReader:
 
     def _remarks(self) -> Iterable[str]:
         """Return what is told of, losses first; each remark once, with all its lines."""
-        told = [f"{lines_in_words(lines)}: {remark}" for remark, lines in self.losses.items()]
+        losses = [f"{lines_in_words(lines)}: {remark}" for remark, lines in self.losses.items()]
         notes = [f"{lines_in_words(lines)}: {remark}" for remark, lines in self.notes.items()]
-        yield from told
+        yield from losses
         yield from notes[:_REMARKS_TOLD]
         if len(notes) > _REMARKS_TOLD:
             yield f"{counted(len(notes) - _REMARKS_TOLD, 'more remark')} of the kind"
@@ -510,6 +510,6 @@ def lines_in_words(numbers: Iterable[int]) -> str:
             ranges.append([number, number])
     words = [str(begin) if begin == end else f"{begin}–{end}" for begin, end in ranges]
     more = len(words) - _RANGES_TOLD
-    shown = ", ".join(words[:_RANGES_TOLD]) + (f" and {more} more" if more > 0 else "")
+    text = ", ".join(words[:_RANGES_TOLD]) + (f" and {more} more" if more > 0 else "")
     is_one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
-    return f"{'line' if is_one else 'lines'} {shown}"
+    return f"{'line' if is_one else 'lines'} {text}"

@@ -31,21 +31,21 @@ def has_ids_of_its_own(work: ForeignWork) -> bool:
 
 
 def renamed(
-    work: ForeignWork, items: Mapping[str, ForeignItem], known: Sequence[KnownItem]
+    work: ForeignWork, items: Mapping[str, ForeignItem], earlier: Sequence[KnownItem]
 ) -> ForeignWork:
-    """Return a source with the ids that its items have here. items: its items put right, parents first; known: those that came before."""
-    places = {name: place for place, name in enumerate(items, 1)}
+    """Return a source with the ids that its items have here. items: its items put right, parents first; earlier: those that came before."""
+    places = {name: index for index, name in enumerate(items, 1)}
     planned = [Planned(draft=Draft(kind="plan", title=""), parent=None, position=0)]
     planned += [_planned(item, places) for item in items.values()]
-    ids = {item.id for item in known}
+    ids = {item.id for item in earlier}
     own_ids = {name for name, item in items.items() if item.naming == "id"}
-    candidates = [replace(item, name=item.id) if item.id in own_ids else item for item in known]
+    candidates = [replace(item, name=item.id) if item.id in own_ids else item for item in earlier]
     numbered = {places[n]: n for n, item in items.items() if item.naming == "number" and n in ids}
     matches = match_plan(planned, candidates, ROOT, numbered)
-    new_ids = {name: matches.ids[place] for name, place in places.items() if place in matches.ids}
+    new_ids = {name: matches.ids[index] for name, index in places.items() if index in matches.ids}
     taken = ids | set(new_ids.values())
-    for name, place in places.items():
-        if name not in new_ids and place not in matches.unsure_places:
+    for name, index in places.items():
+        if name not in new_ids and index not in matches.unsure_places:
             new_ids[name] = _free(name, taken)
             taken.add(new_ids[name])
     remarks = [

@@ -34,8 +34,8 @@ _NAME: Final = expression(r"\{#([^\s{},#`\\<]{1,64})\}")
 
 def name_at(title: str) -> int:
     """Return where the `{#name}` begins that ends a title; -1 if none does."""
-    place = title.rfind("{#")
-    return place if place >= 0 and _NAME.fullmatch(title, place) else -1
+    at = title.rfind("{#")
+    return at if at >= 0 and _NAME.fullmatch(title, at) else -1
 
 
 def is_structure(line: str) -> bool:
@@ -77,7 +77,7 @@ def plain(text: str) -> str:
     if not any(_FENCE.match(line) for line in lines):
         return "\n".join(map(escape, lines))
     fenced = _fenced(text)
-    escaped = [line if place in fenced else escape(line) for place, line in enumerate(lines)]
+    escaped = [line if number in fenced else escape(line) for number, line in enumerate(lines)]
     # What was escaped may have held a fence together, which then is none.
     if fenced and fenced != _fenced("\n".join(escaped)):
         escaped = [escape(line) for line in lines]

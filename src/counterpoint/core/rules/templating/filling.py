@@ -27,7 +27,7 @@ TEMPLATE = "template"
 
 
 def fill(
-    sheet: TemplateSource, given: Mapping[str, Json], title: str = "", *, gated: bool = True
+    sheet: TemplateSource, inputs: Mapping[str, Json], title: str = "", *, gated: bool = True
 ) -> Filled:
     """Return what a template becomes.
 
@@ -36,16 +36,16 @@ def fill(
     Raises MalformedDocument for the template, InvalidInput with all that is wrong with the values.
     """
     filled = (
-        _from_markdown(sheet, given, title)
+        _from_markdown(sheet, inputs, title)
         if sheet.form == "markdown"
-        else _from_yaml(sheet, given, title)
+        else _from_yaml(sheet, inputs, title)
     )
     return _kept(filled if gated else replace(filled, draft=_ungated(filled.draft)))
 
 
-def _from_yaml(sheet: TemplateSource, given: Mapping[str, Json], title: str) -> Filled:
+def _from_yaml(sheet: TemplateSource, inputs: Mapping[str, Json], title: str) -> Filled:
     template = reading.load(sheet)
-    values = settled(template.variables, given)
+    values = settled(template.variables, inputs)
     filler = _Filler(template, values)
     draft = filler.draft(title)
     return Filled(
@@ -59,15 +59,15 @@ def _from_yaml(sheet: TemplateSource, given: Mapping[str, Json], title: str) -> 
     )
 
 
-def _from_markdown(sheet: TemplateSource, given: Mapping[str, Json], title: str) -> Filled:
-    texts = {name: text_of(value) for name, value in given.items()}
+def _from_markdown(sheet: TemplateSource, inputs: Mapping[str, Json], title: str) -> Filled:
+    texts = {name: text_of(value) for name, value in inputs.items()}
     wrong = [name for name, text in texts.items() if text is None]
     if wrong:
         listed = ", ".join(map(repr, wrong))
         raise InvalidInput(f"the value of {listed} is not a text, a number, true or false")
     values = {name: text for name, text in texts.items() if text is not None}
     draft = outline.load(markdown.fill(sheet.text, values))
-    known = {name: default or "" for name, default in markdown.variables(sheet.text).items()}
+    defaults = {name: default or "" for name, default in markdown.variables(sheet.text).items()}
     return Filled(
         template=listing.entry(sheet),
         draft=replace(draft, title=title or draft.title),
@@ -75,7 +75,7 @@ def _from_markdown(sheet: TemplateSource, given: Mapping[str, Json], title: str)
         context="",
         guidelines=(),
         metadata={},
-        variables=known | values,
+        variables=defaults | values,
     )
 
 
@@ -153,8 +153,8 @@ class _Filler:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            named = cast("dict[str, Json]", value)
-            return {name: self.json(part) for name, part in named.items()}
+            parts = cast("dict[str, Json]", value)
+            return {name: self.json(part) for name, part in parts.items()}
         return [self.json(part) for part in cast("list[Json]", value)]
 
     def draft(self, title: str) -> Draft:

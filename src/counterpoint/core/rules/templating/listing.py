@@ -56,8 +56,8 @@ def _bare(sheet: TemplateSource, version: str) -> Template:
 
 def _markdown(sheet: TemplateSource) -> Template:
     """Return what a Markdown template says of itself, with names where values must be given."""
-    known = markdown.variables(sheet.text)
-    needed = {name: name for name, default in known.items() if default is None}
+    defaults = markdown.variables(sheet.text)
+    needed = {name: name for name, default in defaults.items() if default is None}
     draft = outline.load(markdown.fill(sheet.text, needed))
     name = sheet.slug.replace("-", " ").replace("_", " ").capitalize()
     return Template(
@@ -69,11 +69,11 @@ def _markdown(sheet: TemplateSource) -> Template:
         category=GENERAL,
         variables=tuple(
             Variable(name=name, required=default is None, default=default or "")
-            for name, default in known.items()
+            for name, default in defaults.items()
         ),
         phases=tuple(
-            TemplatePart(place=str(place), name=child.title)
-            for place, child in enumerate(draft.children, 1)
+            TemplatePart(place=str(index), name=child.title)
+            for index, child in enumerate(draft.children, 1)
             if child.kind == "phase"
         ),
     )

@@ -14,11 +14,11 @@ VALUE_LIMIT = 500
 
 def variables(text: str) -> dict[str, str | None]:
     """Return every variable of a template with its default; None if it must be given."""
-    found: dict[str, str | None] = {}
+    defaults: dict[str, str | None] = {}
     for slot in _SLOT.finditer(text):
-        if found.get(slot[1]) is None:
-            found[slot[1]] = slot[2]
-    return found
+        if defaults.get(slot[1]) is None:
+            defaults[slot[1]] = slot[2]
+    return defaults
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -26,13 +26,13 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
     A value is one line, and one that begins a line is marked as text: it never adds structure.
     """
-    known = variables(text)
+    defaults = variables(text)
     faults = [
-        f"{name!r} is not a variable of this template" for name in values if name not in known
+        f"{name!r} is not a variable of this template" for name in values if name not in defaults
     ]
     faults += [
         f"{name!r} must be given"
-        for name, default in known.items()
+        for name, default in defaults.items()
         if default is None and name not in values
     ]
     faults += [
@@ -42,13 +42,13 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     ]
     if faults:
         raise InvalidInput(
-            "; ".join(faults), hint=f"The template has: {', '.join(known) or 'no variables'}."
+            "; ".join(faults), hint=f"The template has: {', '.join(defaults) or 'no variables'}."
         )
 
     parts: list[str] = []
     done = 0
     for slot in _SLOT.finditer(text):
-        value = values.get(slot[1], known[slot[1]] or "")
+        value = values.get(slot[1], defaults[slot[1]] or "")
         before = text[done : slot.start()]
         above, is_new, beside = before.rpartition("\n")
         begins = not beside.strip() and bool(is_new or not done)

@@ -59,8 +59,8 @@ class Pattern:
 
 def _words(fault: Exception) -> str:
     """Return what an error of the engine says, which it gives as bytes."""
-    said = fault.args[0] if fault.args else ""
-    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(fault)
+    message = fault.args[0] if fault.args else ""
+    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(fault)
 
 
 @lru_cache(maxsize=256)

@@ -106,150 +106,153 @@ class _Reader(Parts):
         return template
 
     def variables(self, top: Mapping[str, Json]) -> tuple[Variable, ...]:
-        named = self.named((), top, "variables")
-        if len(named) > VARIABLE_LIMIT:
+        entries = self.named((), top, "variables")
+        if len(entries) > VARIABLE_LIMIT:
             self.fault(("variables",), f"there are more than {VARIABLE_LIMIT} variables")
-        variables = tuple(self.variable(name, said) for name, said in named.items())
+        variables = tuple(self.variable(name, entry) for name, entry in entries.items())
         size = sum(patterns.compiled(variable.pattern).size for variable in variables)
         if size > PATTERNS_LIMIT:
             self.fault(("variables",), "the patterns of the variables are too large together")
         return variables
 
-    def variable(self, name: str, said: Json) -> Variable:
-        way = ("variables", name)
+    def variable(self, name: str, document: Json) -> Variable:
+        path = ("variables", name)
         if placeholders.NAME.fullmatch(name) is None:
-            self.fault(way, f"{name[:100]!r} is no name: use letters, digits and `_`")
-        found = self.mapping(way, said or {}, _VARIABLE, "a variable")
-        allowed = self.either(way, found, "allowed_values", "enum")
+            self.fault(path, f"{name[:100]!r} is no name: use letters, digits and `_`")
+        keys = self.mapping(path, document or {}, _VARIABLE, "a variable")
+        allowed = self.either(path, keys, "allowed_values", "enum")
         variable = Variable(
             name=name,
-            description=self.text(way, found, "description", has_slots=False),
-            required=self.flag(way, found, "required", "default" not in found),
-            default=self.text(way, found, "default", has_slots=False),
-            pattern=self.pattern(way, found),
-            charset=self.charset(way, found),
+            description=self.text(path, keys, "description", has_slots=False),
+            required=self.flag(path, keys, "required", "default" not in keys),
+            default=self.text(path, keys, "default", has_slots=False),
+            pattern=self.pattern(path, keys),
+            charset=self.charset(path, keys),
             allowed=allowed,
-            format=self.text(way, found, "format", has_slots=False),
-            examples=self.either(way, found, "examples", "example"),
+            format=self.text(path, keys, "format", has_slots=False),
+            examples=self.either(path, keys, "examples", "example"),
         )
         for problem in value_faults(variable, variable.default) if variable.default else ():
-            self.fault((*way, "default"), f"the default of {name!r}: {problem}")
+            self.fault((*path, "default"), f"the default of {name!r}: {problem}")
         return variable
 
-    def either(self, way: Way, at: Mapping[str, Json], key: str, other: str) -> tuple[str, ...]:
+    def either(self, path: Way, at: Mapping[str, Json], key: str, other: str) -> tuple[str, ...]:
         return (
-            *self.texts(way, at, key, has_slots=False),
-            *self.texts(way, at, other, has_slots=False),
+            *self.texts(path, at, key, has_slots=False),
+            *self.texts(path, at, other, has_slots=False),
         )
 
-    def pattern(self, way: Way, at: Mapping[str, Json]) -> str:
-        text = self.text(way, at, "pattern", has_slots=False)
+    def pattern(self, path: Way, at: Mapping[str, Json]) -> str:
+        text = self.text(path, at, "pattern", has_slots=False)
         try:
             patterns.compiled(text)
         except InvalidInput as fault:
-            self.fault((*way, "pattern"), fault.message)
+            self.fault((*path, "pattern"), fault.message)
             return ""
         return text
 
-    def charset(self, way: Way, at: Mapping[str, Json]) -> str:
-        word = self.text(way, at, "charset", has_slots=False)
+    def charset(self, path: Way, at: Mapping[str, Json]) -> str:
+        word = self.text(path, at, "charset", has_slots=False)
         if word and word not in CHARSETS:
             self.fault(
-                (*way, "charset"), f"there is no charset {word[:100]!r}{nearest(word, CHARSETS)}"
+                (*path, "charset"), f"there is no charset {word[:100]!r}{nearest(word, CHARSETS)}"
             )
             return ""
         return word
 
     def phases(self, top: Mapping[str, Json]) -> tuple[TemplatePart, ...]:
-        said = self.listed((), top, "phases")
-        if not said:
+        document = self.listed((), top, "phases")
+        if not document:
             self.fault(("phases",), "the template has no phases")
-        return self._linked([self.phase(place, one) for place, one in enumerate(said)], said)
-
-    def phase(self, place: int, said: Json) -> TemplatePart:
-        way: Way = ("phases", place)
-        found = self.mapping(way, said, _PHASE, "a phase")
-        tasks = tuple(
-            self.task((*way, "tasks", number), f"{place + 1}.{number + 1}", one)
-            for number, one in enumerate(self.listed(way, found, "tasks"))
+        return self._linked(
+            [self.phase(index, part) for index, part in enumerate(document)], document
         )
-        return replace(self.sketch(way, str(place + 1), found, "phase"), tasks=tasks)
 
-    def task(self, way: Way, place: str, said: Json) -> TemplatePart:
-        if isinstance(said, str):
-            said = {"name": said}
-        found = self.mapping(way, said, _WORK, "a task")
-        return self.sketch(way, place, found, "task")
+    def phase(self, index: int, document: Json) -> TemplatePart:
+        path: Way = ("phases", index)
+        keys = self.mapping(path, document, _PHASE, "a phase")
+        tasks = tuple(
+            self.task((*path, "tasks", number), f"{index + 1}.{number + 1}", part)
+            for number, part in enumerate(self.listed(path, keys, "tasks"))
+        )
+        return replace(self.sketch(path, str(index + 1), keys, "phase"), tasks=tasks)
+
+    def task(self, path: Way, number: str, document: Json) -> TemplatePart:
+        if isinstance(document, str):
+            document = {"name": document}
+        keys = self.mapping(path, document, _WORK, "a task")
+        return self.sketch(path, number, keys, "task")
 
     def sketch(
-        self, way: Way, place: str, at: Mapping[str, Json], what: Literal["phase", "task"]
+        self, path: Way, number: str, at: Mapping[str, Json], what: Literal["phase", "task"]
     ) -> TemplatePart:
-        name = self.text(way, at, "name")
+        name = self.text(path, at, "name")
         if not name.strip():
-            self.fault(way, f"the {what} has no name")
+            self.fault(path, f"the {what} has no name")
         return TemplatePart(
-            place=place,
+            place=number,
             name=name,
-            description=self.text(way, at, "description"),
-            areas=self.texts(way, at, "areas"),
-            labels=self.texts(way, at, "labels"),
-            acceptance=self.texts(way, at, "accept"),
-            checks=self.checks(way, at),
-            priority=self.priority(way, at),
-            profile=self.text(way, at, "profile"),
-            approval=self.flag(way, at, "approval", usual=False),
-            review=self.flag(way, at, "review", usual=False),
-            artifact=self.flag(way, at, "artifact", usual=False),
-            metadata=self.metadata(way, at),
-            line=self.yaml.line(*way),
+            description=self.text(path, at, "description"),
+            areas=self.texts(path, at, "areas"),
+            labels=self.texts(path, at, "labels"),
+            acceptance=self.texts(path, at, "accept"),
+            checks=self.checks(path, at),
+            priority=self.priority(path, at),
+            profile=self.text(path, at, "profile"),
+            approval=self.flag(path, at, "approval", usual=False),
+            review=self.flag(path, at, "review", usual=False),
+            artifact=self.flag(path, at, "artifact", usual=False),
+            metadata=self.metadata(path, at),
+            line=self.yaml.line(*path),
         )
 
-    def checks(self, way: Way, at: Mapping[str, Json]) -> tuple[tuple[str, ...], ...]:
+    def checks(self, path: Way, at: Mapping[str, Json]) -> tuple[tuple[str, ...], ...]:
         """Return commands as lists of words: a value never becomes several words of one."""
-        found: list[tuple[str, ...]] = []
-        for place, text in enumerate(self.texts(way, at, "verify")):
+        commands: list[tuple[str, ...]] = []
+        for index, text in enumerate(self.texts(path, at, "verify")):
             argv, problem = command_of(placeholders.tightened(text))
             if problem:
-                self.fault((*way, "verify", place), problem)
-            found.append(argv)
-        return tuple(found)
+                self.fault((*path, "verify", index), problem)
+            commands.append(argv)
+        return tuple(commands)
 
     def _linked(
-        self, phases: Sequence[TemplatePart], said: Sequence[Json]
+        self, phases: Sequence[TemplatePart], documents: Sequence[Json]
     ) -> tuple[TemplatePart, ...]:
         """Return the phases with every dependency as the place that it means."""
         # Only now: a dependency may name what stands further down.
         by_name = _places(phases)
         tasks = _places(task for phase in phases for task in phase.tasks)
         linked: list[TemplatePart] = []
-        for place, phase in enumerate(phases):
-            way: Way = ("phases", place)
+        for index, phase in enumerate(phases):
+            path: Way = ("phases", index)
             inner = tuple(
                 replace(
-                    task, after=self.after((*way, "tasks", number), task, one, tasks, phase.tasks)
+                    task,
+                    after=self.after((*path, "tasks", number), task, document, tasks, phase.tasks),
                 )
-                for number, (task, one) in enumerate(
-                    zip(phase.tasks, _tasks_of(said[place]), strict=True)
+                for number, (task, document) in enumerate(
+                    zip(phase.tasks, _tasks_of(documents[index]), strict=True)
                 )
             )
-            after = self.after(way, phase, said[place], by_name, phases)
+            after = self.after(path, phase, documents[index], by_name, phases)
             linked.append(replace(phase, tasks=inner, after=after))
         return tuple(linked)
 
     def after(
         self,
-        way: Way,
+        path: Way,
         sketch: TemplatePart,
-        said: Json,
+        document: Json,
         by_name: Mapping[str, list[str]],
         siblings: Sequence[TemplatePart],
     ) -> tuple[str, ...] | None:
         """Return the places that must be done first: a name is looked for before an order."""
-        if not isinstance(said, dict) or "dependencies" not in said:
+        if not isinstance(document, dict) or "dependencies" not in document:
             return None
-        at = cast("dict[str, Json]", said)
-        found: list[str] = []
-        names = self.texts(way, at, "dependencies", has_slots=False)
+        at = cast("dict[str, Json]", document)
+        numbers: list[str] = []
+        names = self.texts(path, at, "dependencies", has_slots=False)
         for number, name in enumerate(names):
             places = by_name.get(name.strip(), [])
             # Python takes long to read a number of many thousand digits.
@@ -258,17 +261,17 @@ class _Reader(Parts):
                 places = [siblings[order - 1].place] if 0 < order <= len(siblings) else []
             problem = _dependency_fault(name, places, sketch, list(by_name))
             if problem:
-                self.fault((*way, "dependencies", number), problem)
+                self.fault((*path, "dependencies", number), problem)
             else:
-                found.append(places[0])
-        return tuple(dict.fromkeys(found))
+                numbers.append(places[0])
+        return tuple(dict.fromkeys(numbers))
 
 
 def _dependency_fault(
-    name: str, places: Sequence[str], sketch: TemplatePart, known: Sequence[str]
+    name: str, places: Sequence[str], sketch: TemplatePart, names: Sequence[str]
 ) -> str:
     if not places:
-        return f"the dependency {name[:100]!r} means nothing here{nearest(name, known)}"
+        return f"the dependency {name[:100]!r} means nothing here{nearest(name, names)}"
     if len(places) > 1:
         return f"the dependency {name[:100]!r} means several: give them different names"
     return "it depends on itself" if places[0] == sketch.place else ""
@@ -281,8 +284,10 @@ def _places(sketches: Iterable[TemplatePart]) -> dict[str, list[str]]:
     return places
 
 
-def _tasks_of(said: Json) -> list[Json]:
-    tasks: Json = cast("dict[str, Json]", said).get("tasks") if isinstance(said, dict) else None
+def _tasks_of(document: Json) -> list[Json]:
+    tasks: Json = (
+        cast("dict[str, Json]", document).get("tasks") if isinstance(document, dict) else None
+    )
     return cast("list[Json]", tasks) if isinstance(tasks, list) else []
 
 
@@ -292,10 +297,10 @@ def load(sheet: TemplateSource) -> Template:
     template = reader.read(sheet.slug)
     if not reader.faults:
         return template
-    found = sorted(set(reader.faults))
-    shown = "; ".join(f"line {line}: {problem}" for line, problem in found[:_SHOWN])
+    faults = sorted(set(reader.faults))
+    text = "; ".join(f"line {line}: {problem}" for line, problem in faults[:_SHOWN])
     raise MalformedDocument(
-        f"the template {sheet.slug!r} cannot be used: {shown}",
+        f"the template {sheet.slug!r} cannot be used: {text}",
         hint="Mend the lines named in the message of its file.",
-        faults=[{"line": line, "problem": problem} for line, problem in found],
+        faults=[{"line": line, "problem": problem} for line, problem in faults],
     )

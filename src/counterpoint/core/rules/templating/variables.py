@@ -49,8 +49,10 @@ def value_faults(variable: Variable, text: str) -> list[str]:
     if variable.required and not text.strip():
         faults.append("it is empty")
     if variable.allowed and text not in variable.allowed:
-        shown = ", ".join(map(repr, variable.allowed[:_SHOWN]))
-        faults.append(f"it is not one of {shown}{'' if len(variable.allowed) <= _SHOWN else ', …'}")
+        values = ", ".join(map(repr, variable.allowed[:_SHOWN]))
+        faults.append(
+            f"it is not one of {values}{'' if len(variable.allowed) <= _SHOWN else ', …'}"
+        )
     if variable.charset and _SETS[variable.charset].fullmatch(text) is None:
         faults.append(f"it has characters that are not {variable.charset}")
     if variable.pattern:
@@ -61,44 +63,46 @@ def value_faults(variable: Variable, text: str) -> list[str]:
     return faults
 
 
-def settled(variables: Sequence[Variable], given: Mapping[str, Json]) -> dict[str, str]:
+def settled(variables: Sequence[Variable], inputs: Mapping[str, Json]) -> dict[str, str]:
     """Return the value of every variable, given or by default.
 
     Raises InvalidInput with all that is wrong; its facts list the names `missing` and `unknown`.
     """
-    known = {variable.name: variable for variable in variables}
-    unknown = [name for name in given if name not in known]
-    missing = [one.name for one in variables if one.required and one.name not in given]
-    faults = [_unknown(name, list(known)) for name in unknown]
-    faults += [f"{name!r} must be given: {_wanted(known[name])}" for name in missing]
+    by_name = {variable.name: variable for variable in variables}
+    unknown = [name for name in inputs if name not in by_name]
+    missing = [
+        variable.name for variable in variables if variable.required and variable.name not in inputs
+    ]
+    faults = [_unknown(name, list(by_name)) for name in unknown]
+    faults += [f"{name!r} must be given: {_wanted(by_name[name])}" for name in missing]
     values = {variable.name: variable.default for variable in variables}
-    for name in (name for name in given if name in known):
-        text = text_of(given[name])
+    for name in (name for name in inputs if name in by_name):
+        text = text_of(inputs[name])
         if text is None:
             faults.append(f"the value of {name!r} is not a text, a number, true or false")
             continue
         values[name] = text
-        wrong = value_faults(known[name], text)
+        wrong = value_faults(by_name[name], text)
         if wrong:
-            faults.append(f"the value of {name!r}: {'; '.join(wrong)} ({_wanted(known[name])})")
+            faults.append(f"the value of {name!r}: {'; '.join(wrong)} ({_wanted(by_name[name])})")
     if faults:
         raise InvalidInput(
             "; ".join(faults),
-            hint=f"The template has: {', '.join(known) or 'no variables'}.",
+            hint=f"The template has: {', '.join(by_name) or 'no variables'}.",
             missing=missing,
             unknown=unknown,
         )
     return values
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
     """Return a question for the known name that is nearest; empty if there is none."""
-    near = get_close_matches(name[:100], known, n=1, cutoff=0.0)
+    near = get_close_matches(name[:100], names, n=1, cutoff=0.0)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
-    return f"{name[:100]!r} is not a variable of this template{nearest(name, known)}"
+def _unknown(name: str, names: Sequence[str]) -> str:
+    return f"{name[:100]!r} is not a variable of this template{nearest(name, names)}"
 
 
 def _wanted(variable: Variable) -> str:

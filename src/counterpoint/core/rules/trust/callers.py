@@ -57,22 +57,22 @@ def may_loosen_all(role: Authority, *, has_worked: bool) -> bool:
     return role in PEOPLE or (role in ENTITLED and not has_worked)
 
 
-def is_agent(origin: Origin, known: Iterable[Connection]) -> bool:
+def is_agent(origin: Origin, agents: Iterable[Connection]) -> bool:
     """Return whether a caller is one of the agents that are known, or what one of them has started."""
     own = origin.process
-    return own is not None and any(one.id == own.id or is_below(own, one) for one in known)
+    return own is not None and any(agent.id == own.id or is_below(own, agent) for agent in agents)
 
 
-def may_be_agent(origin: Origin, known: Collection[Connection]) -> bool:
+def may_be_agent(origin: Origin, agents: Collection[Connection]) -> bool:
     """Return whether a caller may be one of the agents that are known, or what one of them has left.
 
-    known: the processes of agents that were seen; those of another boot have left nobody.
+    agents: the processes of agents that were seen; those of another boot have left nobody.
     """
     if origin.doubt == "covered":
         # What he sees may be his own making, and so that nobody is known.
         return True
-    here = [one for one in known if one.boot in {origin.boot, COVERED}]
+    near = [agent for agent in agents if agent.boot in {origin.boot, COVERED}]
     own = origin.process
     if own is None:
-        return bool(here)
-    return is_agent(origin, here) or any(may_be_left(own, one) for one in here)
+        return bool(near)
+    return is_agent(origin, near) or any(may_be_left(own, agent) for agent in near)

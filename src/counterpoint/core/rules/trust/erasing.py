@@ -45,8 +45,8 @@ def blotted(value: Json, words: Collection[str]) -> Json:
 
 
 def _blotted(text: str, words: Collection[str]) -> str:
-    shown = text.rstrip("… ")
-    if len(shown) >= _PIECE and any(shown in word for word in words):
+    bare = text.rstrip("… ")
+    if len(bare) >= _PIECE and any(bare in word for word in words):
         return REDACTED
     for word in words:
         if len(word) >= SHORTEST:

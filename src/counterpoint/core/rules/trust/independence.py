@@ -25,7 +25,9 @@ def independence(actor: Actor, contributions: Iterable[Contribution]) -> Indepen
         return "declared"
     if actor.is_signed:
         return "person"
-    worked = (one.principal for one in contributions if one.how == "worked")
+    worked = (
+        contribution.principal for contribution in contributions if contribution.how == "worked"
+    )
     return "declared" if any(map(is_declared, worked)) else "attested"
 
 
@@ -56,9 +58,9 @@ def asked_of(policy: Independence, role: Authority) -> Independence:
     return "attested" if policy == "self" and role not in PEOPLE else policy
 
 
-def suffices(found: Independence, policy: Independence) -> bool:
+def suffices(actual: Independence, policy: Independence) -> bool:
     """Return whether a verdict that is so independent counts where a project asks for this."""
-    return _ORDER.index(found) >= _ORDER.index(policy)
+    return _ORDER.index(actual) >= _ORDER.index(policy)
 
 
 def may_ask_for(asker: Authority, before: Independence, after: Independence) -> bool:

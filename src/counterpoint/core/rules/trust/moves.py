@@ -37,9 +37,13 @@ ASKS: Final[Mapping[tuple[Category, Category], tuple[Ask, ...]]] = {
 
 def asks(states: Lifecycle, origin: str, goal: str) -> tuple[Ask, ...]:
     """Return what a word asks by which something goes from one state to another."""
-    found = ASKS.get((states.category(origin), states.category(goal)), ())
+    requirements = ASKS.get((states.category(origin), states.category(goal)), ())
     # What failed still holds open what it is a part of, until somebody decides.
     if states.is_undecided(goal):
         return ()
     # Who leaves work out does not do it.
-    return tuple(one for one in found if one != "take") if goal in states.skips else found
+    return (
+        tuple(ask for ask in requirements if ask != "take")
+        if goal in states.skips
+        else requirements
+    )

@@ -28,22 +28,22 @@ def refuse_unseen(on: Submission, looked: Timestamp | None) -> None:
         )
 
 
-def refuse_stale(subject: str, current: tuple[str, ...], asked: Submission | None) -> None:
+def refuse_stale(subject: str, current: tuple[str, ...], submission: Submission | None) -> None:
     """Refuse a verdict on something else than what lies there now."""
     if subject and len(subject) < SHORTEST:
         raise InvalidInput(f"{subject!r} is too short to name a hash or a commit")
-    shown = [mark for mark in current if mark]
-    kind = asked.of if asked is not None else "artifact"
-    if kind == "branch" and asked is not None:
-        subject = subject or asked.commit
-    if subject and not any(mark.startswith(subject.lower()) for mark in shown):
-        there: dict[str, dict[str, Json]] = {
-            "artifact": {"current": list[Json](shown)},
+    marks = [mark for mark in current if mark]
+    kind = submission.of if submission is not None else "artifact"
+    if kind == "branch" and submission is not None:
+        subject = subject or submission.commit
+    if subject and not any(mark.startswith(subject.lower()) for mark in marks):
+        facts_by_kind: dict[str, dict[str, Json]] = {
+            "artifact": {"current": list[Json](marks)},
             "phase": {"actual_hash": current[0]},
             "branch": {"head": current[0]},
         }
         raise StaleVersion(
-            f"you reviewed {subject[:12]}, but now there is {' and '.join(m[:12] for m in shown)}",
+            f"you reviewed {subject[:12]}, but now there is {' and '.join(m[:12] for m in marks)}",
             hint="Look at it again and pass the hash or commit that is there now.",
-            **there[kind],
+            **facts_by_kind[kind],
         )
